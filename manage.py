@@ -43,7 +43,7 @@ def main() -> None:
     try:
         if not os.environ.get("DATABASE_URL") and command not in NEEDS_NO_DATABASE:
             # The embedded server runs at least as long as this process.
-            acquire_share(layout.home())
+            acquire_share(layout.state_folder())
         if command == "up" and not {"-h", "--help"} & set(sys.argv):
             up.main(sys.argv[2:])
         else:

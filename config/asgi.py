@@ -22,7 +22,7 @@ App = Callable[[Scope, Callable[..., Awaitable[Any]], Callable[..., Awaitable[An
 
 if not os.environ.get("DATABASE_URL"):
     # Another ASGI server than `manage.py web` has no share in the embedded server yet.
-    acquire_share(layout.home())
+    acquire_share(layout.state_folder())
 
 django.setup(set_prefix=False)
 

@@ -21,14 +21,14 @@ ADMINISTRATOR = "admin"
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other
 
 
-def prepare(say: Callable[[str], None], show: Callable[[str], None]) -> User | None:
+def prepare_database(say: Callable[[str], None], show: Callable[[str], None]) -> User | None:
     """Brings the database up to date. Answers the administrator who has no password yet, if there is one.
 
     `say` takes sentences that stay in sight, `show` the work that begins now.
     """
     _move_workspaces(say)
     with exclusive_start():
-        _migrate(show)
+        _apply_migrations(show)
         # A start that is cut off must not leave an administrator without the demo
         with transaction.atomic():
             if not get_user_model().objects.exists():
@@ -59,7 +59,7 @@ def admin_without_password() -> User | None:
     return user if user and not user.has_usable_password() else None
 
 
-def _migrate(show: Callable[[str], None]) -> None:
+def _apply_migrations(show: Callable[[str], None]) -> None:
     _refuse_half_way()
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -18,10 +18,12 @@ def watch_supervisor() -> None:
     descriptor = os.environ.pop(VARIABLE, "")
     if descriptor:
         os.set_inheritable(int(descriptor), False)
-        threading.Thread(target=_wait, args=(int(descriptor),), name="lifeline", daemon=True).start()
+        threading.Thread(
+            target=_stop_when_closed, args=(int(descriptor),), name="lifeline", daemon=True
+        ).start()
 
 
-def _wait(pipe: int) -> None:
+def _stop_when_closed(pipe: int) -> None:
     while os.read(pipe, 1):
         continue
     os.kill(os.getpid(), signal.SIGTERM)

@@ -50,7 +50,7 @@ def _visible_text(text: str) -> str:
     return LINKS.sub(r"\1…", escape_hidden(text))
 
 
-def configure(*, level: str, as_json: bool) -> None:
+def configure_logging(*, level: str, as_json: bool) -> None:
     if level not in logging.getLevelNamesMapping():
         raise ImproperlyConfigured(f"LOG_LEVEL is “{level}”. Use DEBUG, INFO, WARNING or ERROR.")
     shared: list[structlog.typing.Processor] = [

@@ -146,7 +146,7 @@ class StoredFigures(Collector):
             if time.monotonic() >= self._until:
                 parameters = {"alive": ALIVE_SECONDS, "version": checkout_version()}
                 try:
-                    self._rows = bounded([*fetch(INSTALLATION_METRICS, parameters), *fetch(UNDELIVERED)])
+                    self._rows = bounded_rows([*fetch(INSTALLATION_METRICS, parameters), *fetch(UNDELIVERED)])
                 except AWAY:
                     self._rows = None
                 self._until = time.monotonic() + STORED_SECONDS
@@ -168,7 +168,7 @@ REGISTRY.register(STORED)
 REGISTRY.register(PoolFigures())
 
 
-def bounded(rows: Iterable[Row]) -> list[Row]:
+def bounded_rows(rows: Iterable[Row]) -> list[Row]:
     """Bound the labels of stations in number and length. They are shown where a token is asked for: without one a
     station whose network is open could read those of other owners here."""
     largest = _largest_label_sets(rows)
@@ -176,7 +176,7 @@ def bounded(rows: Iterable[Row]) -> list[Row]:
     for name, labels, value in rows:
         key = (name, tuple(labels))
         if name.startswith("queue_"):
-            text = _shown(labels[0])
+            text = _visible_labels(labels[0])
             key = (name, (text if text in largest else "…", *labels[1:]))
         before = values.get(key, 0.0)
         values[key] = max(before, float(value)) if name.endswith("_seconds") else before + float(value)
@@ -187,16 +187,16 @@ def _largest_label_sets(rows: Iterable[Row]) -> set[str]:
     jobs: dict[str, float] = defaultdict(float)
     for name, labels, value in rows:
         if name == "queue_jobs":
-            jobs[_shown(labels[0])] += value
+            jobs[_visible_labels(labels[0])] += value
     return set(sorted(jobs, key=lambda text: (-jobs[text], text))[:MOST_LABEL_SETS])
 
 
-def _shown(labels: str) -> str:
+def _visible_labels(labels: str) -> str:
     return escape_hidden(labels)[:LONGEST_LABELS] if settings.METRICS_TOKEN else ""
 
 
 @require_safe
-def metrics(request: HttpRequest) -> HttpResponse:
+def metrics_response(request: HttpRequest) -> HttpResponse:
     """Answer whoever sends the token of the setting; where there is none, programs of this machine."""
     if not settings.METRICS_TOKEN and not is_local_request(request):
         raise Http404

@@ -104,7 +104,7 @@ class ObservedRequestMiddleware(MiddlewareMixin):
         request.began = time.perf_counter()  # type: ignore[attr-defined]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        area = area_of(request.path_info)
+        area = product_area(request.path_info)
         metrics.REQUESTS.labels(area, response.status_code).inc()
         metrics.DURATION.labels(area).observe(time.perf_counter() - request.began)  # type: ignore[attr-defined]
         response.headers[REQUEST_ID_HEADER] = request.id  # type: ignore[attr-defined]
@@ -152,7 +152,7 @@ def _compressed_file(request: HttpRequest, response: FileResponse) -> HttpRespon
     if not re_accepts_gzip.search(request.META.get("HTTP_ACCEPT_ENCODING", "")):
         return response
     with file:
-        body = _gzipped(file.name, response.get("Last-Modified", ""))
+        body = _gzipped_file(file.name, response.get("Last-Modified", ""))
     compressed = HttpResponse(body)
     for name, value in response.items():
         compressed[name] = value
@@ -172,7 +172,7 @@ def _is_static_text(response: FileResponse) -> bool:
 
 
 @lru_cache(maxsize=FILES)
-def _gzipped(path: str, modified: str) -> bytes:
+def _gzipped_file(path: str, modified: str) -> bytes:
     """The file, compressed once for each process and each change of it."""
     # Without the time of day in it the same file makes the same bytes in each process
     return gzip.compress(Path(path).read_bytes(), mtime=0)
@@ -186,7 +186,7 @@ AREAS: Final = (
 )
 
 
-def area_of(path: str) -> str:
+def product_area(path: str) -> str:
     """Return the part of the product that a path without the prefix of BASE_URL belongs to."""
     if path in PROBES:
         return "probe"

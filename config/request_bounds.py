@@ -24,7 +24,7 @@ from twisted.internet import reactor
 from twisted.web.http import HTTPChannel
 
 from config.metrics import REFUSED
-from config.request_callers import Credential, caller_of, credential_of, find_caller
+from config.request_callers import Credential, find_caller, remembered_caller, request_credential
 from config.request_capacity import (
     BUSY,
     FULL,
@@ -178,8 +178,8 @@ class BoundedRequest(WebRequest):
             return
         self._began = self._since = time.monotonic()
         session = self.received_cookies.get(settings.SESSION_COOKIE_NAME.encode(), b"")
-        credential = credential_of(path, self._header(b"Authorization"), session.decode("latin-1"))
-        self._caller = caller_of(credential) if credential else None
+        credential = request_credential(path, self._header(b"Authorization"), session.decode("latin-1"))
+        self._caller = remembered_caller(credential) if credential else None
         self._address = "" if self._caller else self.channel.address_of(self._header(b"X-Forwarded-For"))
         with self._disk():
             # For a large length Twisted opens a file on disk, for 0 a buffer in memory.

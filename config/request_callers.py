@@ -38,10 +38,10 @@ class Credential:
 
     @property
     def digest(self) -> str:
-        return accounts.digest_of(self.secret)
+        return accounts.secret_digest(self.secret)
 
 
-def credential_of(path: str, authorization: str, session: str) -> Credential | None:
+def request_credential(path: str, authorization: str, session: str) -> Credential | None:
     """The token that counts below /api/ where one is sent, else the key of the session."""
     # Not startswith: the path may begin with the prefix of BASE_URL.
     if authorization and "/api/" in path:
@@ -50,7 +50,7 @@ def credential_of(path: str, authorization: str, session: str) -> Credential | N
     return Credential(False, session) if session else None
 
 
-def caller_of(credential: Credential) -> str | None:
+def remembered_caller(credential: Credential) -> str | None:
     """Name the person or token that it is of, from memory alone."""
     caller, until = _NOTES.get(credential.digest, ("", 0.0))
     return caller if until > time.monotonic() else None
@@ -59,13 +59,13 @@ def caller_of(credential: Credential) -> str | None:
 def remember_caller(request: HttpRequest, status: int) -> None:
     """Keep in mind whom the application let in with this request, and forget what it did not take."""
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-    credential = credential_of(request.path, request.headers.get("Authorization", ""), session)
+    credential = request_credential(request.path, request.headers.get("Authorization", ""), session)
     if credential is None:
         return
     # Where Django keeps a user that it has looked up: request.user itself might ask the database.
     caller = getattr(request, "auth" if credential.is_token else "_cached_user", None)
     if isinstance(caller, ApiToken | User):
-        _keep(credential, caller)
+        _remember_caller(credential, caller)
     elif isinstance(caller, AnonymousUser) or status == 401:
         _NOTES.pop(credential.digest, None)
 
@@ -83,10 +83,10 @@ def find_caller(credential: Credential) -> str | None:
     finally:
         # In this thread of the door no request ends, at which Django would close it.
         connection.close()
-    return _keep(credential, caller) if isinstance(caller, ApiToken | User) else None
+    return _remember_caller(credential, caller) if isinstance(caller, ApiToken | User) else None
 
 
-def _keep(credential: Credential, caller: ApiToken | User) -> str:
+def _remember_caller(credential: Credential, caller: ApiToken | User) -> str:
     person = caller.user_id if isinstance(caller, ApiToken) else caller.pk
     name = f"token {caller.pk}" if person is None else f"person {person}"
     if len(_NOTES) >= MOST_REMEMBERED:

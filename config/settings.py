@@ -19,7 +19,7 @@ from pipelines.work.outgoing import authorities
 from pipelines.work.workspace_folder import choice as workspace_choice
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = layout.home()
+DATA_DIR = layout.state_folder()
 # web, worker or command: manage.py says which, an ASGI server that is not ours is a web process.
 ROLE = env.text("GATELINE_ROLE", "command")
 DEBUG = env.flag("DEBUG")
@@ -241,7 +241,9 @@ DATABASE_URL = env.text("DATABASE_URL")
 DATABASE_DIRECT_URL = env.text("DATABASE_DIRECT_URL")
 # One-time links sign in whoever sits at this machine: never with a database that others use too (house §5).
 EMBEDDED_DATABASE = SIGN_IN_LINKS = not DATABASE_URL
-_database = dj_database_url.parse(DATABASE_URL) if DATABASE_URL else dict(layout.connection(DATA_DIR))
+_database = (
+    dj_database_url.parse(DATABASE_URL) if DATABASE_URL else dict(layout.connection_settings(DATA_DIR))
+)
 if DATABASE_URL and _database.get("ENGINE") != "django.db.backends.postgresql":
     raise ImproperlyConfigured("DATABASE_URL must begin with postgres://: Gateline needs PostgreSQL.")
 _options = dict(_database.get("OPTIONS", {}))  # type: ignore[call-overload]
@@ -426,6 +428,6 @@ LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", False, True
 
 # Django sets up nothing here: the next line says all of it
 LOGGING_CONFIG = None
-logs.configure(
+logs.configure_logging(
     level=env.text("LOG_LEVEL", "INFO").upper(), as_json=env.text("LOG_FORMAT", "console") == "json"
 )

@@ -35,19 +35,21 @@ def main(words: Sequence[str]) -> None:
         check_port(options.host, options.port)
     except SetupError as error:
         sys.exit(str(error))
-    run(options.host, options.port)
+    run_until_stopped(options.host, options.port)
 
 
-def run(host: str, port: int) -> None:
+def run_until_stopped(host: str, port: int) -> None:
     """Returns when it was told to stop and everything has ended."""
-    remember_port(layout.home(), port)
-    supervisor = ProcessSupervisor(environment=_environment(port), say=_say)
+    remember_port(layout.state_folder(), port)
+    supervisor = ProcessSupervisor(environment=_process_environment(port), say=_print_line)
     address = ["--host", host, "--port", str(port)]
-    supervisor.run(lambda: _commands(supervisor, address))
-    _say("Stopped.")
+    supervisor.run(lambda: _commands_to_keep_running(supervisor, address))
+    _print_line("Stopped.")
 
 
-def _commands(supervisor: ProcessSupervisor, address: Sequence[str]) -> dict[str, Sequence[str]]:
+def _commands_to_keep_running(
+    supervisor: ProcessSupervisor, address: Sequence[str]
+) -> dict[str, Sequence[str]]:
     """Return the commands to keep running, once the database is ready for them."""
     answers, tell = os.pipe()
     preparing = supervisor.start_helper([*MANAGE, "announce", *address, "--tell", str(tell)], tell)
@@ -58,7 +60,7 @@ def _commands(supervisor: ProcessSupervisor, address: Sequence[str]) -> dict[str
     with os.fdopen(answers) as answer:
         workers = answer.readline()
     if not workers:
-        sys.exit(_code(preparing))
+        sys.exit(_exit_code(preparing))
     return web | worker_commands(int(workers))
 
 
@@ -71,18 +73,18 @@ def worker_commands(count: int) -> dict[str, Sequence[str]]:
     return {"worker": [*MANAGE, "worker"], **more}
 
 
-def _code(ended: subprocess.Popen[bytes]) -> int:
+def _exit_code(ended: subprocess.Popen[bytes]) -> int:
     """Return the exit code as a shell reports it: 128 and the signal if one ended the process."""
     code = ended.wait()
     return 128 - code if code < 0 else code
 
 
-def _environment(port: int) -> dict[str, str]:
+def _process_environment(port: int) -> dict[str, str]:
     # manage.py gives each process a role of its own, unless there is one already.
     return {name: value for name, value in os.environ.items() if name != "GATELINE_ROLE"} | {
         "PORT": str(port)
     }
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     print(text, flush=True)

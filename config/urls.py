@@ -3,9 +3,9 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from config.metrics import metrics
+from config.metrics import metrics_response
 from pipelines.api import api
-from pipelines.api.dialects.aliases import aliases
+from pipelines.api.dialects.aliases import alias_routes
 from pipelines.web.shell.healthz import health_response
 from reviews.api import router as gates
 from reviews.channels.api import router as chats
@@ -24,13 +24,13 @@ api.add_router("", chats)
 
 # Version 1, and the same operations without a version: the addresses of the dialects, and what was there before it.
 operations, app_name, version = api.urls
-operations = [*operations, *aliases(operations)]
+operations = [*operations, *alias_routes(operations)]
 # Patterns are tried in their order, and nobody asks as often as runners do.
 operations.sort(key=lambda pattern: not str(pattern.pattern).startswith("runner/"))
 
 urlpatterns = [
     path("healthz", health_response, name="healthz"),
-    path("metrics", metrics, name="metrics"),
+    path("metrics", metrics_response, name="metrics"),
     path("admin/", admin.site.urls),
     path("api/v1/", (operations, app_name, version)),
     path("api/", include((operations, app_name), namespace="api-unversioned")),

@@ -70,19 +70,22 @@ class Client:
     @contextmanager
     def stream(self, method: str, path: str, **more: Any) -> Iterator[httpx2.Response]:
         """An answer that is read while it comes. Raises a CommandFailure."""
-        with reaching(self.profile.url), self._http.stream(method, path, **more) as response:
+        with (
+            translating_connection_errors(self.profile.url),
+            self._http.stream(method, path, **more) as response,
+        ):
             if response.status_code >= 300:
                 # The problem is in the body, of which a stream has read nothing yet.
                 response.read()
-                raise failure_of(response, self.profile)
+                raise refusal_failure(response, self.profile)
             yield response
 
     def _send(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        with reaching(self.profile.url):
+        with translating_connection_errors(self.profile.url):
             response = self._http.request(method, path, **more)
         # Redirects, too: the token is for this address, and follows to no other
         if response.status_code >= 300:
-            raise failure_of(response, self.profile)
+            raise refusal_failure(response, self.profile)
         return response
 
 
@@ -107,7 +110,7 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 @contextmanager
-def reaching(url: str) -> Iterator[None]:
+def translating_connection_errors(url: str) -> Iterator[None]:
     """Raise UnreachableFailure, with cause and remedy, for a connection error in the block."""
     try:
         yield
@@ -127,7 +130,7 @@ def reaching(url: str) -> Iterator[None]:
         raise UnreachableFailure(f"The connection to {url} broke: {fault}", "Try again.") from fault
 
 
-def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
+def refusal_failure(response: httpx2.Response, profile: Profile) -> CommandFailure:
     """Return the command failure for a refusal."""
     status = response.status_code
     if status < 400:

@@ -32,7 +32,7 @@ def complete_line(ctx: typer.Context, incomplete: str) -> Candidates:
             if "/" in incomplete:
                 yield f"{row['project']}/{row['key']}", row["name"]
 
-    return _candidates(ctx, incomplete, ask)
+    return _candidates_or_none(ctx, incomplete, ask)
 
 
 def complete_task(ctx: typer.Context, incomplete: str) -> Candidates:
@@ -40,7 +40,7 @@ def complete_task(ctx: typer.Context, incomplete: str) -> Candidates:
         for row in server.get("/tasks", begins=incomplete or "WI-"):
             yield row["id"], row["title"]
 
-    return _candidates(ctx, incomplete, ask)
+    return _candidates_or_none(ctx, incomplete, ask)
 
 
 def complete_project(ctx: typer.Context, incomplete: str) -> Candidates:
@@ -50,7 +50,7 @@ def complete_project(ctx: typer.Context, incomplete: str) -> Candidates:
                 yield f"{row['owner']}/{row['key']}", row["name"]
                 yield row["key"], row["name"]
 
-    return _candidates(ctx, incomplete, ask)
+    return _candidates_or_none(ctx, incomplete, ask)
 
 
 def complete_profile(ctx: typer.Context, incomplete: str) -> Candidates:
@@ -62,7 +62,7 @@ def complete_profile(ctx: typer.Context, incomplete: str) -> Candidates:
     return [(candidate.name, candidate.url) for candidate in known if candidate.name.startswith(incomplete)]
 
 
-def _candidates(
+def _candidates_or_none(
     ctx: typer.Context, incomplete: str, ask: Callable[[Client], Iterable[tuple[str, str]]]
 ) -> Candidates:
     """Return the candidates without a word to the terminal, whatever goes wrong: somebody is typing there."""

@@ -61,7 +61,7 @@ def _escaped_json(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text)
 
 
-def say(text: str = "", **more: Any) -> None:
+def print_text(text: str = "", **more: Any) -> None:
     """A line of the result. `text` may be styled: what a server said goes through `escaped`."""
     console.print(text, **more)
 
@@ -72,7 +72,7 @@ def print_raw(text: str) -> None:
     sys.stdout.flush()
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """Print a text that is no result: progress, a hint. Silent where a program reads."""
     if not OutputState.json:
         errors.print(text)
@@ -83,16 +83,16 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and not OutputState.json
 
 
-def confirm(question: str, to: str, otherwise: str, remedy: str = "Add --yes.") -> None:
+def confirm_or_exit(question: str, to: str, otherwise: str, remedy: str = "Add --yes.") -> None:
     """Ask before something is done. Raises Usage without a terminal, Exit where the answer is no."""
     if not can_ask():
         raise UsageFailure(f"There is no terminal to ask whether to {to}.", remedy)
     if not typer.confirm(question, err=True):
-        note(otherwise)
+        print_note(otherwise)
         raise typer.Exit(ExitCode.NO)
 
 
-def escaped(text: object) -> str:
+def unstyled(text: object) -> str:
     """Text of others within styled text. What would steer the terminal, or hide, is spelt out."""
     return escape("".join(map(visible_sign, str(text))))
 
@@ -128,11 +128,11 @@ def print_failure(failure: CommandFailure) -> None:
             body["problem"] = failure.problem
         sys.stderr.write(json.dumps({"error": body}, ensure_ascii=False) + "\n")
         return
-    errors.print(f"[red]Error:[/red] {escaped(failure.message)}")
+    errors.print(f"[red]Error:[/red] {unstyled(failure.message)}")
     for place in failure.places:
-        errors.print(f"  {escaped(place)}")
+        errors.print(f"  {unstyled(place)}")
     if failure.remedy:
-        errors.print(escaped(failure.remedy))
+        errors.print(unstyled(failure.remedy))
 
 
 def age_text(at: str | int | None) -> str:

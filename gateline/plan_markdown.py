@@ -41,7 +41,7 @@ def plan_markdown(plan: dict[str, Any], name: str) -> str:
     """`name`: of the file."""
     parts = [
         f"### Gateline: {escape_markdown(plan['line'] or name)}",
-        _headline(plan, name),
+        _headline_text(plan, name),
         *_table_parts("Guarantees", ("Promise", "Result", "Path or reason"), _guarantee_rows(plan)),
         *_problem_parts(plan),
         *_change_parts(plan),
@@ -64,7 +64,7 @@ def escape_markdown(value: object) -> str:
     )
 
 
-def _headline(plan: dict[str, Any], name: str) -> str:
+def _headline_text(plan: dict[str, Any], name: str) -> str:
     live = f"replaces v{plan['live']}" if plan["live"] else "is the first version"
     cost = plan["cost"]
     headline = f"**{VERDICTS[plan['verdict']]}.** {escape_markdown(name)} {live}."

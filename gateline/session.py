@@ -8,6 +8,6 @@ from gateline import profiles
 from gateline.client import Client
 
 
-def client(ctx: typer.Context) -> Client:
+def signed_in_client(ctx: typer.Context) -> Client:
     """Closed when the command ends. Raises SignInFailure, Usage."""
     return ctx.with_resource(Client(profiles.current_profile(ctx.obj)))

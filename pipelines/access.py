@@ -16,7 +16,7 @@ from django.db.models import BigIntegerField, CharField, Exists, OuterRef, Query
 
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, LineVersion, Membership, Owner, Project, Role, Task, User
-from pipelines.models.people import expand_roles, granting
+from pipelines.models.people import expand_roles, roles_granting
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.models.tasks import with_display_status
 
@@ -135,14 +135,16 @@ def projects_where(user: User, action: str) -> QuerySet[Project]:
     needed, _scope = TABLE[action]
     if not user.is_active:
         return Project.objects.none()
-    return Project.objects.filter(memberships__user=user, memberships__roles__overlap=granting(needed))
+    return Project.objects.filter(memberships__user=user, memberships__roles__overlap=roles_granting(needed))
 
 
 def ids_of_projects(user: Any, action: str) -> QuerySet[Membership, Any]:
     """Select the projects in which the person with this id may do `action`, for a part of a statement. Not for
     `execute`."""
     needed, _scope = TABLE[action]
-    memberships = Membership.objects.filter(user=user, user__is_active=True, roles__overlap=granting(needed))
+    memberships = Membership.objects.filter(
+        user=user, user__is_active=True, roles__overlap=roles_granting(needed)
+    )
     return memberships.values("project_id")
 
 
@@ -154,7 +156,7 @@ def projects_seen_by(person: User | AnonymousUser) -> list[Project]:
 def ids_where(user: User, action: str) -> set[int]:
     """The ids of `projects_where`."""
     needed, _scope = TABLE[action]
-    return set(_granted(user=user.pk, roles=granting(needed))) if user.is_active else set()
+    return set(_granted(user=user.pk, roles=roles_granting(needed))) if user.is_active else set()
 
 
 def get_project(who: Who, owner_key: str, project_key: str) -> Project:

@@ -17,7 +17,7 @@ from typing import Any
 
 from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.vibe_factory.json_logic import is_logic
-from pipelines.formats.foreign.vibe_factory.reader import NEVER, condition_of
+from pipelines.formats.foreign.vibe_factory.reader import NEVER, transition_condition
 from tests.formats.foreign.test_json_logic import decided, truthy
 
 COMPARISONS = ("==", "===", "!=", "!==", "<", "<=", ">", ">=", "in")
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
         for rule, data in tries(case):
             taken, losses = decided(rule, data)
             same = "result" in case and taken is truthy(case["result"])
-            never = condition_of(rule, "", Carrier()) == NEVER
+            never = transition_condition(rule, "", Carrier()) == NEVER
             counts["cannot be said" if never else "as there" if same else "otherwise"] += 1
             if not same and not losses:
                 silent += 1

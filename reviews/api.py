@@ -8,13 +8,13 @@ from functools import partial
 from django.http import HttpResponse
 
 from pipelines import engine
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.schemas import GateIn, GateOut, task_out
 from pipelines.errors import Conflict, Invalid, NotFound, NotThisVisit
 from pipelines.models import GateVisit, Task, User
-from pipelines.queries.versions import parsed
+from pipelines.queries.versions import parsed_version
 from pipelines.web.changes.trees import unopened_count
 from reviews.decision.remarks import reason_with_remarks
 
@@ -41,9 +41,12 @@ def decide(
     decided already, or another visit is open than the one that the vote names: the problem has the open
     one as `visit` and `evidence`.
     """
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     # A gate that a migration took out of the line is gone there, and its visits are not
-    if gate not in parsed(task.pinned).gates_by_key and not task.gate_visits.filter(gate=gate).exists():
+    if (
+        gate not in parsed_version(task.pinned).gates_by_key
+        and not task.gate_visits.filter(gate=gate).exists()
+    ):
         raise NotFound(f"The line has no gate “{gate}”.")
     if payload.action not in ACTIONS:
         raise Invalid.at(

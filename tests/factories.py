@@ -183,7 +183,7 @@ class World:
             line = publishing.create_line(self.project, said["key"], said["name"], said, self.admin)
         else:
             line = publishing.save_draft(line, said, self.admin, line.draft_number)
-        return publishing.publish(line, user=self.admin, based_on=line.draft_number)
+        return publishing.publish_draft(line, user=self.admin, based_on=line.draft_number)
 
     # Tasks
 

@@ -14,7 +14,7 @@ os.environ.setdefault("GATELINE_HOME", str(STATE))
 if not os.environ.get("DATABASE_URL"):
     # Its own server, never the one of `make run`: fsync is off there.
     acquire_share(STATE, durable=False)
-    os.environ["DATABASE_URL"] = layout.url(STATE)
+    os.environ["DATABASE_URL"] = layout.connection_url(STATE)
 
 from config.settings import *
 from config.settings import DATABASES, INSTALLED_APPS, REPOSITORY_ROOTS

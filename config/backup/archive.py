@@ -71,7 +71,7 @@ class ArchiveWriter:
     def close(self, facts: Mapping[str, Any]) -> None:
         """Ends the archive with its manifest, and has it on the disk."""
         manifest = {**facts, "format": FORMAT, "files": {name: sha for name, (_, sha) in self.files.items()}}
-        text = json.dumps({**manifest, "sha256": _checksum(manifest)}, indent=1).encode()
+        text = json.dumps({**manifest, "sha256": _manifest_checksum(manifest)}, indent=1).encode()
         member = tarfile.TarInfo(MANIFEST)
         member.size = len(text)
         with self._stream:
@@ -82,7 +82,7 @@ class ArchiveWriter:
             os.fsync(self._stream.fileno())
 
 
-def unpack(path: Path, folder: Path) -> dict[str, Any]:
+def unpack_archive(path: Path, folder: Path) -> dict[str, Any]:
     """Writes what the archive holds into a new folder; the manifest.
 
     :raises DamagedArchive: it is no backup, cut off or changed; it says where
@@ -95,7 +95,7 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
         if not (folder / MANIFEST).is_file():
             raise DamagedArchive("it ends before its manifest")
         manifest = json.loads((folder / MANIFEST).read_bytes())
-        if manifest.pop("sha256", None) != _checksum(manifest):
+        if manifest.pop("sha256", None) != _manifest_checksum(manifest):
             raise DamagedArchive(f"{MANIFEST} is not what was written")
         if wrong := [name for name, kind in _MEMBERS.items() if not isinstance(manifest.get(name), kind)]:
             raise DamagedArchive(f"{MANIFEST} lacks {', '.join(wrong)}")
@@ -107,16 +107,16 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
         if (
             name not in files
             or files[name].is_symlink()
-            or _sum_of(files[name]) != manifest["files"].get(name)
+            or _file_checksum(files[name]) != manifest["files"].get(name)
         ):
             raise DamagedArchive(f"{name} is not what was backed up")
     return dict(manifest)
 
 
-def _sum_of(path: Path) -> str:
+def _file_checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _checksum(manifest: Mapping[str, Any]) -> str:
+def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()

@@ -28,7 +28,7 @@ LAST_WORDS = 2000
 FOLDERS = "pipelines_allowedfolder"
 
 
-def migrations() -> list[str]:
+def applied_migrations() -> list[str]:
     """The steps that this database has taken, as `app.name`."""
     return sorted(".".join(key) for key in MigrationRecorder(connection).applied_migrations())
 
@@ -66,11 +66,11 @@ def other_connections() -> list[str]:
         return sorted(name for (name,) in cursor.fetchall())
 
 
-def dump(path: Path) -> None:
+def dump_database(path: Path) -> None:
     """Writes one consistent state of the database into a new file, compressed.
 
     :raises LauncherError: pg_dump is not there, or has failed"""
-    command, environment = _command("pg_dump", "--no-owner", "--no-privileges", "--no-comments")
+    command, environment = _program_command("pg_dump", "--no-owner", "--no-privileges", "--no-comments")
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -80,10 +80,10 @@ def dump(path: Path) -> None:
             shutil.copyfileobj(process.stdout, file, 1 << 20)
         words = process.stderr.read()
     if process.returncode:
-        raise _failure("pg_dump", words)
+        raise _program_failure("pg_dump", words)
 
 
-def load(path: Path, *, replace: bool) -> None:
+def load_database(path: Path, *, replace: bool) -> None:
     """Reads what `dump` wrote, all of it or nothing. `replace`: drops what the database has, in the same
     transaction.
 
@@ -91,7 +91,7 @@ def load(path: Path, *, replace: bool) -> None:
     # -X: nobody's .psqlrc has a say here. -o: each number of a sequence that is set would be
     # printed
     words = ("-X", "-q", "-o", os.devnull, "-v", "ON_ERROR_STOP=1", "--single-transaction", "-f", "-")
-    command, environment = _command("psql", *words)
+    command, environment = _program_command("psql", *words)
     server_knows, errors = server_version() >= 17, path.with_suffix(".errors")
     connection.close()
     # Errors go to a file: a pipe that is full would block psql while it is still being fed.
@@ -106,27 +106,27 @@ def load(path: Path, *, replace: bool) -> None:
             pass  # psql has said why
         process.wait()
     if process.returncode:
-        raise _failure("psql", errors.read_bytes())
+        raise _program_failure("psql", errors.read_bytes())
 
 
 def _without_newer_settings(lines: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     return (line for line in lines if not line.startswith(NEWER_SETTING))
 
 
-def _command(program: str, *words: str) -> tuple[list[str], dict[str, str]]:
+def _program_command(program: str, *words: str) -> tuple[list[str], dict[str, str]]:
     facts: dict[str, Any] = dict(settings.DATABASES["default"])
     if settings.DATABASE_DIRECT_URL:
         facts |= dj_database_url.parse(settings.DATABASE_DIRECT_URL)
     # psql's own words for user, host, port and database; pg_dump has the same.
     address, variables = DatabaseClient.settings_to_cmd_args_env(facts, [])
     # address[0] is the name psql, which _program gives with its path.
-    return [str(_program(program)), *words, *address[1:]], {**os.environ, **(variables or {})}
+    return [str(_program_path(program)), *words, *address[1:]], {**os.environ, **(variables or {})}
 
 
-def _program(name: str) -> Path:
+def _program_path(name: str) -> Path:
     # pg_dump refuses a server newer than itself: the embedded one gets its own major version.
     major = server_version() if settings.EMBEDDED_DATABASE else None
-    path = binaries.find(major).folder / name
+    path = binaries.find_binaries(major).folder / name
     other = None if path.exists() else shutil.which(name)
     if not path.exists() and other is None:
         raise LauncherError(
@@ -136,7 +136,7 @@ def _program(name: str) -> Path:
     return Path(other) if other else path
 
 
-def _failure(program: str, words: bytes) -> LauncherError:
+def _program_failure(program: str, words: bytes) -> LauncherError:
     return LauncherError(
         f"{program} ended with an error:\n{words.decode(errors='replace').strip()[-LAST_WORDS:]}",
         "Nothing was changed. Where it speaks of versions, name a newer PostgreSQL in PG_BIN; where of the owner of a "

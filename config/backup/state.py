@@ -23,14 +23,14 @@ KEYS: Final = {
 """{variable of the environment: file that counts without it}"""
 
 
-def paths(home: Path) -> Iterator[Path]:
+def first_level_paths(home: Path) -> Iterator[Path]:
     """Files and folders of the first level that belong to a backup."""
     for path in sorted(home.iterdir()):
         if not any(fnmatch(path.name, pattern) for pattern in LEFT_OUT) and not path.is_symlink():
             yield path
 
 
-def tree(path: Path) -> Iterator[Path]:
+def files_below(path: Path) -> Iterator[Path]:
     """The files and folders below. Backwards by name: of a git repository the branches come before the objects that
     they need."""
     yield path
@@ -41,11 +41,11 @@ def tree(path: Path) -> Iterator[Path]:
 
 def is_empty(home: Path) -> bool:
     """Tell whether no folder of it holds a file: keys and what a first start writes lie beside those."""
-    folders = (path for path in paths(home) if path.is_dir())
+    folders = (path for path in first_level_paths(home) if path.is_dir())
     return not any(entry.is_file() for folder in folders for entry in folder.rglob("*"))
 
 
-def fingerprints() -> dict[str, str]:
+def key_fingerprints() -> dict[str, str]:
     """{variable: SHA-256} of the keys that the environment has: these are not in the archive."""
     texts = {name: os.environ.get(name, "").strip() for name in KEYS}
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items() if text}
@@ -53,7 +53,7 @@ def fingerprints() -> dict[str, str]:
 
 def replace_state(home: Path, fresh: Path) -> None:
     """Moves the unpacked files to where they belong; what the state folder had goes, but a key that came with none."""
-    for path in list(paths(home)):
+    for path in list(first_level_paths(home)):
         if path.is_dir():
             shutil.rmtree(path)
         elif path.name not in KEYS.values():

@@ -42,18 +42,18 @@ class Account:
         return tried.returncode == 0
 
 
-def choose(existing: Path) -> Account:
+def choose_account(existing: Path) -> Account:
     """Return the system user that the server runs as: this user; as root the owner of the existing data folder,
     else a stand-in. Raises LauncherError without any."""
     if os.geteuid() != 0:
-        return _entry(os.geteuid(), switch=False)
+        return _account_of_uid(os.geteuid(), switch=False)
     # The data is its owner's: another user could not read it
     if existing.exists() and existing.stat().st_uid != 0:
-        return _entry(existing.stat().st_uid, switch=True)
+        return _account_of_uid(existing.stat().st_uid, switch=True)
     user_name = os.environ.get("GATELINE_POSTGRES_USER")
     for name in (user_name,) if user_name else STAND_INS:
         try:
-            return _entry(pwd.getpwnam(name).pw_uid, switch=True)
+            return _account_of_uid(pwd.getpwnam(name).pw_uid, switch=True)
         except KeyError:
             continue
     raise LauncherError(
@@ -62,7 +62,7 @@ def choose(existing: Path) -> Account:
     )
 
 
-def _entry(uid: int, *, switch: bool) -> Account:
+def _account_of_uid(uid: int, *, switch: bool) -> Account:
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:

@@ -35,13 +35,13 @@ class Binaries:
         return self.folder / "initdb"
 
 
-def find(major: int | None = None) -> Binaries:
+def find_binaries(major: int | None = None) -> Binaries:
     """The first PostgreSQL that is recent enough and, where there is data already, of the major version that wrote it.
     LauncherError if there is none, or if PG_BIN names none."""
     override = os.environ.get("PG_BIN")
-    for folder in [Path(override)] if override else _candidates():
+    for folder in [Path(override)] if override else _candidate_folders():
         if (folder / "postgres").exists() and (folder / "initdb").exists():
-            binaries = _checked(folder)
+            binaries = _checked_binaries(folder)
             if major in (None, binaries.major):
                 return binaries
     subject = f"PostgreSQL {major}, which wrote the data," if major else "No PostgreSQL"
@@ -52,29 +52,29 @@ def find(major: int | None = None) -> Binaries:
     )
 
 
-def _candidates() -> Iterator[Path]:
+def _candidate_folders() -> Iterator[Path]:
     # The package is looked up, not imported: its import makes folders and takes locks.
     packages = Path(sysconfig.get_path("purelib"))
     # A set, because purelib and platlib are mostly the same folder
     for wheel in {packages / WHEEL, Path(sysconfig.get_path("platlib")) / WHEEL}:
         yield from sorted(
-            (install / "bin" for install in wheel.glob("pginstall*")), key=_number, reverse=True
+            (install / "bin" for install in wheel.glob("pginstall*")), key=_version_in_path, reverse=True
         )
     on_path = shutil.which("postgres")
     if on_path:
         yield Path(on_path).resolve().parent
     for pattern in ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin"):
         # Path.glob takes no absolute pattern.
-        yield from sorted(Path("/").glob(pattern[1:]), key=_number, reverse=True)
+        yield from sorted(Path("/").glob(pattern[1:]), key=_version_in_path, reverse=True)
 
 
-def _number(folder: Path) -> int:
+def _version_in_path(folder: Path) -> int:
     # The version in the name of the folder above bin: “16”, “pgsql-16”, “postgresql@16”
     match = re.search(r"(\d+)", folder.parent.name)
     return int(match[1]) if match else 0
 
 
-def _checked(folder: Path) -> Binaries:
+def _checked_binaries(folder: Path) -> Binaries:
     try:
         answer = subprocess.run(
             [folder / "postgres", "-V"], capture_output=True, text=True, check=True
@@ -92,10 +92,10 @@ def _checked(folder: Path) -> Binaries:
         raise LauncherError(
             f"{folder} is PostgreSQL {major}.", f"Gateline needs PostgreSQL {OLDEST} or newer."
         )
-    return Binaries(folder, major, _bundle(folder))
+    return Binaries(folder, major, _library_folders(folder))
 
 
-def _bundle(folder: Path) -> tuple[Path, ...]:
+def _library_folders(folder: Path) -> tuple[Path, ...]:
     package = folder.parent.parent
     if package.name != WHEEL:
         return ()

@@ -13,26 +13,26 @@ from pathlib import Path
 
 from config.embedded import layout, processes, server
 from config.embedded.errors import LauncherError
-from config.embedded.server_share import exclusive, is_unused
+from config.embedded.server_share import exclusive_lock, is_unused
 
 USERS_SECONDS = 5.0
 """How long a server may go on that has lost all its users; its own end is noticed at once."""
 AFTER_A_FAILURE = 2.0
 
 
-def keep(home: Path, *, durable: bool) -> None:
+def stop_when_unused(home: Path, *, durable: bool) -> None:
     """Returns when nobody uses the server any more; it is stopped then."""
-    place = layout.of(home)
+    place = layout.recorded_layout(home)
     while place.record.exists():
         # Nobody starts, or comes to share, between the look and what follows from it
-        with exclusive(place.start_lock):
+        with exclusive_lock(place.start_lock):
             if is_unused(place):
-                return server.stop(place)
+                return server.stop_server(place)
             try:
-                server.ensure(home, durable=durable)
+                server.ensure_running(home, durable=durable)
             except LauncherError as error:
                 print(error, file=sys.stderr, flush=True)
-            pid = server.pid_of(place)
+            pid = server.postmaster_pid(place)
         if pid is None:
             time.sleep(AFTER_A_FAILURE)
         else:
@@ -43,8 +43,8 @@ def keep(home: Path, *, durable: bool) -> None:
 def main() -> None:
     home, kind = Path(sys.argv[1]), sys.argv[2]
     try:
-        with exclusive(layout.of(home).keeper_lock, wait=False):
-            keep(home, durable=kind == "durable")
+        with exclusive_lock(layout.recorded_layout(home).keeper_lock, wait=False):
+            stop_when_unused(home, durable=kind == "durable")
             # The system frees the lock when this process has gone, and not before: somebody waits for that.
             sys.stderr.flush()
             os._exit(0)

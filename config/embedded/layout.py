@@ -21,7 +21,7 @@ NAME = "gateline"
 LONGEST_SOCKET_FOLDER = 100 - len(f"/.s.PGSQL.{PORT}.lock")
 
 
-def home() -> Path:
+def state_folder() -> Path:
     """The state folder: GATELINE_HOME, else `.gateline` beside manage.py."""
     override = os.environ.get("GATELINE_HOME")
     return (
@@ -67,7 +67,7 @@ class Layout:
         return self.home / "postgres-keeper.lock"
 
 
-def of(home: Path) -> Layout:
+def recorded_layout(home: Path) -> Layout:
     """The layout as recorded by the first start, or as it would be."""
     recorded = read_record(home).get("base")
     return Layout(home, Path(recorded) if recorded else home / "postgres")
@@ -89,7 +89,7 @@ def write_record(layout: Layout, **facts: Any) -> None:
     unfinished.rename(layout.record)
 
 
-def connection(home: Path) -> dict[str, object]:
+def connection_settings(home: Path) -> dict[str, object]:
     """Django's connection settings for the embedded server; before its first start they lead nowhere."""
     password = home / "postgres-password"
     return {
@@ -101,9 +101,9 @@ def connection(home: Path) -> dict[str, object]:
     }
 
 
-def url(home: Path) -> str:
+def connection_url(home: Path) -> str:
     """Return the connection settings as a URL, for DATABASE_URL of another process."""
-    facts = connection(home)
+    facts = connection_settings(home)
     # % first, or the escapes of the others would be escaped again.
     socket = str(facts["HOST"]).replace("%", "%25").replace("/", "%2F").replace(" ", "%20")
     return f"postgres://{NAME}:{facts['PASSWORD']}@{socket}:{PORT}/{NAME}"

@@ -18,7 +18,7 @@ def is_postmaster(pid: int, data: Path) -> bool:
     """True if the process lives, is no zombie, and its command line names this data folder."""
     deadline = time.monotonic() + EXEC_SECONDS
     while True:
-        state, command = _state(pid)
+        state, command = _process_state(pid)
         # Z is a zombie, X a process that is being removed.
         if not state or state in "ZX":
             return False
@@ -42,26 +42,26 @@ def await_end(pid: int, seconds: float) -> None:
         os.close(watched)
 
 
-def workers_of(data: Path) -> list[int]:
+def processes_in_folder(data: Path) -> list[int]:
     """Processes whose working folder is the data folder: what a killed postmaster leaves behind for a moment, and
     the postmaster itself. Empty where the system does not tell."""
     if PROC is None:
         return []
     workers = []
     for entry in PROC.iterdir():
-        if entry.name.isdigit() and _works_in(entry, data):
+        if entry.name.isdigit() and _is_working_in(entry, data):
             workers.append(int(entry.name))
     return workers
 
 
-def _works_in(entry: Path, data: Path) -> bool:
+def _is_working_in(entry: Path, data: Path) -> bool:
     try:
         return os.readlink(entry / "cwd") == str(data)
     except OSError:  # gone, or somebody else's
         return False
 
 
-def _state(pid: int) -> tuple[str, list[str]]:
+def _process_state(pid: int) -> tuple[str, list[str]]:
     """The letter of ps for the process's state and its command line, or an empty letter."""
     if PROC is None:
         answer = subprocess.run(

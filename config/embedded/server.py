@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from config.embedded import binaries, layout, processes
-from config.embedded.account import Account, choose
+from config.embedded.account import Account, choose_account
 from config.embedded.binaries import Binaries
 from config.embedded.errors import LauncherError
 from config.embedded.layout import Layout
@@ -46,53 +46,57 @@ THROWAWAY = {
 }
 
 
-def pid_of(place: Layout) -> int | None:
+def postmaster_pid(place: Layout) -> int | None:
     """The living postmaster of this data folder, whatever postmaster.pid says."""
     pid, _ready = _pid_file(place.data)
     return pid if pid and processes.is_postmaster(pid, place.data) else None
 
 
-def ensure(home: Path, *, durable: bool) -> Layout:
+def ensure_running(home: Path, *, durable: bool) -> Layout:
     """Has the server running when it returns. LauncherError with the end of the server's log if it cannot."""
-    place = layout.of(home)
-    if pid_of(place) and _pid_file(place.data)[1]:
+    place = layout.recorded_layout(home)
+    if postmaster_pid(place) and _pid_file(place.data)[1]:
         return place
-    account = choose(place.data)
+    account = choose_account(place.data)
     layout.set_home_mode(home, account)
-    place = settle(place, account)
-    server_binaries = reachable(binaries.find(_data_major(place.data)), account)
+    place = settle_layout(place, account)
+    server_binaries = reachable_binaries(binaries.find_binaries(_data_major(place.data)), account)
     if not (place.data / "PG_VERSION").exists():
-        _initialise(place, account, server_binaries, durable)
+        _create_data_folder(place, account, server_binaries, durable)
     socket = layout.socket_folder(place.base, account)
     layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
     # It may be up already, and only not ready yet
-    if not pid_of(place):
+    if not postmaster_pid(place):
         _clean_up_killed(place.data, socket)
-        _start(place, account, server_binaries, socket, durable)
+        _start_server(place, account, server_binaries, socket, durable)
     return place
 
 
-def stop(place: Layout) -> None:
+def stop_server(place: Layout) -> None:
     """Fast shutdown; a server that does not listen is stopped hard, and recovers at its next start."""
     # To PostgreSQL: fast shutdown, immediate shutdown; the last is the system's.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-        pid = pid_of(place)
+        pid = postmaster_pid(place)
         if pid is None:
             return
         os.kill(pid, number)
-        if _wait(lambda: pid_of(place) is None, STOP_SECONDS):
+        if _wait_until(lambda: postmaster_pid(place) is None, STOP_SECONDS):
             return
 
 
-def _start(place: Layout, account: Account, server_binaries: Binaries, socket: Path, durable: bool) -> None:
+def _start_server(
+    place: Layout, account: Account, server_binaries: Binaries, socket: Path, durable: bool
+) -> None:
     # In quotes: the setting is a list, and the path may have a comma or a blank.
     options = OPTIONS | {"unix_socket_directories": f'"{socket}"'} | ({} if durable else THROWAWAY)
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
     _rotate_log(place.log)
     with open_log(place) as log:
         position = log.tell()
-        pid = spawn([server_binaries.postgres, "-D", place.data, *words], stderr=log, account=account)
-    _wait(
+        pid = spawn_detached(
+            [server_binaries.postgres, "-D", place.data, *words], stderr=log, account=account
+        )
+    _wait_until(
         lambda: _pid_file(place.data) == (pid, True) or not processes.is_postmaster(pid, place.data),
         START_SECONDS,
     )
@@ -104,7 +108,7 @@ def _start(place: Layout, account: Account, server_binaries: Binaries, socket: P
         )
 
 
-def spawn(
+def spawn_detached(
     command: Sequence[str | Path], *, stderr: BinaryIO, account: Account | None = None, cwd: str | Path = "/"
 ) -> int:
     """The pid of a process that nobody waits for: in a session of its own, so that a Ctrl-C meant for us does not
@@ -118,18 +122,18 @@ def spawn(
         start_new_session=True,
         umask=0o077,
         cwd=cwd,
-        env=None if account is None else _environment(),
+        env=None if account is None else _server_environment(),
         check=True,
         **(account.subprocess_arguments() if account else {}),
     )
     return int(answer.stdout)
 
 
-def _environment() -> dict[str, str]:
+def _server_environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
-def _initialise(place: Layout, account: Account, server_binaries: Binaries, durable: bool) -> None:
+def _create_data_folder(place: Layout, account: Account, server_binaries: Binaries, durable: bool) -> None:
     """Into a folder beside the final one: a data folder that exists is whole."""
     fresh, password_file = place.base / "data.new", place.base / "password.new"
     shutil.rmtree(fresh, ignore_errors=True)
@@ -154,9 +158,11 @@ def _initialise(place: Layout, account: Account, server_binaries: Binaries, dura
         # Nobody guesses a password of 256 random bits: to stretch it takes 3 ms of each connection for nothing.
         words += ["--set", "scram_iterations=1"]
     try:
-        _run([server_binaries.initdb, "-D", fresh, "-U", layout.NAME, *words], account)
+        _run_as_account([server_binaries.initdb, "-D", fresh, "-U", layout.NAME, *words], account)
         create = f"CREATE DATABASE {layout.NAME};\n"
-        _run([server_binaries.postgres, "--single", "-D", fresh, "postgres"], account, standard_input=create)
+        _run_as_account(
+            [server_binaries.postgres, "--single", "-D", fresh, "postgres"], account, standard_input=create
+        )
     finally:
         password_file.unlink()
     place.password.unlink(missing_ok=True)
@@ -165,7 +171,7 @@ def _initialise(place: Layout, account: Account, server_binaries: Binaries, dura
     fresh.rename(place.data)
 
 
-def _run(command: Sequence[str | Path], account: Account, standard_input: str = "") -> None:
+def _run_as_account(command: Sequence[str | Path], account: Account, standard_input: str = "") -> None:
     done = subprocess.run(
         command,
         input=standard_input,
@@ -173,7 +179,7 @@ def _run(command: Sequence[str | Path], account: Account, standard_input: str = 
         text=True,
         cwd="/",
         umask=0o077,
-        env=_environment(),
+        env=_server_environment(),
         **account.subprocess_arguments(),
     )
     # `postgres --single` ends with 0 even where a statement failed.
@@ -211,15 +217,15 @@ def _clean_up_killed(data: Path, socket: Path) -> None:
     """Clean up after a killed postmaster: wait until the processes that it left have ended, since two
     generations on one data folder would destroy it. Its lock files are removed only if their pid lives on
     as another process (or as a zombie): for a dead one PostgreSQL's own check is the safer one."""
-    if not _wait(lambda: not processes.workers_of(data), 3):
-        for pid in processes.workers_of(data):
+    if not _wait_until(lambda: not processes.processes_in_folder(data), 3):
+        for pid in processes.processes_in_folder(data):
             # Two generations of processes on one data folder would destroy it
             os.kill(pid, signal.SIGQUIT)
-        _wait(lambda: not processes.workers_of(data), STOP_SECONDS)
+        _wait_until(lambda: not processes.processes_in_folder(data), STOP_SECONDS)
     for lock in (data / "postmaster.pid", socket / f".s.PGSQL.{layout.PORT}.lock"):
         owner = _first_number(lock)
         # Of a dead process PostgreSQL's own check is the safer one
-        if owner and _exists(owner):
+        if owner and _process_exists(owner):
             lock.unlink()
 
 
@@ -228,7 +234,7 @@ def _first_number(path: Path) -> int | None:
     return int(first) if first.isdigit() else None
 
 
-def _exists(pid: int) -> bool:
+def _process_exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -247,7 +253,7 @@ def _rotate_log(log: Path) -> None:
         log.rename(log.with_suffix(".log.1"))
 
 
-def _wait(until: Callable[[], bool], seconds: float) -> bool:
+def _wait_until(until: Callable[[], bool], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while not until():
         if time.monotonic() > deadline:
@@ -262,7 +268,7 @@ def _wait(until: Callable[[], bool], seconds: float) -> bool:
 SHARED = (Path("/var/lib/gateline"), Path("/var/tmp/gateline"))
 
 
-def settle(place: Layout, account: Account) -> Layout:
+def settle_layout(place: Layout, account: Account) -> Layout:
     """Return the layout with the server's own folder: in the state folder if the server's user can enter it,
     otherwise in a shared place."""
     if (place.data / "PG_VERSION").exists():
@@ -270,21 +276,22 @@ def settle(place: Layout, account: Account) -> Layout:
     base = place.base
     if account.switch and not account.can_enter(place.home):
         name = hashlib.sha256(os.fsencode(place.home)).hexdigest()[:12]
-        base = _shared(account) / f"{name}-{secrets.token_hex(4)}"
+        base = _shared_folder(account) / f"{name}-{secrets.token_hex(4)}"
     base.mkdir(mode=0o700, exist_ok=True)
     base.chmod(0o700)
     account.own(base)
     return Layout(place.home, base)
 
 
-def reachable(binaries: Binaries, account: Account) -> Binaries:
+def reachable_binaries(binaries: Binaries, account: Account) -> Binaries:
     """The same binaries, copied where the account can run them if it cannot where they are."""
-    if not account.switch or _runs(binaries, account):
+    if not account.switch or _can_run_binaries(binaries, account):
         return binaries
     # With its time: a PostgreSQL that was upgraded in its folder is copied anew
     stamp = f"{binaries.folder}{binaries.postgres.stat().st_mtime_ns}"
     target = (
-        _shared(account) / f"postgresql-{binaries.major}-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
+        _shared_folder(account)
+        / f"postgresql-{binaries.major}-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
     )
     if not target.exists() and binaries.bundle:
         unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
@@ -295,7 +302,7 @@ def reachable(binaries: Binaries, account: Account) -> Binaries:
         # By rename: what has the final name is whole.
         unfinished.rename(target)
     copy = Binaries(target / binaries.folder.relative_to(binaries.folder.parents[2]), binaries.major)
-    if not binaries.bundle or not _runs(copy, account):
+    if not binaries.bundle or not _can_run_binaries(copy, account):
         raise LauncherError(
             f"The user {account.name} cannot run {binaries.postgres}.",
             "Start Gateline as an ordinary user, or name a PostgreSQL that everybody may run in PG_BIN.",
@@ -303,7 +310,7 @@ def reachable(binaries: Binaries, account: Account) -> Binaries:
     return copy
 
 
-def _runs(binaries: Binaries, account: Account) -> bool:
+def _can_run_binaries(binaries: Binaries, account: Account) -> bool:
     try:
         tried = subprocess.run(
             [binaries.postgres, "-V"], capture_output=True, cwd="/", **account.subprocess_arguments()
@@ -313,7 +320,7 @@ def _runs(binaries: Binaries, account: Account) -> bool:
     return tried.returncode == 0
 
 
-def _shared(account: Account) -> Path:
+def _shared_folder(account: Account) -> Path:
     for folder in SHARED:
         try:
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -33,12 +33,12 @@ class ServerShare:
         if self.lock < 0 or self.process != os.getpid():
             return
         _shares.pop(self.place.home, None)
-        with exclusive(self.place.start_lock):
+        with exclusive_lock(self.place.start_lock):
             os.close(self.lock)
             self.lock = -1
             last = is_unused(self.place)
             if last:
-                server.stop(self.place)
+                server.stop_server(self.place)
         if last:
             # After the start lock is free: the keeper needs it to see that it may go.
             _await_keeper(self.place)
@@ -49,8 +49,8 @@ def acquire_share(home: Path, *, durable: bool = True) -> ServerShare:
     it cannot be started."""
     if home not in _shares:
         layout.make_home(home)
-        with exclusive(layout.of(home).start_lock):
-            place = server.ensure(home, durable=durable)
+        with exclusive_lock(layout.recorded_layout(home).start_lock):
+            place = server.ensure_running(home, durable=durable)
             # Under the start lock: a keeper could find a server without users, and stop it.
             _shares[home] = ServerShare(place)
         _start_keeper(place, durable)
@@ -72,7 +72,7 @@ def is_unused(place: layout.Layout) -> bool:
 
 
 @contextmanager
-def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
+def exclusive_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
     """BlockingIOError where `wait` is false and somebody else has it."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -89,7 +89,7 @@ def _await_keeper(place: layout.Layout) -> None:
     late = time.monotonic() + KEEPER_SECONDS
     while time.monotonic() < late and is_unused(place):
         try:
-            with exclusive(place.keeper_lock, wait=False):
+            with exclusive_lock(place.keeper_lock, wait=False):
                 return
         except BlockingIOError:
             time.sleep(0.02)
@@ -99,13 +99,13 @@ def _start_keeper(place: layout.Layout, durable: bool) -> None:
     """Start the keeper of the state folder, one per folder: it takes its lock itself and exits when another
     one has it."""
     try:
-        with exclusive(place.keeper_lock, wait=False):
+        with exclusive_lock(place.keeper_lock, wait=False):
             pass
     except BlockingIOError:
         return
     kind = "durable" if durable else "throwaway"
     with server.open_log(place) as log:
-        server.spawn(
+        server.spawn_detached(
             [sys.executable, "-m", "config.embedded.keeper", place.home, kind],
             stderr=log,
             cwd=Path(__file__).resolve().parents[2],

@@ -39,11 +39,11 @@ def check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise SetupError(
-                _why(error, host, port), f"Take another port: make run PORT={port + 1}"
+                _port_fault(error, host, port), f"Take another port: make run PORT={port + 1}"
             ) from error
 
 
-def _why(error: OSError, host: str, port: int) -> str:
+def _port_fault(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"Port {port} is in use: another program, perhaps another Gateline, listens on {host}."
     if error.errno == errno.EACCES:

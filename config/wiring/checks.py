@@ -28,25 +28,27 @@ def check_installation(app_configs: Any, **options: Any) -> list[checks.CheckMes
     ]
     paths = record.recorded_entries("paths_of_settings")
     missing += [f"The settings lack {path}." for path in paths - record.paths_of_settings()]
-    return _errors(missing, "gateline.E001")
+    return _check_errors(missing, "gateline.E001")
 
 
 def check_references(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
     """Errors for what source, templates and settings name and is not there, and for missing routes and tasks."""
     from config.wiring import references  # noqa: PLC0415  # loads every page
 
-    missing = list(references.faults())
+    missing = list(references.wiring_faults())
     paths = record.recorded_entries("paths_of_settings")
     paths |= {path for path in record.paths_of_settings() if path.startswith(record.VARYING_PATHS)}
     missing += [f"The setting {path} leads nowhere." for path in paths if not record.is_resolvable(path)]
     missing += [
-        f"The route {entry} is missing." for entry in record.recorded_entries("routes") - references.routes()
+        f"The route {entry} is missing."
+        for entry in record.recorded_entries("routes") - references.route_names()
     ]
     missing += [
-        f"The task {entry} is missing." for entry in record.recorded_entries("tasks") - references.tasks()
+        f"The task {entry} is missing."
+        for entry in record.recorded_entries("tasks") - references.queue_task_names()
     ]
-    return _errors(missing, "gateline.E002")
+    return _check_errors(missing, "gateline.E002")
 
 
-def _errors(sentences: Iterable[str], key: str) -> list[checks.CheckMessage]:
+def _check_errors(sentences: Iterable[str], key: str) -> list[checks.CheckMessage]:
     return [checks.Error(text, hint=HINT, id=key) for text in sorted(sentences)]

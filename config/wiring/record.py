@@ -58,7 +58,9 @@ def names_of_settings() -> set[str]:
 
 def paths_of_settings() -> set[str]:
     """`NAME: import.path` of every setting."""
-    return {f"{name}: {path}" for name in names_of_settings() for path in _dotted(getattr(settings, name))}
+    return {
+        f"{name}: {path}" for name in names_of_settings() for path in _dotted_names(getattr(settings, name))
+    }
 
 
 def is_resolvable(entry: str) -> bool:
@@ -72,7 +74,7 @@ def is_resolvable(entry: str) -> bool:
         return False
 
 
-def _dotted(value: Any) -> Iterator[str]:
+def _dotted_names(value: Any) -> Iterator[str]:
     for text in all_texts(value):
         if "." in text and all(part.isidentifier() for part in text.split(".")):
             yield text

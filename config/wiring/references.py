@@ -45,12 +45,15 @@ IN_SOURCE = {
 }
 
 
-def routes() -> set[str]:
+def route_names() -> set[str]:
     """`address name view` of every page, operation and socket of ours."""
-    return {*_routes(get_resolver(), "", ""), *(f"{entry.pattern} {entry.name} socket" for entry in sockets)}
+    return {
+        *_route_lines(get_resolver(), "", ""),
+        *(f"{entry.pattern} {entry.name} socket" for entry in sockets),
+    }
 
 
-def tasks() -> set[str]:
+def queue_task_names() -> set[str]:
     """`name in queue` of every task of the queue."""
     app.perform_import_paths()
     return {
@@ -58,18 +61,20 @@ def tasks() -> set[str]:
     }
 
 
-def faults() -> Iterator[str]:
+def wiring_faults() -> Iterator[str]:
     """Yield a sentence for everything that source, templates or settings name and that does not exist."""
-    yield from chain(_modules(), _migrations(), _queues(), _styles(), _built())
+    yield from chain(
+        _module_faults(), _migration_faults(), _queue_faults(), _style_sheet_faults(), _build_faults()
+    )
     folder = settings.BASE_DIR / "templates"
     templates = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
-    yield from _unreadable(path.relative_to(folder).as_posix() for path in templates)
+    yield from _template_faults(path.relative_to(folder).as_posix() for path in templates)
     names = {
-        "route": {entry.split(" ")[1] for entry in routes()},
+        "route": {entry.split(" ")[1] for entry in route_names()},
         "template": {path.relative_to(folder).as_posix() for path in templates},
         "component": {path.stem.replace("_", "-") for path in (folder / "cotton").iterdir()},
         "static file": {path.relative_to(folder.parent / "static").as_posix() for path in _static_files()},
-        "entry of the front end": set(_entries()),
+        "entry of the front end": set(_entry_points()),
         "setting": set(dir(settings)),
     }
     sources = {
@@ -83,7 +88,7 @@ def faults() -> Iterator[str]:
             yield f"{path.relative_to(settings.BASE_DIR)} names the {kind} {name}, which is not there."
 
 
-def _modules() -> Iterator[str]:
+def _module_faults() -> Iterator[str]:
     for package in PACKAGES:
         for module in pkgutil.walk_packages([str(settings.BASE_DIR / package)], f"{package}."):
             if not any(part in module.name for part in PROGRAMS):
@@ -93,26 +98,26 @@ def _modules() -> Iterator[str]:
                     yield f"The module {module.name} cannot be loaded: {error}."
 
 
-def _migrations() -> Iterator[str]:
+def _migration_faults() -> Iterator[str]:
     try:
         MigrationLoader(None)
     except Exception as error:  # noqa: BLE001  # whatever it says is the fault
         yield f"The migrations cannot be loaded: {error}."
 
 
-def _queues() -> Iterator[str]:
+def _queue_faults() -> Iterator[str]:
     # For what it does: it imports all modules that define tasks
-    tasks()
+    queue_task_names()
     for name, queues in TASKS.items():
         if name not in app.tasks or app.tasks[name].queue not in queues:
             yield f"No module defines the task {name} for a queue in which it is put."
         for queue in queues - set(QUEUES):
             yield f"No worker serves the queue {queue} of the task {name}."
-    for name in {entry.partition(" ")[0] for entry in tasks()} - TASKS.keys():
+    for name in {entry.partition(" ")[0] for entry in queue_task_names()} - TASKS.keys():
         yield f"The task {name} is put in no queue."
 
 
-def _unreadable(names: Iterator[str]) -> Iterator[str]:
+def _template_faults(names: Iterator[str]) -> Iterator[str]:
     for name in names:
         try:
             engines["django"].get_template(name)
@@ -124,14 +129,14 @@ def _static_files() -> Iterator[Path]:
     return (path for path in (settings.BASE_DIR / "static").rglob("*") if path.is_file())
 
 
-def _styles() -> Iterator[str]:
+def _style_sheet_faults() -> Iterator[str]:
     for sheet in (settings.BASE_DIR / "static").rglob("*.css"):
         for name in IMPORTED.findall(sheet.read_text()):
             if not (sheet.parent / name).is_file():
                 yield f"{sheet.relative_to(settings.BASE_DIR)} imports {name}, which is not there."
 
 
-def _built() -> Iterator[str]:
+def _build_faults() -> Iterator[str]:
     """Yield a sentence for each file that a part of the build asks for and that does not exist."""
     assets = settings.BASE_DIR / "static" / "dist" / "assets"
     for part in (assets.parent / "manifest.json", *assets.glob("*.js"), *assets.glob("*.css")):
@@ -140,26 +145,26 @@ def _built() -> Iterator[str]:
                 yield f"{part.relative_to(settings.BASE_DIR)} asks for {name}, which is not there: build the front end."
 
 
-def _entries() -> Iterator[str]:
+def _entry_points() -> Iterator[str]:
     for source in json.loads((settings.BASE_DIR / "static" / "dist" / "manifest.json").read_text()):
         # “static/ts/pages/x.ts” is the entry pages/x, “static/editor/main.tsx” is editor.
         yield re.sub(r"^static/(?:ts/)?|/main\.tsx$|\.ts$", "", source)
 
 
-def _routes(resolver: URLResolver, prefix: str, space: str) -> Iterator[str]:
+def _route_lines(resolver: URLResolver, prefix: str, space: str) -> Iterator[str]:
     for entry in resolver.url_patterns:
         address = f"{prefix}{entry.pattern}"
         if isinstance(entry, URLResolver):
             inner = f"{space}{entry.namespace}:" if entry.namespace else space
             # What Django's admin hangs below its address is its own affair.
             yield from (
-                [f"{address} admin:index admin"] if inner == "admin:" else _routes(entry, address, inner)
+                [f"{address} admin:index admin"] if inner == "admin:" else _route_lines(entry, address, inner)
             )
         elif isinstance(entry, URLPattern):
-            yield f"{address} {space}{entry.name} {_view(entry)}"
+            yield f"{address} {space}{entry.name} {_view_name(entry)}"
 
 
-def _view(entry: URLPattern) -> str:
+def _view_name(entry: URLPattern) -> str:
     # Ninja wraps its PathView in a function: only the closure still has it.
     cells = getattr(entry.callback, "__closure__", None) or ()
     for view in (cell.cell_contents for cell in cells):

@@ -12,8 +12,8 @@ from gateline import completion, lookup, output
 from gateline.client import Client
 from gateline.commands.lint import read_document
 from gateline.failures import CommandFailure, UsageFailure
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 WORDS = {
     "same": "same",
@@ -48,7 +48,7 @@ def backtest(
     """Decide the recorded outcomes of a line again. Nothing is changed.
 
     With --json each line is an object, the result last."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     text = read_document(file) if file else None
     if file and text is None:
         raise UsageFailure(f"There is no file {file}.")
@@ -58,11 +58,11 @@ def backtest(
         if event["type"] == "problem":
             raise CommandFailure(event["detail"])
         if event["type"] == "progress":
-            output.note(f"{event['done']:,} of {event['total']:,} decisions")
+            output.print_note(f"{event['done']:,} of {event['total']:,} decisions")
         elif json:
             output.print_json_line(event)
         elif event["type"] == "task":
-            say(f"{event['task']}  {event['verdict']}  first at {escaped(event['first']['station'])}")
+            print_text(f"{event['task']}  {event['verdict']}  first at {unstyled(event['first']['station'])}")
         else:
             _print_result(event)
 
@@ -80,30 +80,30 @@ def _print_result(result: dict[str, Any]) -> None:
     decisions, tasks, against = result["decisions"], result["tasks"], result["against"]
     name = f"version {against}" if against.isdigit() else f"the {against}"
     if not decisions["total"]:
-        say(f"No recorded decisions to try on {name}.")
+        print_text(f"No recorded decisions to try on {name}.")
         return
-    say(f"Tried on {name}: {decisions['total']:,} decisions of {tasks['total']:,} tasks.")
+    print_text(f"Tried on {name}: {decisions['total']:,} decisions of {tasks['total']:,} tasks.")
     earlier = result["of_earlier_revisions"]
     recorded = f"{earlier:,} were recorded under an earlier one" if earlier else "all were recorded under it"
-    say(f"Decided under revision {result['revision']} of the law; {recorded}.")
+    print_text(f"Decided under revision {result['revision']} of the law; {recorded}.")
     if result["limited"]:
-        say("There are older ones, which the limit left out.")
+        print_text("There are older ones, which the limit left out.")
     output.print_table(
         ("", "decisions", "tasks"),
         ((words, f"{decisions[key]:,}", f"{tasks[key]:,}") for key, words in WORDS.items()),
     )
     if result["after_divergence"]:
-        say(f"{result['after_divergence']:,} decisions come after their task had gone elsewhere.")
+        print_text(f"{result['after_divergence']:,} decisions come after their task had gone elsewhere.")
     for cell in result["cells"]:
         effects = f"{_effect_text(cell['then'])} → {_effect_text(cell['now'])}"
-        say(
-            f"\n{WORDS[cell['verdict']]}, {cell['count']:,} at {escaped(cell['station'])}: {escaped(effects)}"
+        print_text(
+            f"\n{WORDS[cell['verdict']]}, {cell['count']:,} at {unstyled(cell['station'])}: {unstyled(effects)}"
         )
         if cell["message"]:
-            say(f"  {escaped(cell['message'])}")
-        say(f"  for example {', '.join(sample['task'] for sample in cell['samples'])}")
+            print_text(f"  {unstyled(cell['message'])}")
+        print_text(f"  for example {', '.join(sample['task'] for sample in cell['samples'])}")
     if result["more_cells"]:
-        say(f"\n{result['more_cells']:,} more decisions of other kinds.")
+        print_text(f"\n{result['more_cells']:,} more decisions of other kinds.")
 
 
 def _effect_text(effect: dict[str, Any] | None) -> str:

@@ -18,8 +18,8 @@ from gateline import completion, lookup, output
 from gateline.client import Client
 from gateline.failures import CommandFailure, ConflictFailure, UsageFailure
 from gateline.lookup import TaskPlace
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 PROTOCOLS = "https:http:ssh:file"
 """What an address of a server's may make git speak, unless GIT_ALLOW_PROTOCOL says otherwise: `ext::` runs programs."""
@@ -72,7 +72,7 @@ def checkout(
         raise UsageFailure(
             "There is no git on this machine.", "Install it; checkout works with your own git."
         )
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_task(server, task)
     branch = server.get(place.api_path("branch"))
     if not branch["address"]:
@@ -82,15 +82,15 @@ def checkout(
     # The server's words become arguments of git here, so that none may be an option
     _check_branch(branch, place.name)
     clone, remote = _find_or_clone(branch["address"], folder, place.name)
-    _fetch(server, place, branch, clone, remote)
-    _switch(branch, clone, remote)
+    _fetch_branch(server, place, branch, clone, remote)
+    _switch_to_branch(branch, clone, remote)
     at = clone.git_output("rev-parse", "HEAD").strip()
     if json:
         output.print_json({**branch, "folder": str(clone.folder), "remote": remote, "at": at})
         return
-    say(f"{escaped(branch['branch'])} at {at[:10]} in {escaped(clone.folder)}")
-    output.note(
-        f"Go on there, then: git push {escaped(remote)} {escaped(branch['branch'])}\n"
+    print_text(f"{unstyled(branch['branch'])} at {at[:10]} in {unstyled(clone.folder)}")
+    output.print_note(
+        f"Go on there, then: git push {unstyled(remote)} {unstyled(branch['branch'])}\n"
         "A push is a run of yours: approvals of before are void, and you cannot approve it."
     )
 
@@ -131,7 +131,7 @@ def _find_or_clone(address: str, folder: Path | None, name: str) -> tuple[Clone,
         )
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
         raise UsageFailure(f"{target} is there already.", "Name a folder that does not exist yet.")
-    output.note(f"Cloning {escaped(address)} into {escaped(target)} …")
+    output.print_note(f"Cloning {unstyled(address)} into {unstyled(target)} …")
     # house §5: -- before what a server said, so that git takes none of it for an option.
     git_output("clone", "--quiet", "--no-checkout", "--", address, str(target))
     return Clone(target), "origin"
@@ -143,7 +143,9 @@ def _find_work_tree(folder: Path) -> Clone | None:
     return Clone(Path(done.stdout.strip())) if done.returncode == 0 else None
 
 
-def _fetch(server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clone, remote: str) -> None:
+def _fetch_branch(
+    server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clone, remote: str
+) -> None:
     """The commits of the branch: from the remote where it was pushed, else from the server, as a bundle."""
     tracked = f"+refs/heads/{branch['branch']}:refs/remotes/{remote}/{branch['branch']}"
     if branch["pushed"]:
@@ -161,7 +163,7 @@ def _fetch(server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clon
         clone.git_output("fetch", "--quiet", str(file), f"refs/heads/{branch['branch']}")
 
 
-def _switch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
+def _switch_to_branch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
     """Switch to a local branch of this name, at the head of the task. A branch with commits of its own is
     left where it is.
 

@@ -10,7 +10,7 @@ import typer
 from gateline import completion, lookup, output
 from gateline.client import url_path
 from gateline.failures import UsageFailure
-from gateline.session import client
+from gateline.session import signed_in_client
 
 
 def events(
@@ -34,7 +34,7 @@ def events(
     file: Annotated[Path | None, typer.Option("--output", "-o", help="Write them there.")] = None,
 ) -> None:
     """Write the events of a project, a line or a task as JSON lines, oldest first within each task."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     if task:
         address = lookup.find_task(server, task).api_path("events")
     elif line:

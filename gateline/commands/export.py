@@ -11,8 +11,8 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.failures import UsageFailure
-from gateline.output import Json, escaped
-from gateline.session import client
+from gateline.output import Json, unstyled
+from gateline.session import signed_in_client
 
 
 def export(
@@ -40,7 +40,7 @@ def export(
 ) -> None:
     """Write a line as its own document, as one of another system, or its drawing. What is lost is listed on standard
     error."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_line(server, line)
     if to in ("svg", "geometry"):
         drawing = server.get(place.api_path("drawing"), version=version)["narrow" if narrow else "wide"]
@@ -52,7 +52,7 @@ def export(
         output.print_json(made)
         return
     for loss in made["losses"]:
-        output.note(f"[yellow]loss[/yellow] {escaped(loss['path'])}: {escaped(loss['message'])}")
+        output.print_note(f"[yellow]loss[/yellow] {unstyled(loss['path'])}: {unstyled(loss['message'])}")
     # A terminal would follow control characters of a document; a pipe gets it as it is
     if file is None and sys.stdout.isatty():
         output.print_raw(made["text"].removesuffix("\n"))

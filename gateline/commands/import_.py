@@ -12,8 +12,8 @@ import typer
 from gateline import completion, lookup, output
 from gateline.client import Client, url_path
 from gateline.failures import ConflictFailure, ExitCode, InvalidFailure, UsageFailure
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 DOCUMENTS = (".json", ".yaml", ".yml", ".ndjson")
 OF_A_FOLDER = (*DOCUMENTS, ".md")
@@ -40,7 +40,7 @@ def import_(
 
     A folder with assembly-line.json is one line of ALP. The documents are sent to the server; nothing that they name is
     run, opened or fetched."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     where = url_path("owners", *_project_path_parts(lookup.find_project(server, project)), "import")
     rows = [_preview_import(server, where, name, files) for name, files in find_documents(what)]
     if not json:
@@ -49,7 +49,7 @@ def import_(
     if not dry_run and importable:
         # A program cannot be asked: with --json nothing is kept without --yes
         if not yes and not json:
-            output.confirm(
+            output.confirm_or_exit(
                 f"Keep {len(importable)} as new lines?",
                 "keep these lines",
                 "Nothing was kept.",
@@ -136,18 +136,18 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
     output.print_table(COLUMNS, (_table_row(row) for row in rows))
     for row in rows:
         for loss in row.get("losses", ()):
-            say(f"  {_position_text(row, loss)}: [yellow]loss[/yellow] {escaped(loss['message'])}")
+            print_text(f"  {_position_text(row, loss)}: [yellow]loss[/yellow] {unstyled(loss['message'])}")
         for fault in row.get("problems", ()):
-            say(f"  {_position_text(row, fault)}: [red]error[/red] {escaped(fault['message'])}")
+            print_text(f"  {_position_text(row, fault)}: [red]error[/red] {unstyled(fault['message'])}")
             if fault["hint"]:
-                say(f"    {escaped(fault['hint'])}")
+                print_text(f"    {unstyled(fault['hint'])}")
 
 
 def _table_row(row: dict[str, Any]) -> tuple[object, ...]:
     if "error" in row:
-        return escaped(row["file"]), "[red]not read[/red]", "", "", "", "", "", len(row["problems"])
+        return unstyled(row["file"]), "[red]not read[/red]", "", "", "", "", "", len(row["problems"])
     numbers = (row["stations"], row["rules"], row["gates"], len(row["losses"]), sum(row["findings"].values()))
-    return escaped(row["file"]), escaped(row["system"] or "Gateline"), escaped(row["key"]), *numbers
+    return unstyled(row["file"]), unstyled(row["system"] or "Gateline"), unstyled(row["key"]), *numbers
 
 
 def _position_text(row: dict[str, Any], place: dict[str, Any]) -> str:
@@ -156,7 +156,9 @@ def _position_text(row: dict[str, Any], place: dict[str, Any]) -> str:
     if path in row["files"]:
         file, path = path, ""
     line = f":{place['line']}:{place['column'] or 1}" if place["line"] else ""
-    return escaped("/".join(filter(None, (row["file"], file)))) + line + (f" {escaped(path)}" if path else "")
+    return (
+        unstyled("/".join(filter(None, (row["file"], file)))) + line + (f" {unstyled(path)}" if path else "")
+    )
 
 
 def _save_line(server: Client, where: str, row: dict[str, Any], json: bool) -> None:
@@ -171,6 +173,6 @@ def _save_line(server: Client, where: str, row: dict[str, Any], json: bool) -> N
         except ConflictFailure:
             continue
         if not json:
-            say(f"[green]Kept[/green] {escaped(row['file'])} as {escaped(row['saved']['key'])}.")
+            print_text(f"[green]Kept[/green] {unstyled(row['file'])} as {unstyled(row['saved']['key'])}.")
         return
     raise ConflictFailure(f"All keys like {row['key']} are taken.", "Rename its line, or archive old ones.")

@@ -13,8 +13,8 @@ from gateline.client import Client
 from gateline.commands.lint import counts_text
 from gateline.failures import UsageFailure
 from gateline.lookup import LinePlace
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 
 def lines(
@@ -36,7 +36,7 @@ def lines(
     json: Json = False,
 ) -> None:
     """List lines, or draw one: its stations, its rules in order, and what was proved of each rule."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     if line:
         _print_drawing(server, lookup.find_line(server, line), draft, json)
         return
@@ -48,8 +48,8 @@ def lines(
         ("Line", "Name", "Live", ""),
         (
             (
-                escaped(line_place),
-                escaped(line_place.facts["name"]),
+                unstyled(line_place),
+                unstyled(line_place.facts["name"]),
                 f"v{line_place.facts['live']}" if line_place.facts["live"] else "not published",
                 "archived" if line_place.facts["archived"] else "",
             )
@@ -72,13 +72,15 @@ def _print_drawing(server: Client, line: LinePlace, draft: bool, json: bool) -> 
         output.print_json({**facts, "conditions": picture["conditions"], "lint": lint})
         return
     drawn = f"draft {line.facts['draft']}" if draft else f"v{live}"
-    say(f"[bold]{escaped(line.facts['name'])}[/bold]  [dim]{escaped(line)} · {drawn}[/dim]")
-    say()
+    print_text(f"[bold]{unstyled(line.facts['name'])}[/bold]  [dim]{unstyled(line)} · {drawn}[/dim]")
+    print_text()
     for row in TerminalDrawing(picture["document"], picture["conditions"], lint).rows():
-        say(row)
+        print_text(row)
     if lint["findings"]:
-        say()
-        say(f"  {counts_text(lint['counts'])}: gateline lint {escaped(line)}{' --draft' if draft else ''}")
+        print_text()
+        print_text(
+            f"  {counts_text(lint['counts'])}: gateline lint {unstyled(line)}{' --draft' if draft else ''}"
+        )
 
 
 # A line drawn as text: its stations in order, below each its rules in the order in which they are tried, and
@@ -113,7 +115,7 @@ class TerminalDrawing:
                 station, standings.get(station["key"], {"rules": [], "untaken": []})
             )
         ends = [
-            f"{escaped(end.get('name') or end['key'])} ({end['kind']})"
+            f"{unstyled(end.get('name') or end['key'])} ({end['kind']})"
             for end in self.document.get("ends", ())
         ]
         if ends:
@@ -123,12 +125,12 @@ class TerminalDrawing:
     def _station_rows(self, station: Mapping[str, Any], analysis: Mapping[str, Any]) -> Iterator[str]:
         kind = station["work"]["kind"]
         gate = f"  ◇ {self._gate_name(station['gate'])}" if station.get("gate") else ""
-        yield f"  [bold]● {escaped(self._node_name(station['key']))}[/bold]  [dim]{escaped(kind)}[/dim]{gate}"
+        yield f"  [bold]● {unstyled(self._node_name(station['key']))}[/bold]  [dim]{unstyled(kind)}[/dim]{gate}"
         proved = {verdict["rule"]: verdict for verdict in analysis["rules"]}
         for number, rule in enumerate(station.get("rules", ()), 1):
             yield from self._rule_rows(number, rule, proved.get(rule["id"]))
         for outcomes in analysis["untaken"]:
-            yield f"  [dim]│  – otherwise, {outcomes['outcomes']} → {escaped(outcomes['then'])}[/dim]"
+            yield f"  [dim]│  – otherwise, {outcomes['outcomes']} → {unstyled(outcomes['then'])}[/dim]"
 
     def _rule_rows(
         self, number: int, rule: Mapping[str, Any], proved: Mapping[str, Any] | None
@@ -136,13 +138,13 @@ class TerminalDrawing:
         to = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
         gates = "".join(f" ◇ {self._gate_name(gate)} →" for gate in rule.get("gates", ()))
         words = self.conditions.get(rule["id"]) or "always"
-        label = f"{escaped(rule['label'])}: " if rule.get("label") else ""
+        label = f"{unstyled(rule['label'])}: " if rule.get("label") else ""
         verdict, colour = STANDINGS[proved["standing"]] if proved else ("", "dim")
-        targets = " + ".join(escaped(self._node_name(key)) for key in to)
-        yield f"  [dim]│[/dim]  {number} {label}{escaped(words)} →{gates} {targets}   [{colour}]{verdict}[/{colour}]"
+        targets = " + ".join(unstyled(self._node_name(key)) for key in to)
+        yield f"  [dim]│[/dim]  {number} {label}{unstyled(words)} →{gates} {targets}   [{colour}]{verdict}[/{colour}]"
         killers = (proved or {}).get("killers") or (proved or {}).get("shadowed_by") or ()
         if killers:
-            yield f"  [dim]│    behind {', '.join(escaped(self._rule_name(rule_id)) for rule_id in killers)}[/dim]"
+            yield f"  [dim]│    behind {', '.join(unstyled(self._rule_name(rule_id)) for rule_id in killers)}[/dim]"
 
     def _node_name(self, key: str) -> str:
         every = [*self.document["stations"], *self.document.get("ends", ())]
@@ -150,9 +152,9 @@ class TerminalDrawing:
 
     def _gate_name(self, key: str | Mapping[str, Any]) -> str:
         if not isinstance(key, str):
-            return escaped(key.get("name") or key.get("key") or "gate")
+            return unstyled(key.get("name") or key.get("key") or "gate")
         names = (gate.get("name") for gate in self.document.get("gates", ()) if gate["key"] == key)
-        return escaped(next(names, "") or key)
+        return unstyled(next(names, "") or key)
 
     def _rule_name(self, rule_id: str) -> str:
         for station in self.document["stations"]:

@@ -11,8 +11,8 @@ import typer
 from gateline import completion, lookup, output
 from gateline.client import Client, url_path
 from gateline.failures import ExitCode, FaultPlace, UsageFailure
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 SEVERITIES = {
     "error": ("error", "errors", "red"),
@@ -42,7 +42,7 @@ def lint(
     """Check a line before it is published. Ends with 1 if there are errors.
 
     A file is sent to the server and not stored there. Each finding says its line and column in the file."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     text = read_document(what)
     if text is not None:
         report, name = lint_document(server, lookup.find_project(server, project), text), what
@@ -89,11 +89,13 @@ def print_report(report: dict[str, Any], name: str) -> None:
     for finding in report["findings"]:
         place = f":{finding['line']}:{finding['column'] or 1}" if finding["line"] else ""
         word, _plural, colour = SEVERITIES[finding["severity"]]
-        head = f"{escaped(name)}{place}: [{colour}]{word}[/{colour}] {escaped(finding['message'])}"
-        say(f"{head} [dim]({escaped(finding['check'])})[/dim]")
+        head = f"{unstyled(name)}{place}: [{colour}]{word}[/{colour}] {unstyled(finding['message'])}"
+        print_text(f"{head} [dim]({unstyled(finding['check'])})[/dim]")
         if finding["hint"]:
-            say(f"    {escaped(finding['hint'])}")
-    say(f"{counts_text(report['counts'])}." if report["findings"] else f"{escaped(name)}: no problems.")
+            print_text(f"    {unstyled(finding['hint'])}")
+    print_text(
+        f"{counts_text(report['counts'])}." if report["findings"] else f"{unstyled(name)}: no problems."
+    )
 
 
 def counts_text(counts: dict[str, int]) -> str:
@@ -105,7 +107,7 @@ def counts_text(counts: dict[str, int]) -> str:
     )
 
 
-def errors_of(report: dict[str, Any]) -> list[FaultPlace]:
+def error_places(report: dict[str, Any]) -> list[FaultPlace]:
     """Return the findings that prevent a line from being published."""
     return [
         FaultPlace(finding["message"], finding["path"], finding["hint"], finding["line"], finding["column"])

@@ -14,7 +14,7 @@ import typer
 from gateline import output, profiles
 from gateline.client import Client
 from gateline.failures import SignInFailure, UsageFailure
-from gateline.output import Json, escaped, say
+from gateline.output import Json, print_text, unstyled
 from gateline.profiles import Profile, server_address
 
 
@@ -55,15 +55,15 @@ def login(
     profiles.save_profiles(profiles.load_profiles().with_profile(new_profile, default=default))
     known = [f"{row['owner']}/{row['key']}" for row in projects]
     if project and project not in known:
-        output.note(f"[yellow]Note:[/yellow] this token opens no project “{escaped(project)}”.")
+        output.print_note(f"[yellow]Note:[/yellow] this token opens no project “{unstyled(project)}”.")
     if json:
         output.print_json({"profile": new_profile.name, "url": address, "projects": known})
         return
-    say(
-        f"Signed in to {escaped(address)} as profile “{escaped(new_profile.name)}”: "
-        f"{escaped(', '.join(known)) or 'no projects'}."
+    print_text(
+        f"Signed in to {unstyled(address)} as profile “{unstyled(new_profile.name)}”: "
+        f"{unstyled(', '.join(known)) or 'no projects'}."
     )
-    output.note(f"The token is kept in {escaped(profiles.profiles_path())}, readable by you alone.")
+    output.print_note(f"The token is kept in {unstyled(profiles.profiles_path())}, readable by you alone.")
 
 
 def logout(
@@ -78,7 +78,7 @@ def logout(
     if json:
         output.print_json({"profile": gone.name, "url": gone.url})
         return
-    say(f"Forgot “{escaped(gone.name)}”. To revoke its token: {escaped(gone.url)}/account/")
+    print_text(f"Forgot “{unstyled(gone.name)}”. To revoke its token: {unstyled(gone.url)}/account/")
 
 
 def list_profiles(
@@ -109,7 +109,7 @@ def list_profiles(
     output.print_table(
         ("", "Profile", "Server", "Project"),
         (
-            ("*" if r["default"] else "", escaped(r["name"]), escaped(r["url"]), escaped(r["project"]))
+            ("*" if r["default"] else "", unstyled(r["name"]), unstyled(r["url"]), unstyled(r["project"]))
             for r in rows
         ),
     )
@@ -121,7 +121,9 @@ def _read_token(address: str, from_stdin: bool) -> str:
     elif sys.stdin.isatty():
         token = request_token(address)
         if not token:
-            output.note(f"Create a token at {escaped(address)}/account/ and paste it here; it is not shown.")
+            output.print_note(
+                f"Create a token at {unstyled(address)}/account/ and paste it here; it is not shown."
+            )
             token = typer.prompt("Token", hide_input=True, err=True).strip()
     else:
         raise UsageFailure(
@@ -164,8 +166,8 @@ def request_token(address: str) -> str:
         page = f"{address}/account/command-line/{server.server_port}/{state}/"
         if not webbrowser.open(page):
             return ""
-        output.note(f"Press “Sign in the command line” in the browser: {escaped(page)}")
-        output.note("To paste a token in its place: Ctrl-C, then gateline login --token-stdin.")
+        output.print_note(f"Press “Sign in the command line” in the browser: {unstyled(page)}")
+        output.print_note("To paste a token in its place: Ctrl-C, then gateline login --token-stdin.")
         while not tokens:
             server.handle_request()
     return tokens[0]

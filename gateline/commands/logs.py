@@ -13,8 +13,8 @@ from gateline.client import Client
 from gateline.commands.watch import ENDS, PAGE, station_names
 from gateline.failures import NotFoundFailure
 from gateline.lookup import TaskPlace
-from gateline.output import Json, escaped
-from gateline.session import client
+from gateline.output import Json, unstyled
+from gateline.session import signed_in_client
 
 
 def logs(
@@ -34,7 +34,7 @@ def logs(
     """Print the logs of a task: of all its stations in the order in which they ran, or of one.
 
     With --json each line is an object."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_task(server, task)
     names = station_names(server, place, place.facts["version"])
     station_key = next((key for key, name in names.items() if station in (key, name)), station)
@@ -42,7 +42,7 @@ def logs(
     while True:
         # Asked before the visits: what comes after this look is printed in the next round.
         ended = not follow or server.get(place.api_path())["status"] in ENDS
-        for visit in _visits(server, place):
+        for visit in _paged_visits(server, place):
             fits = (not station_key or visit["station"] == station_key) and run in (0, visit["visit"])
             if fits and visit["id"] not in known and (visit["started"] or ended):
                 known.add(visit["id"])
@@ -52,14 +52,19 @@ def logs(
         time.sleep(1)
     if station_key and not known:
         stations = ", ".join(
-            sorted({names.get(run_row["station"], run_row["station"]) for run_row in _visits(server, place)})
+            sorted(
+                {
+                    names.get(run_row["station"], run_row["station"])
+                    for run_row in _paged_visits(server, place)
+                }
+            )
         )
         raise NotFoundFailure(
             f"{place.name} has no such run of “{station}”.", f"Stations that ran: {stations or 'none'}."
         )
 
 
-def _visits(server: Client, place: TaskPlace) -> Iterator[dict[str, Any]]:
+def _paged_visits(server: Client, place: TaskPlace) -> Iterator[dict[str, Any]]:
     after = 0
     while True:
         rows = server.get(place.api_path("visits"), after=after, limit=PAGE)
@@ -81,7 +86,7 @@ def _print_log(
 ) -> None:
     name = names.get(visit["station"], visit["station"])
     if not json:
-        output.note(f"[bold]{escaped(name)}[/bold], run {visit['visit']}")
+        output.print_note(f"[bold]{unstyled(name)}[/bold], run {visit['visit']}")
     at = 0
     while True:
         piece = server.get(place.api_path("visits", visit["id"], "log"), from_=at)

@@ -10,8 +10,8 @@ from gateline import completion, lookup, output
 from gateline.client import Client
 from gateline.form_values import split_pair
 from gateline.lookup import LinePlace
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 # The worst first: `_print_impact` sorts by this order.
 EFFECTS = {
@@ -46,7 +46,7 @@ def migrate(
     json: Json = False,
 ) -> None:
     """Bring running tasks of a line to another of its versions, or undo that. Shows the effect on each, and asks."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_line(server, line)
     if undo:
         _print_migration(server.post(place.api_path("migrations", undo, "undo"), {"reason": reason}), json)
@@ -65,11 +65,11 @@ def migrate(
     if is_trial:
         return
     if not yes:
-        output.confirm(f"Migrate {len(impact['tasks'])} tasks?", "migrate", "Nothing was migrated.")
-    _print_migration(_migrate(server, place, impact, stations, task, reason), json)
+        output.confirm_or_exit(f"Migrate {len(impact['tasks'])} tasks?", "migrate", "Nothing was migrated.")
+    _print_migration(_post_migration(server, place, impact, stations, task, reason), json)
 
 
-def _migrate(
+def _post_migration(
     server: Client,
     place: LinePlace,
     impact: dict[str, Any],
@@ -90,17 +90,17 @@ def _print_impact(impact: dict[str, Any]) -> None:
     for task in sorted(impact["tasks"], key=lambda row: order.index(row["effect"])):
         for position in task["positions"]:
             effect = EFFECTS[position["effect"]]
-            say(f"{task['task']:14} v{task['version']:<4} {effect:22} {escaped(position['words'])}")
+            print_text(f"{task['task']:14} v{task['version']:<4} {effect:22} {unstyled(position['words'])}")
     name = "the draft" if impact["to"] == "draft" else f"v{impact['to']}"
     sums = ", ".join(f"{count} {EFFECTS[key]}" for key, count in impact["counts"].items() if count)
-    say(f"{len(impact['tasks'])} running tasks are not on {name}{': ' + sums if sums else ''}.")
-    say(f"Decided under revision {impact['revision']} of the law.")
+    print_text(f"{len(impact['tasks'])} running tasks are not on {name}{': ' + sums if sums else ''}.")
+    print_text(f"Decided under revision {impact['revision']} of the law.")
     for words, stations in (
         ("Needs a mapping", impact["needs_mapping"]),
         ("May need one, too", impact["may_need_mapping"]),
     ):
         if stations:
-            say(f"{words}: {escaped(', '.join(f'--map {key}=…' for key in stations))}")
+            print_text(f"{words}: {unstyled(', '.join(f'--map {key}=…' for key in stations))}")
 
 
 def _print_migration(migration: dict[str, Any], json: bool) -> None:
@@ -108,7 +108,7 @@ def _print_migration(migration: dict[str, Any], json: bool) -> None:
         output.print_json(migration)
         return
     counts = ", ".join(f"{count} {word}" for word, count in sorted(migration["counts"].items()))
-    say(f"{migration['id']}: {counts or 'nothing'}")
+    print_text(f"{migration['id']}: {counts or 'nothing'}")
     for entry in migration["tasks"]:
         if entry["result"] not in ("migrated", "restored"):
-            say(f"{entry['task']}: {entry['result']}. {escaped(entry['detail'])}")
+            print_text(f"{entry['task']}: {entry['result']}. {unstyled(entry['detail'])}")

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from gateline import completion, lookup, output
-from gateline.output import Json, say
-from gateline.session import client
+from gateline.output import Json, print_text
+from gateline.session import signed_in_client
 
 SUCCESS = "@success"
 
@@ -34,7 +34,7 @@ def move(
     json: Json = False,
 ) -> None:
     """Move a task by hand: to a station, to where success leads, or to run again where it stands."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_task(server, task)
     body: dict[str, Any] = {
         "to": SUCCESS if skip else to,
@@ -46,16 +46,16 @@ def move(
     if json:
         output.print_json(answer)
     elif plan:
-        _say(answer)
+        _print_plan(answer)
     else:
-        say(f"{place.name} is moved.")
+        print_text(f"{place.name} is moved.")
 
 
-def _say(plan: dict[str, Any]) -> None:
+def _print_plan(plan: dict[str, Any]) -> None:
     for stands in plan["places"]:
-        say(f"It will stand at {stands['station']}: {stands['status']}.")
+        print_text(f"It will stand at {stands['station']}: {stands['status']}.")
     if plan["end"]:
-        say(f"It will end: {plan['end']}.")
+        print_text(f"It will end: {plan['end']}.")
     lists = (
         ("Asked there", "gates"),
         ("Its rules lead to", "asks"),
@@ -63,13 +63,13 @@ def _say(plan: dict[str, Any]) -> None:
     )
     for label, key in lists:
         if names := plan[key]:
-            say(f"{label}: {', '.join(names)}.")
+            print_text(f"{label}: {', '.join(names)}.")
     if plan["stops"]:
-        say(f"Running work at {plan['stops']} is stopped.")
+        print_text(f"Running work at {plan['stops']} is stopped.")
     if plan["votes"]:
-        say(f"Votes that no longer count: {plan['votes']}.")
+        print_text(f"Votes that no longer count: {plan['votes']}.")
     if plan["cap"] is not None or plan["spent"]:
         more = "without a limit" if plan["cap"] is None else f"up to ${plan['cap']:.2f}"
-        say(f"Cost so far: ${plan['spent']:.2f}. One more run: {more}.")
+        print_text(f"Cost so far: ${plan['spent']:.2f}. One more run: {more}.")
     for name, sentence in zip(plan["breaks"], plan["why"], strict=True):
-        say(f"Breaks: {sentence}. Confirm with --accept {name} and --reason, as an administrator.")
+        print_text(f"Breaks: {sentence}. Confirm with --accept {name} and --reason, as an administrator.")

@@ -11,9 +11,9 @@ from gateline.client import url_path
 from gateline.commands.lint import counts_text, read_document
 from gateline.commands.lint import print_report as show_findings
 from gateline.failures import ExitCode, UsageFailure
-from gateline.output import Json, escaped, say
+from gateline.output import Json, print_text, unstyled
 from gateline.plan_markdown import BACKTEST, IMPACT, plan_markdown
-from gateline.session import client
+from gateline.session import signed_in_client
 
 VERDICTS = {
     "ready": "[green]Can be published.[/green]",
@@ -46,7 +46,7 @@ def plan(
     rules, and running tasks. Ends with 0 if it can be published, with 1 if not."""
     if as_markdown and json:
         raise UsageFailure("Choose --json or --markdown.")
-    server = client(ctx)
+    server = signed_in_client(ctx)
     text = read_document(file)
     if text is None:
         raise UsageFailure(f"There is no file {file}.")
@@ -68,23 +68,23 @@ def plan(
 
 def _print_plan(report: dict[str, Any], name: str) -> None:
     against = f"against v{report['live']}" if report["live"] else "not published yet"
-    say(f"[bold]{escaped(report['line'] or name)}[/bold]  [dim]{against}[/dim]")
+    print_text(f"[bold]{unstyled(report['line'] or name)}[/bold]  [dim]{against}[/dim]")
     if report["counts"].get("error") or report["counts"].get("warning"):
         show_findings(report, name)
     else:
-        say(f"{counts_text(report['counts'])}.")
+        print_text(f"{counts_text(report['counts'])}.")
     _print_guarantees(report)
     _print_cost(report["cost"])
     _print_changes(report)
     _print_recorded(report)
-    say(VERDICTS[report["verdict"]])
+    print_text(VERDICTS[report["verdict"]])
 
 
 def _print_guarantees(report: dict[str, Any]) -> None:
     for guarantee in report["guarantees"]:
-        say(f"  {ANSWERS[guarantee['answer']]}  {escaped(guarantee['sentence'])}")
+        print_text(f"  {ANSWERS[guarantee['answer']]}  {unstyled(guarantee['sentence'])}")
         if guarantee["path"]:
-            say(f"      {escaped(guarantee['path'])}")
+            print_text(f"      {unstyled(guarantee['path'])}")
 
 
 def _print_cost(cost: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ def _print_cost(cost: dict[str, Any]) -> None:
         return
     now, before = (f"${amount}" if amount else "without a limit" for amount in (cost["now"], cost["before"]))
     changed = f" [dim](now {before})[/dim]" if cost["before"] is not None and before != now else ""
-    say(
+    print_text(
         f"A task costs at most {now}{changed}."
         if cost["now"]
         else f"Nothing limits what a task costs{changed}."
@@ -101,13 +101,13 @@ def _print_cost(cost: dict[str, Any]) -> None:
 
 def _print_changes(report: dict[str, Any]) -> None:
     for change in report["changes"] or ():
-        say(f"  ~ {escaped(change['sentence'])}")
+        print_text(f"  ~ {unstyled(change['sentence'])}")
     difference = report["difference"] or {"structure": [], "changes": [], "unknown": []}
     for change in (*difference["structure"], *difference["changes"], *difference["unknown"]):
-        say(f"  → {escaped(change['sentence'])}")
+        print_text(f"  → {unstyled(change['sentence'])}")
         if change.get("sample"):
             outcome = change["sample"]["situation"].get("outcome", {})
-            say(f"      [dim]for example {escaped(str(outcome))}[/dim]")
+            print_text(f"      [dim]for example {unstyled(str(outcome))}[/dim]")
 
 
 def _print_recorded(report: dict[str, Any]) -> None:
@@ -118,10 +118,10 @@ def _print_recorded(report: dict[str, Any]) -> None:
             for key, words in BACKTEST.items()
             if tried["decisions"].get(key)
         )
-        say(f"Of {tried['decisions']['total']:,} recorded decisions: {counts}.")
+        print_text(f"Of {tried['decisions']['total']:,} recorded decisions: {counts}.")
     impact = report["impact"]
     if impact and impact["total"]:
         counts = ", ".join(
             f"{n} {IMPACT.get(key, key.replace('_', ' '))}" for key, n in impact["counts"].items() if n
         )
-        say(f"Of {impact['total']:,} running tasks, migrated now: {counts}.")
+        print_text(f"Of {impact['total']:,} running tasks, migrated now: {counts}.")

@@ -9,11 +9,11 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.commands.lint import counts_text, errors_of, lint_document, read_document
+from gateline.commands.lint import counts_text, error_places, lint_document, read_document
 from gateline.failures import InvalidFailure, NotFoundFailure
 from gateline.lookup import LinePlace
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 MARKS = {"added": "[green]+[/green]", "removed": "[red]−[/red]", "changed": "~", "order": "↕"}
 
@@ -61,25 +61,25 @@ def publish(
 
     A file takes the place of the draft when you have agreed; until then nothing is stored. Errors of lint keep it from
     being published."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     proposal = _read_proposal(server, what, project)
     report = _lint_report(server, proposal)
     if report["counts"].get("error"):
         raise InvalidFailure(
-            f"{what} cannot be published: {counts_text(report['counts'])}.", places=errors_of(report)
+            f"{what} cannot be published: {counts_text(report['counts'])}.", places=error_places(report)
         )
     number = proposal.line.facts["draft"] if proposal.line else 0
-    changed = _changes(server, proposal)
+    changed = _draft_changes(server, proposal)
     if not json:
         _print_proposal(what, proposal, report, changed)
     if proposal.line and proposal.line.facts["live"] and not changed:
         if json:
             output.print_json({"published": None, "changes": []})
         else:
-            say("Nothing changes: that is what is live.")
+            print_text("Nothing changes: that is what is live.")
         return
     if not yes:
-        output.confirm(f"Publish {proposal.full_name}?", "publish", "Nothing was published.")
+        output.confirm_or_exit(f"Publish {proposal.full_name}?", "publish", "Nothing was published.")
     if proposal.text is not None:
         saved = server.send(
             "PUT",
@@ -98,7 +98,7 @@ def publish(
     if json:
         output.print_json({"published": made, "changes": changed})
         return
-    say(f"[green]Published[/green] {escaped(proposal.full_name)} v{made['number']}.")
+    print_text(f"[green]Published[/green] {unstyled(proposal.full_name)} v{made['number']}.")
 
 
 def _print_waiting(
@@ -108,12 +108,12 @@ def _print_waiting(
     if json:
         output.print_json({"published": None, "waiting": request, "changes": changed})
         return
-    who, number = escaped(request["requested_by"]), request["draft"]
-    say(
-        f"[yellow]Waiting[/yellow] {who} asks for publishing draft {number} of {escaped(proposal.full_name)}."
+    who, number = unstyled(request["requested_by"]), request["draft"]
+    print_text(
+        f"[yellow]Waiting[/yellow] {who} asks for publishing draft {number} of {unstyled(proposal.full_name)}."
     )
-    say(
-        f"Another designer, who wrote none of it, publishes it: gateline publish {escaped(proposal.full_name)}"
+    print_text(
+        f"Another designer, who wrote none of it, publishes it: gateline publish {unstyled(proposal.full_name)}"
     )
 
 
@@ -126,7 +126,7 @@ def _read_proposal(server: Client, what: str, project: str) -> PublishProposal:
     owner, key = lookup.find_project(server, project)
     examined = lint_document(server, (owner, key), text)
     if not examined["readable"] or not examined["line"]:
-        raise InvalidFailure(f"{what} is no line that can be read.", places=errors_of(examined))
+        raise InvalidFailure(f"{what} is no line that can be read.", places=error_places(examined))
     try:
         line = lookup.find_line(server, f"{owner}/{key}/{examined['line']}")
     except NotFoundFailure:
@@ -141,7 +141,7 @@ def _lint_report(server: Client, proposal: PublishProposal) -> dict[str, Any]:
     return examination
 
 
-def _changes(server: Client, proposal: PublishProposal) -> list[dict[str, Any]]:
+def _draft_changes(server: Client, proposal: PublishProposal) -> list[dict[str, Any]]:
     """`{what, affects, sentence}` against what is live, without places on the canvas; none where nothing is live."""
     if proposal.line is None or not proposal.line.facts["live"]:
         return []
@@ -165,12 +165,12 @@ def _print_proposal(
 ) -> None:
     live = proposal.line.facts["live"] if proposal.line else None
     against = f"against v{live}" if live else "not published yet"
-    say(f"[bold]{escaped(proposal.full_name)}[/bold]  [dim]{against}[/dim]")
+    print_text(f"[bold]{unstyled(proposal.full_name)}[/bold]  [dim]{against}[/dim]")
     for change in changed:
         routing = " [yellow](routing)[/yellow]" if change["affects"] == "routing" else ""
-        say(f"  {MARKS.get(change['what'], '~')} {escaped(change['sentence'])}{routing}")
+        print_text(f"  {MARKS.get(change['what'], '~')} {unstyled(change['sentence'])}{routing}")
     for finding in report["findings"]:
         if finding["severity"] == "warning":
-            say(f"  [yellow]warning[/yellow] {escaped(finding['message'])}")
+            print_text(f"  [yellow]warning[/yellow] {unstyled(finding['message'])}")
     if report["findings"]:
-        say(f"  {counts_text(report['counts'])}: gateline lint {escaped(what)}")
+        print_text(f"  {counts_text(report['counts'])}: gateline lint {unstyled(what)}")

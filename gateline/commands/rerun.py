@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from gateline import completion, lookup, output
-from gateline.output import Json, say
-from gateline.session import client
+from gateline.output import Json, print_text
+from gateline.session import signed_in_client
 
 
 def rerun(
@@ -26,10 +26,10 @@ def rerun(
     """Run the checks of the host again that failed, where a task waits with them.
 
     The task then waits for them anew. What the host says to it is in its log and on its page."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_task(server, task)
     answer = server.post(place.api_path("rerun-checks"), {"station": station, "reason": reason})
     if json:
         output.print_json(answer)
         return
-    say(f"{place.name} asks the host to run its checks again, and waits for them.")
+    print_text(f"{place.name} asks the host to run its checks again, and waits for them.")

@@ -20,8 +20,8 @@ from gateline.failures import (
 )
 from gateline.form_values import parse_value, split_pair
 from gateline.lookup import TaskPlace
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 WORDS = {
     "approve": "Approve",
@@ -82,7 +82,7 @@ def review(
 
     A decision is bound to what was shown: if it changes before you answer, the server refuses it and says so. Machine
     tokens never decide."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     if not task:
         _print_needs(server, json)
         return
@@ -91,7 +91,7 @@ def review(
     if browser:
         page = server.profile.url + details["page"]
         webbrowser.open(page)
-        output.note(escaped(page))
+        output.print_note(unstyled(page))
     word = _chosen_word(approve=approve, send_back=send_back, reject=reject, action=action)
     if not word:
         _print_review(details, json)
@@ -99,7 +99,7 @@ def review(
     if values and word != "approve":
         raise UsageFailure("Only an approval fills in fields.", "Leave --field out.")
     field_values = dict(split_pair(assignment) for assignment in values or ())
-    _decide(
+    _post_decision(
         server,
         place,
         details,
@@ -119,12 +119,14 @@ def _print_needs(server: Client, json: bool) -> None:
         output.print_json(needs)
         return
     if not needs:
-        say("Nothing needs you.")
+        print_text("Nothing needs you.")
     for need in needs:
         due = f" [yellow]due {output.due_text(need['due'])}[/yellow]" if need["due"] else ""
         since = f"[dim]{output.age_text(need['since'])}[/dim]"
-        say(f"[bold]{escaped(need['task'])}[/bold]  {escaped(need['title'])}  {since}{due}")
-        say(f"    {escaped(need['place'])}: {escaped(need['sentence'])} {escaped(need['remedy'])}".rstrip())
+        print_text(f"[bold]{unstyled(need['task'])}[/bold]  {unstyled(need['title'])}  {since}{due}")
+        print_text(
+            f"    {unstyled(need['place'])}: {unstyled(need['sentence'])} {unstyled(need['remedy'])}".rstrip()
+        )
 
 
 def _read_review(server: Client, place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
@@ -142,73 +144,73 @@ def _print_review(details: dict[str, Any], json: bool) -> None:
     if json:
         output.print_json(details)
         return
-    say(f"[bold]{escaped(details['task'])}[/bold]  {escaped(details['title'])}")
+    print_text(f"[bold]{unstyled(details['task'])}[/bold]  {unstyled(details['title'])}")
     again = f", round {details['round']}" if details["round"] > 1 else ""
-    say(
-        f"[dim]{escaped(details['line'])} · {escaped(details['name'])}{again} · "
+    print_text(
+        f"[dim]{unstyled(details['line'])} · {unstyled(details['name'])}{again} · "
         f"opened {output.age_text(details['opened'])}[/dim]"
     )
     if details["description"]:
-        say(f"\n{escaped(details['description'])}")
+        print_text(f"\n{unstyled(details['description'])}")
     if details["summary"]:
-        say(f"\n{escaped(details['station'])}: {escaped(details['summary'])}")
+        print_text(f"\n{unstyled(details['station'])}: {unstyled(details['summary'])}")
     for key, value in details["output"].items() if isinstance(details["output"], dict) else ():
         if isinstance(value, str) and value.strip() != details["summary"].strip():
-            say(f"\n[bold]{escaped(key.capitalize())}[/bold]\n{escaped(value.strip())}")
+            print_text(f"\n[bold]{unstyled(key.capitalize())}[/bold]\n{unstyled(value.strip())}")
     _print_files(details)
     for title, rows in (
         ("What ran", [_run_text(ran_row) for ran_row in details.get("ran", ())]),
         (
             "Facts",
-            [f"{escaped(fact['words'])} [dim]{escaped(fact['by'])}[/dim]" for fact in details["facts"]],
+            [f"{unstyled(fact['words'])} [dim]{unstyled(fact['by'])}[/dim]" for fact in details["facts"]],
         ),
         ("Claims", [_claim_text(claim) for claim in details["claims"]]),
         ("To fill in with an approval", [_field_text(field) for field in details["fields"]]),
         (
             "Decide",
-            [f"{_flag_text(offer['action'])}  {escaped(offer['then'])}" for offer in details["offers"]],
+            [f"{_flag_text(offer['action'])}  {unstyled(offer['then'])}" for offer in details["offers"]],
         ),
     ):
         if rows:
-            say(f"\n[bold]{title}[/bold]")
+            print_text(f"\n[bold]{title}[/bold]")
         for row in rows:
-            say(f"  {row}")
-    say()
-    say(escaped(details["asks_for"]))
+            print_text(f"  {row}")
+    print_text()
+    print_text(unstyled(details["asks_for"]))
     if not details["may"]:
-        say(f"[yellow]You cannot decide here:[/yellow] {escaped(details['why'])}")
-    say(f"[dim]Evidence {details['evidence']}[/dim]")
+        print_text(f"[yellow]You cannot decide here:[/yellow] {unstyled(details['why'])}")
+    print_text(f"[dim]Evidence {details['evidence']}[/dim]")
 
 
 def _run_text(run: dict[str, Any]) -> str:
     sign = "[green]✓[/green]" if run["result"] == "success" else "[red]✗[/red]"
     stale = " [yellow]before the last change of the files[/yellow]" if run["stale"] else ""
-    return f"{sign} {escaped(run['station'])}: {escaped(run['words'])}{stale} [dim]{escaped(run['command'])}[/dim]"
+    return f"{sign} {unstyled(run['station'])}: {unstyled(run['words'])}{stale} [dim]{unstyled(run['command'])}[/dim]"
 
 
 def _print_files(details: dict[str, Any]) -> None:
     count = len(details["files"]) + details["more_files"]
     if not count:
         return
-    say(
+    print_text(
         f"\n[bold]{count} {'file' if count == 1 else 'files'} changed[/bold] +{details['added']} −{details['removed']}"
     )
     for file in details["files"]:
         lines = f"+{file['added']} −{file['removed']}" if file["added"] is not None else ""
-        say(f"  {MARKS.get(file['change'], 'M')} {escaped(file['path'])}  [dim]{lines}[/dim]")
+        print_text(f"  {MARKS.get(file['change'], 'M')} {unstyled(file['path'])}  [dim]{lines}[/dim]")
     if details["more_files"]:
-        say(f"  and {details['more_files']} more")
+        print_text(f"  and {details['more_files']} more")
 
 
 def _claim_text(claim: dict[str, Any]) -> str:
-    observed = f" [dim]{escaped(claim['observed'])}[/dim]" if claim["observed"] else ""
-    return f"{VERDICTS[claim['verdict']]} {escaped(claim['text'])}{observed}"
+    observed = f" [dim]{unstyled(claim['observed'])}[/dim]" if claim["observed"] else ""
+    return f"{VERDICTS[claim['verdict']]} {unstyled(claim['text'])}{observed}"
 
 
 def _field_text(field: dict[str, Any]) -> str:
     among = f": {', '.join(field['choices'])}" if field["choices"] else ""
     needed = "" if field["required"] else " [dim](may be left empty)[/dim]"
-    return f"--field {escaped(field['key'])}=…  {escaped(field['label'] + among)}{needed}"
+    return f"--field {unstyled(field['key'])}=…  {unstyled(field['label'] + among)}{needed}"
 
 
 def _flag_text(action: str) -> str:
@@ -225,7 +227,7 @@ def _chosen_word(*, approve: bool, send_back: bool, reject: bool, action: str) -
     return next(iter(words), "")
 
 
-def _decide(
+def _post_decision(
     server: Client,
     place: TaskPlace,
     details: dict[str, Any],
@@ -260,13 +262,13 @@ def _decide(
                 "There is no terminal to show the review and to ask.", "Use --evidence DIGEST --yes."
             )
         _print_review(details, json=False)
-        say()
+        print_text()
         if offer["needs_reason"] and not reason:
             reason = typer.prompt("Reason", err=True)
         if word == "approve":
             field_values = {**_prompt_fields(details["fields"], field_values), **field_values}
         if not typer.confirm(f"{WORDS[word]}? {offer['then']}", err=True):
-            output.note("Nothing was decided.")
+            output.print_note("Nothing was decided.")
             raise typer.Exit(ExitCode.NO)
     known = {field["key"]: field for field in details["fields"]}
     fields = {key: parse_value(known.get(key), key, text, "fields") for key, text in field_values.items()}
@@ -291,7 +293,7 @@ def _decide(
         return
     status = answer["task"]["display_status"].replace("_", " ")
     more = "" if answer["state"] == "decided" else " More votes are needed."
-    say(f"[green]{WORDS[word]}[/green]: recorded.{more} {escaped(place.name)} is {status}.")
+    print_text(f"[green]{WORDS[word]}[/green]: recorded.{more} {unstyled(place.name)} is {status}.")
 
 
 def _prompt_fields(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[str, str]:

@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 import typer
 
 from gateline import lookup, output
-from gateline.commands.submit import inputs_of
+from gateline.commands.submit import typed_inputs
 from gateline.options import InputFiles, InputValues, LineName
-from gateline.output import Json, due_text, escaped, say
-from gateline.session import client
+from gateline.output import Json, due_text, print_text, unstyled
+from gateline.session import signed_in_client
 
 
 def schedule(
@@ -43,19 +43,19 @@ def schedule(
     """Start a task again and again: every night at two, unless --cron says otherwise. Its tasks start in your name.
 
     Example: gateline schedule upkeep --cron "30 7 * * 1-5" --zone Europe/Berlin"""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_line(server, line)
     body = {
         "options": {"cron": cron, "zone": zone, "missed": missed},
         "title": title,
-        "inputs": inputs_of(server, place, values or (), file or ()),
+        "inputs": typed_inputs(server, place, values or (), file or ()),
         "one_at_a_time": not side_by_side,
     }
     made = server.post(place.api_path("triggers"), body)
     if json:
         output.print_json(made)
         return
-    say(f"{made['id']}  {escaped(made['words'])}, {escaped(made['options']['zone'])}")
+    print_text(f"{made['id']}  {unstyled(made['words'])}, {unstyled(made['options']['zone'])}")
     for run in made["next_runs"]:
         at = datetime.fromisoformat(run).astimezone(ZoneInfo(made["options"]["zone"]))
-        say(f"  {at:%a} {at.day} {at:%b %Y %H:%M}  [dim]{due_text(run)}[/dim]")
+        print_text(f"  {at:%a} {at.day} {at:%b %Y %H:%M}  [dim]{due_text(run)}[/dim]")

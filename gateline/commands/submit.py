@@ -11,13 +11,13 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client, url_path
-from gateline.commands.watch import follow
+from gateline.commands.watch import follow_task
 from gateline.failures import UsageFailure
 from gateline.form_values import parse_value, split_pair
 from gateline.lookup import LinePlace, TaskPlace
 from gateline.options import InputFiles, InputValues, LineName
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 
 def submit(
@@ -57,9 +57,9 @@ def submit(
     """Start a task. The name of the task is the only line on standard output.
 
     Example: gateline submit fix-lint repository=https://git.example.com/app.git --file notes=@notes.md"""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_line(server, line)
-    inputs = inputs_of(server, place, values or (), file or ())
+    inputs = typed_inputs(server, place, values or (), file or ())
     body: dict[str, Any] = {"inputs": inputs, "description": description, "priority": priority}
     more = {"title": title, "labels": label, "depends_on": after, "due_at": due, "follows": follows}
     body |= {name: value for name, value in more.items() if value}
@@ -69,13 +69,15 @@ def submit(
         output.print_json(made)
         return
     if not json:
-        say(escaped(task.name))
-        output.note(f"Started “{escaped(made['title'])}”: {escaped(task.page_url(server))}")
+        print_text(unstyled(task.name))
+        output.print_note(f"Started “{unstyled(made['title'])}”: {unstyled(task.page_url(server))}")
     if watch:
-        follow(server, task, json)
+        follow_task(server, task, json)
 
 
-def inputs_of(server: Client, line: LinePlace, values: Iterable[str], files: Iterable[str]) -> dict[str, Any]:
+def typed_inputs(
+    server: Client, line: LinePlace, values: Iterable[str], files: Iterable[str]
+) -> dict[str, Any]:
     """Return the inputs that are written as `key=value`, typed as the start form of the line has them, with the files
     uploaded. Raises UsageFailure."""
     input_pairs = [split_pair(assignment) for assignment in values]
@@ -83,11 +85,13 @@ def inputs_of(server: Client, line: LinePlace, values: Iterable[str], files: Ite
     fields = {field["key"]: field for field in server.get(line.api_path("start-form"))["fields"]}
     inputs = {name: parse_value(fields.get(name), name, text) for name, text in input_pairs}
     for name, text in file_pairs:
-        inputs[name] = _upload(server, line, fields.get(name), name, text)
+        inputs[name] = _uploaded_value(server, line, fields.get(name), name, text)
     return inputs
 
 
-def _upload(server: Client, line: LinePlace, field: dict[str, Any] | None, key: str, text: str) -> Any:
+def _uploaded_value(
+    server: Client, line: LinePlace, field: dict[str, Any] | None, key: str, text: str
+) -> Any:
     """Raises UsageFailure, and what the server refuses."""
     if field is not None and field["type"] != "file":
         raise UsageFailure(f"{key} takes no file.", f"Write {key}=value.")

@@ -8,8 +8,8 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.failures import ExitCode, InvalidFailure
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 
 def test(
@@ -30,7 +30,7 @@ def test(
     """Run the scenarios of a line. Ends with 1 if one does not hold. No task is touched.
 
     Scenarios in a file: python -m pipelines.routing simulate. With --json each step has its trace."""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     against = "draft" if draft else version or None
     report = server.post(
         lookup.find_line(server, line).api_path("run-scenarios"), {"against": against, "traces": json}
@@ -43,7 +43,7 @@ def test(
     else:
         _print_report(report)
     if covered < min_coverage:
-        output.note(f"{covered:.1f}% of the rules are taken, fewer than {min_coverage:g}%.")
+        output.print_note(f"{covered:.1f}% of the rules are taken, fewer than {min_coverage:g}%.")
     if not report["holds"] or covered < min_coverage:
         raise typer.Exit(ExitCode.NO)
 
@@ -51,14 +51,14 @@ def test(
 def _print_report(report: dict[str, Any]) -> None:
     for scenario in report["scenarios"]:
         word = "[green]ok[/green]  " if scenario["holds"] else "[red]FAIL[/red]"
-        say(f"{word}  {escaped(scenario['name'])}")
+        print_text(f"{word}  {unstyled(scenario['name'])}")
         for failure in scenario["failures"]:
             step = f"step {failure['step']}: " if failure["step"] else ""
             why = f" ({failure['why']})" if failure["why"] else ""
-            say(f"      {escaped(step + failure['message'] + why)}")
+            print_text(f"      {unstyled(step + failure['message'] + why)}")
     holding = sum(scenario["holds"] for scenario in report["scenarios"])
     rules = report["coverage"]["rules"]
-    say(f"{holding} of {len(report['scenarios'])} scenarios hold.")
-    say(f"Rules taken: {len(rules['taken'])} of {rules['all']} ({report['coverage']['percent']}%)")
+    print_text(f"{holding} of {len(report['scenarios'])} scenarios hold.")
+    print_text(f"Rules taken: {len(rules['taken'])} of {rules['all']} ({report['coverage']['percent']}%)")
     if rules["never_taken"]:
-        say(f"Never taken: {escaped(', '.join(rules['never_taken']))}")
+        print_text(f"Never taken: {unstyled(', '.join(rules['never_taken']))}")

@@ -10,8 +10,8 @@ from gateline import completion, lookup, output
 from gateline.client import Client, url_path
 from gateline.failures import UsageFailure
 from gateline.lookup import LinePlace
-from gateline.output import Json, age_text, confirm, due_text, escaped, say
-from gateline.session import client
+from gateline.output import Json, age_text, confirm_or_exit, due_text, print_text, unstyled
+from gateline.session import signed_in_client
 
 
 def triggers(
@@ -43,7 +43,7 @@ def triggers(
     json: Json = False,
 ) -> None:
     """List the triggers of a line or a project, or do something with one of a line: gateline triggers LINE --pause 3"""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     acts = {
         "deliveries": runs,
         "rotate": rotate,
@@ -62,7 +62,7 @@ def triggers(
         if not line:
             raise UsageFailure("Of which line?", "Name it: gateline triggers LINE …")
         [(act, number)] = requested.items()
-        _act(server, lookup.find_line(server, line), act, number, yes=yes, json=json)
+        _act_on_trigger(server, lookup.find_line(server, line), act, number, yes=yes, json=json)
         return
     if line:
         rows = server.get(lookup.find_line(server, line).api_path("triggers"))
@@ -72,30 +72,30 @@ def triggers(
     if json:
         output.print_json(rows)
         return
-    output.print_table(("Id", "Line", "Trigger", "", "Next run", "Last run"), map(_row, rows))
+    output.print_table(("Id", "Line", "Trigger", "", "Next run", "Last run"), map(_trigger_row, rows))
 
 
-def _row(row: dict[str, Any]) -> tuple[object, ...]:
+def _trigger_row(row: dict[str, Any]) -> tuple[object, ...]:
     following = (
         due_text(row["next_at"]) if row["next_at"] else "when called" if row["kind"] == "webhook" else "never"
     )
     following = "paused" if row["paused_at"] else following
     last = row["last"]
     text = f"{last['outcome']} {last['task'] or ''} {age_text(last['at'])}" if last else ""
-    words, detail = escaped(row["words"]), escaped(row["detail"])
-    return row["id"], escaped(row["line"]), words, detail, following, escaped(" ".join(text.split()))
+    words, detail = unstyled(row["words"]), unstyled(row["detail"])
+    return row["id"], unstyled(row["line"]), words, detail, following, unstyled(" ".join(text.split()))
 
 
-def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, json: bool) -> None:
+def _act_on_trigger(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, json: bool) -> None:
     place = line.api_path("triggers", number)
     if act == "delete":
         if not yes:
             words = server.get(place)["words"]
-            confirm(
-                f"Delete “{escaped(words)}” with its log?", "delete it", "Nothing is deleted.", "Add --yes."
+            confirm_or_exit(
+                f"Delete “{unstyled(words)}” with its log?", "delete it", "Nothing is deleted.", "Add --yes."
             )
         server.send("DELETE", place)
-        output.note("Deleted.")
+        output.print_note("Deleted.")
         return
     at = line.api_path("triggers", number, act)
     answer = server.get(at) if act == "deliveries" else server.post(at, {} if act == "rotate" else None)
@@ -105,21 +105,21 @@ def _act(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, j
         output.print_table(
             ("At", "Status", "Task", ""),
             (
-                (due_text(row["at"]), row["outcome"], row["task"] or "", escaped(row["detail"]))
+                (due_text(row["at"]), row["outcome"], row["task"] or "", unstyled(row["detail"]))
                 for row in answer
             ),
         )
     elif act == "try":
         started = (
-            f"Would start “{escaped(answer['title'])}”."
+            f"Would start “{unstyled(answer['title'])}”."
             if answer["title"]
             else f"Would start nothing: {answer['outcome']}."
         )
-        say(f"{started} {escaped(answer['detail'])}".strip())
+        print_text(f"{started} {unstyled(answer['detail'])}".strip())
     elif act == "rotate":
-        say(escaped(answer["secret"]))
-        output.note("The secret before it is valid for 24 hours more.")
+        print_text(unstyled(answer["secret"]))
+        output.print_note("The secret before it is valid for 24 hours more.")
     elif answer["next_at"]:
-        say(f"Resumed. Next run: {due_text(answer['next_at'])}")
+        print_text(f"Resumed. Next run: {due_text(answer['next_at'])}")
     else:
-        say("Paused." if answer["paused_at"] else "Resumed.")
+        print_text("Paused." if answer["paused_at"] else "Resumed.")

@@ -18,8 +18,8 @@ from gateline import completion, lookup, output
 from gateline.client import Client
 from gateline.failures import CommandFailure, ExitCode, UnreachableFailure
 from gateline.lookup import TaskPlace
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 ENDS = {"completed": ExitCode.OK, "failed": ExitCode.NO, "cancelled": ExitCode.CANCELLED}
 WAITING = ("awaiting_review", "waiting_for_input", "held", "blocked", "stuck")
@@ -60,11 +60,11 @@ def watch(
     """Watch a task to its end. Ends with 0 if it was completed, 1 if it failed, 9 if it was cancelled.
 
     With --json, and without a terminal, each change is a line of its own."""
-    server = client(ctx)
-    follow(server, lookup.find_task(server, task), json, until_waiting=until_waiting, interval=interval)
+    server = signed_in_client(ctx)
+    follow_task(server, lookup.find_task(server, task), json, until_waiting=until_waiting, interval=interval)
 
 
-def follow(
+def follow_task(
     server: Client, task: TaskPlace, json: bool, *, until_waiting: bool = False, interval: float = 1.0
 ) -> None:
     """Watch a task to its end. Always raises typer.Exit with the exit code of how it ended."""
@@ -81,7 +81,7 @@ def follow(
                     output.print_json_line(event)
             else:
                 for event in changed:
-                    say(_event_text(event, watched.names))
+                    print_text(_event_text(event, watched.names))
             status = watched.status
             if status in ENDS or (until_waiting and status in WAITING):
                 break
@@ -125,7 +125,7 @@ class TaskWatch:
 
     def cost(self) -> float | None:
         """Dollars that its runs report together; None where none has a price."""
-        priced = [cost for visit in self.visits.values() if (cost := cost_of(visit)) is not None]
+        priced = [cost for visit in self.visits.values() if (cost := visit_cost(visit)) is not None]
         return sum(priced) if priced else None
 
     def render(self) -> RenderableType:
@@ -136,7 +136,7 @@ class TaskWatch:
         status = _status_text(self.task)
         spent = self.cost()
         head = [
-            f"[bold]{escaped(self.place.name)}[/bold]  {escaped(self.task['title'])}",
+            f"[bold]{unstyled(self.place.name)}[/bold]  {unstyled(self.task['title'])}",
             f"[bold]{status}[/bold]" + (f" · ${spent:.2f}" if spent is not None else ""),
         ]
         waits = [line for position in self.positions for line in self._waiting_lines(position)]
@@ -150,20 +150,20 @@ class TaskWatch:
             sign = SIGNS.get(visit["result"] or "", "·")
         else:
             sign = "[cyan]▶[/cyan]" if visit["started"] else "[dim]…[/dim]"
-        cost = cost_of(visit)
+        cost = visit_cost(visit)
         return (
             f"  {sign}",
-            escaped(name),
+            unstyled(name),
             run,
             output.duration_between(visit["started"], visit["ended"]),
             f"${cost:.2f}" if cost is not None else "",
-            escaped((visit["summary"] or "").partition("\n")[0][:100]),
+            unstyled((visit["summary"] or "").partition("\n")[0][:100]),
         )
 
     def _waiting_lines(self, position: dict[str, Any]) -> Iterator[str]:
         if position["waits_for"]:
-            remedy = f" {escaped(position['remedy'])}" if position["remedy"] else ""
-            yield f"  [yellow]{escaped(position['waits_for'])}[/yellow]{remedy}"
+            remedy = f" {unstyled(position['remedy'])}" if position["remedy"] else ""
+            yield f"  [yellow]{unstyled(position['waits_for'])}[/yellow]{remedy}"
 
     def _new_visits(self) -> Iterator[dict[str, Any]]:
         # Those that had not ended at the last look, and all after them, are read anew.
@@ -177,7 +177,11 @@ class TaskWatch:
                     visit["state"],
                     visit["started"],
                 ):
-                    yield {"kind": "visit", **{key: visit[key] for key in VISIT}, "cost_usd": cost_of(visit)}
+                    yield {
+                        "kind": "visit",
+                        **{key: visit[key] for key in VISIT},
+                        "cost_usd": visit_cost(visit),
+                    }
             if len(rows) < PAGE:
                 return
             after = rows[-1]["id"]
@@ -224,7 +228,7 @@ class TaskWatch:
 VISIT = ("id", "station", "visit", "state", "attempt", "result", "exit_code", "summary", "started", "ended")
 
 
-def cost_of(visit: dict[str, Any]) -> float | None:
+def visit_cost(visit: dict[str, Any]) -> float | None:
     usage = ((visit["outcome"] or {}).get("facts") or {}).get("usage") or {}
     cost = usage.get("cost_usd")
     return None if cost is None else float(cost)
@@ -250,12 +254,12 @@ def _event_text(news: dict[str, Any], names: dict[str, str]) -> str:
     if news["kind"] == "task":
         why = news["waits_for"] or news["reason"] or news["error"] or ""
         status = _status_text(news)
-        return f"[bold]{status}[/bold]" + (f": {escaped(why)}" if why else "") + cost
-    name = escaped(names.get(news["station"], news["station"]))
+        return f"[bold]{status}[/bold]" + (f": {unstyled(why)}" if why else "") + cost
+    name = unstyled(names.get(news["station"], news["station"]))
     run = f", run {news['visit']}" if news["visit"] > 1 else ""
     if news["state"] != "done":
         return f"{name}{run}: {'started' if news['started'] else 'queued'}"
     summary = (news["summary"] or "").partition("\n")[0]
     took = output.duration_between(news["started"], news["ended"])
-    summary_suffix = f": {escaped(summary)}" if summary else ""
+    summary_suffix = f": {unstyled(summary)}" if summary else ""
     return f"{SIGNS.get(news['result'] or '', '·')} {name}{run} ({took}){cost}{summary_suffix}"

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from gateline import lookup, output
-from gateline.commands.submit import inputs_of
+from gateline.commands.submit import typed_inputs
 from gateline.form_values import split_pair
 from gateline.options import InputFiles, InputValues, LineName
-from gateline.output import Json, escaped, say
-from gateline.session import client
+from gateline.output import Json, print_text, unstyled
+from gateline.session import signed_in_client
 
 
 def webhook(
@@ -42,7 +42,7 @@ def webhook(
     """Start a task whenever another program calls an address. Prints it with its signing secret, this once.
 
     Example: gateline webhook triage --name "Support desk" --take request=ticket.text"""
-    server = client(ctx)
+    server = signed_in_client(ctx)
     place = lookup.find_line(server, line)
     body = {
         "kind": "webhook",
@@ -54,12 +54,12 @@ def webhook(
             "requester": requester,
             "only_if": only_if,
         },
-        "inputs": inputs_of(server, place, values or (), file or ()),
+        "inputs": typed_inputs(server, place, values or (), file or ()),
     }
     made = server.post(place.api_path("triggers"), body)
     if json:
         output.print_json(made)
         return
-    say(f"{made['id']}  {escaped(made['words'])}, {escaped(made['detail'])}")
-    say(f"  {escaped(made['address'])}")
-    say(f"  {escaped(made['secret'])}")
+    print_text(f"{made['id']}  {unstyled(made['words'])}, {unstyled(made['detail'])}")
+    print_text(f"  {unstyled(made['address'])}")
+    print_text(f"  {unstyled(made['secret'])}")

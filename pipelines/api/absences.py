@@ -6,7 +6,7 @@ from django.db.models import F, QuerySet
 from pydantic import AwareDatetime, BaseModel
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import Operations
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Forbidden, Invalid, NotFound
@@ -40,7 +40,7 @@ class AbsenceOut(BaseModel):
 def index(request: Request) -> list[AbsenceOut]:
     """Your own that are not over, those for all projects first. Of a token for one project only those there."""
     user = _person_with_scope(request, ApiToken.Scope.READ)
-    return [_out(absence) for absence in _own_absences(request, user).filter(until__gt=clock.now())]
+    return [_absence_out(absence) for absence in _own_absences(request, user).filter(until__gt=clock.now())]
 
 
 @router.post("/absences", response={201: AbsenceOut}, summary="Name a stand-in")
@@ -54,7 +54,7 @@ def create(request: Request, payload: AbsenceIn) -> AbsenceOut:
     if stand_in is None:
         raise Invalid.at("stand_in", "Choose another member who can see the project.")
     made = absences.set_absence(user, stand_in, project, payload.until, now=clock.now())
-    return _out(made)
+    return _absence_out(made)
 
 
 @router.delete("/absences/{absence}", response={204: None}, summary="Be back")
@@ -68,7 +68,7 @@ def end(request: Request, absence: int) -> None:
 
 def _person_with_scope(request: Request, scope: str) -> User:
     """Raises Forbidden for a machine, and for a token without the scope."""
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     if isinstance(request.auth, ApiToken) and scope not in request.auth.scopes:
         raise Forbidden(f"This token lacks the scope {scope}.")
     return user
@@ -93,7 +93,7 @@ def _find_project(request: Request, project_path: str | None) -> Project | None:
     return project
 
 
-def _out(row: Absence) -> AbsenceOut:
+def _absence_out(row: Absence) -> AbsenceOut:
     return AbsenceOut(
         id=row.pk,
         stand_in=row.stand_in.username,

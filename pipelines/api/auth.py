@@ -75,19 +75,19 @@ class ReportBearer(RunnerBearer):
         if len(_PROJECTS) >= MOST_REMEMBERED:
             # Whose token is forgotten is looked up once more.
             _PROJECTS.clear()
-        _PROJECTS[accounts.digest_of(token)] = api_token.project_id
+        _PROJECTS[accounts.secret_digest(token)] = api_token.project_id
         return PresentedToken(token, api_token.project_id)
 
 
-def cached_project_of(token: str) -> int | None:
+def cached_project_id(token: str) -> int | None:
     """Return the project of the token when it was last in force; None: nobody has looked at it yet."""
-    return _PROJECTS.get(accounts.digest_of(token))
+    return _PROJECTS.get(accounts.secret_digest(token))
 
 
 def forget_token(token: str) -> None:
     """Forget the cached project of a token that was refused: its next use is looked up by itself, which counts
     wrong tokens."""
-    _PROJECTS.pop(accounts.digest_of(token), None)
+    _PROJECTS.pop(accounts.secret_digest(token), None)
 
 
 class AnyBearer(Bearer):
@@ -118,7 +118,7 @@ class Session(APIKeyCookie):
         return person
 
 
-def actor_of(who: Caller) -> Actor:
+def caller_actor(who: Caller) -> Actor:
     """Return the actor: the person, also through a token of theirs, or the machine itself."""
     if isinstance(who, User):
         return Actor.person(who)
@@ -127,14 +127,14 @@ def actor_of(who: Caller) -> Actor:
     return Actor("machine", str(who.pk), who.name)
 
 
-def requesters_of(who: Caller) -> list[str]:
+def caller_requesters(who: Caller) -> list[str]:
     """Name who holds the secret of a machine's token beside the machine: whoever made it (`Task.requesters`)."""
     if isinstance(who, User) or who.user is not None or who.created_by_id is None:
         return []
     return [f"person:{who.created_by_id}"]
 
 
-def person_of(who: Caller) -> User:
+def require_person(who: Caller) -> User:
     """The person who asks. A machine can never do what only a person may."""
     if isinstance(who, User):
         return who

@@ -7,10 +7,10 @@ from ninja import Query
 from pydantic import BaseModel, ConfigDict
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import CHANGES, LINE, Operations, in_turn
+from pipelines.api.lookup import CHANGES, LINE, Operations, costly_operation
 from pipelines.api.schemas import body_text
 from pipelines.formats import native
-from pipelines.lines.backtest import of_document, read_selection, target_of
+from pipelines.lines.backtest import backtest_target, read_selection, target_of_document
 from pipelines.lines.backtest.stream import stream_response
 from pipelines.models import Line
 
@@ -47,13 +47,13 @@ def of_version(
     """Backtest against `to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of
     type progress and task, at the end one of type result or problem. Nothing is changed."""
     selection = read_selection(selected.texts())
-    return stream_response(line, target_of(line, to), selection, each_task=selected.each_task)
+    return stream_response(line, backtest_target(line, to), selection, each_task=selected.each_task)
 
 
 @router.post(PATH, response={200: None}, summary="Try recorded outcomes on a document")
-@in_turn
+@costly_operation
 def of_body(request: Request, line: Line, selected: Query[SelectionIn]) -> StreamingHttpResponse:
     """The body is a line document, YAML or JSON; it is stored nowhere. Answers like GET."""
     selection = read_selection(selected.texts())
-    target = of_document(native.loads(body_text(request)))
+    target = target_of_document(native.loads(body_text(request)))
     return stream_response(line, target, selection, each_task=selected.each_task)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from django.utils import timezone
 from pydantic import BaseModel, Field, StrictBool
 
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, LINE, Operations, action_required
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid
@@ -77,9 +77,9 @@ def index(request: Request, line: Line) -> list[dict[str, Any]]:
 @router.post(COMMENTS, response={201: AnswerOut}, summary="Comment or answer")
 @action_required("comment")
 def write(request: Request, line: Line, payload: CommentIn) -> dict[str, Any]:
-    row = comments.write(
+    row = comments.write_comment(
         line,
-        person_of(request.auth),
+        require_person(request.auth),
         payload.text,
         timezone.now(),
         kind=payload.kind or "",
@@ -94,18 +94,22 @@ def write(request: Request, line: Line, payload: CommentIn) -> dict[str, Any]:
 @action_required("comment")
 def change(request: Request, line: Line, comment: uuid.UUID, payload: ChangeIn) -> dict[str, Any]:
     """Only who wrote a comment edits it; every member resolves and reopens a thread."""
-    user, now = person_of(request.auth), timezone.now()
+    user, now = require_person(request.auth), timezone.now()
     if (payload.text is None) == (payload.resolved is None):
         raise Invalid.at("text", "or `resolved` is needed, and not both")
     if payload.text is None:
-        return comments.comment_dict(comments.resolve(line, comment, user, bool(payload.resolved), now))
+        return comments.comment_dict(
+            comments.resolve_thread(line, comment, user, bool(payload.resolved), now)
+        )
     if payload.revision is None:
         raise Invalid.at("revision", "is missing", "Name the revision that you changed.")
-    return comments.comment_dict(comments.edit(line, comment, user, payload.text, payload.revision, now))
+    return comments.comment_dict(
+        comments.edit_comment(line, comment, user, payload.text, payload.revision, now)
+    )
 
 
 @router.delete(COMMENTS + "/{comment}", response={204: None}, summary="Delete a comment")
 @action_required("comment")
 def delete(request: Request, line: Line, comment: uuid.UUID) -> None:
     """Only one's own. Its answers stay."""
-    comments.delete(line, comment, person_of(request.auth), timezone.now())
+    comments.delete(line, comment, require_person(request.auth), timezone.now())

@@ -9,7 +9,7 @@ from ninja import Query
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import LINE, Operations, in_turn
+from pipelines.api.lookup import LINE, Operations, costly_operation
 from pipelines.lines import drawings, version_comparison
 from pipelines.models import Line
 from pipelines.routing.analysis.difference.samples import Sample
@@ -88,7 +88,7 @@ def changes(
 
 
 @router.get(PATH, response=DifferenceOut, summary="Routing changes")
-@in_turn
+@costly_operation
 def difference(
     request: Request,
     line: Line,
@@ -143,5 +143,5 @@ def picture(
         version_comparison.find_side(line, before), version_comparison.find_side(line, now)
     )
     canvas_data = picture_of(apart, line.pk)
-    stored = drawings.stored(line.project_id, canvas_data)
+    stored = drawings.stored_drawing(line.project_id, canvas_data)
     return {**canvas_data, "stored": stored.geometry if stored else None}

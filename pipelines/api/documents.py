@@ -8,17 +8,17 @@ from typing import Any
 from ninja import Status
 from pydantic import BaseModel, Field
 
-from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, action_required, in_turn
+from pipelines.api.auth import Request, require_person
+from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, action_required, costly_operation
 from pipelines.api.problems import FaultOut
 from pipelines.api.schemas import LineOut, StrictBody
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.document_export import dialect_of, export_document
+from pipelines.formats.foreign.document_export import document_dialect, export_document
 from pipelines.formats.foreign.folder_archive import MOST_FILES
-from pipelines.formats.foreign.known_systems import systems, written_systems
-from pipelines.formats.top_members import with_members
+from pipelines.formats.foreign.known_systems import systems_by_key, written_systems
+from pipelines.formats.top_members import text_with_members
 from pipelines.lines import publishing
 from pipelines.lines.project_lint import examine_document
 from pipelines.models import Line, Project
@@ -81,7 +81,7 @@ def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[st
                 f"This document has {len(opened.losses)} losses, and others were listed. Look at them first."
             )
         made = publishing.create_line(
-            project, imported["key"], imported["name"], imported["text"], person_of(request.auth)
+            project, imported["key"], imported["name"], imported["text"], require_person(request.auth)
         )
     return Status(201, {**imported, "saved": LineOut.of(made)})
 
@@ -105,13 +105,13 @@ class WrittenOut(BaseModel):
     response=WrittenOut,
     summary="A line as a document, also of another system with what it loses",
 )
-@in_turn
+@costly_operation
 def export(request: Request, line: Line, dialect: str = "", version: str = "") -> dict[str, Any]:
     """`dialect`: `gateline`, with a draft as it was typed, or another system; that of the line's preset unless it says
     otherwise. `version`: a number or `draft`; the live one, or the draft where nothing is live. 400: no such dialect,
     or a draft that is no line yet and cannot be written for another system."""
     document, text, _mark = exported_document(line, version)
-    dialect = dialect or dialect_of(document)
+    dialect = dialect or document_dialect(document)
     if dialect == OWN:
         return {"dialect": "", "system": "", "text": text or native.dumps(document), "losses": []}
     if dialect not in written_systems():
@@ -119,7 +119,7 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
         raise Invalid.at("dialect", f"has to be one of {known}")
     made = export_document(document, dialect)
     losses = [_problem_data(loss) for loss in made.losses]
-    return {"dialect": dialect, "system": systems()[dialect].name, "text": made.text, "losses": losses}
+    return {"dialect": dialect, "system": systems_by_key()[dialect].name, "text": made.text, "losses": losses}
 
 
 def _document_data(opened: document_import.ImportedDocument, project: Project, key: str) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _document_data(opened: document_import.ImportedDocument, project: Project, k
     if key and document.get("key") != key:
         document = {**document, "key": key}
         # Into the text as it is, for its comments to stay; where that cannot be, all of it anew
-        text = with_members(text, document, ["key"]) or native.dumps(document)
+        text = text_with_members(text, document, ["key"]) or native.dumps(document)
     stations = document.get("stations")
     if not isinstance(document.get("key"), str) or not isinstance(stations, list):
         missing = "stations" if isinstance(document.get("key"), str) else "key"

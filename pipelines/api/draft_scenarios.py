@@ -8,11 +8,11 @@ from typing import Any
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Operations, action_required, in_turn, saving_in_turn
+from pipelines.api.lookup import COSTS, Operations, action_required, costly_operation, saving_in_turn
 from pipelines.api.schemas import StrictBody
-from pipelines.api.walks import WalkIn, scenario_of
+from pipelines.api.walks import WalkIn, walk_scenario
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Invalid
 from pipelines.lines import scenarios
@@ -23,7 +23,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
-from pipelines.routing.simulate.run import ScenarioResult, expectation, run_scenario
+from pipelines.routing.simulate.run import ScenarioResult, run_scenario, walk_expectation
 from pipelines.routing.simulate.scenario_generation import MissingScenario
 
 router = Operations("scenarios", COSTS)
@@ -97,14 +97,14 @@ class SavedScenarioOut(DraftScenariosOut):
 
 
 @router.get(SCENARIOS, response=DraftScenariosOut, summary="Scenarios beside the canvas")
-@in_turn
+@costly_operation
 def index(request: Request, line: Line) -> dict[str, Any]:
     """Return the scenarios with their last runs against the stored draft."""
     return _scenarios_body(line)
 
 
 @router.post(SCENARIOS + "/run", response=DraftScenariosOut, summary="Run all against what is drawn")
-@in_turn
+@costly_operation
 def run_all(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any]:
     """409: it is no line. 400: there are too many steps for one request."""
     subject = _document_subject(line, payload.document)
@@ -118,12 +118,12 @@ def run_all(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any]
     summary="Generate one per rule of what is drawn",
 )
 @action_required("design")
-@in_turn
+@costly_operation
 def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any]:
     """Generate scenarios in place of those generated before, and run all."""
-    user, now = person_of(request.auth), timezone.now()
+    user, now = require_person(request.auth), timezone.now()
     subject = _document_subject(line, payload.document)
-    rows, made = scenarios.generate_for(line, subject, user, now, scenarios.time_limit())
+    rows, made = scenarios.generate_for_subject(line, subject, user, now, scenarios.time_limit())
     report = scenarios.run_against(line, subject, now=now)
     more = {
         "missing": made.missing,
@@ -140,11 +140,11 @@ def keep(request: Request, line: Line, payload: SaveScenarioIn) -> dict[str, Any
     """It expects what the walk showed. 400: its steps cannot be walked to their end."""
     subject = _document_subject(line, payload.document)
     key = payload.key or scenarios.free_key(line, payload.name)
-    result = run_scenario(subject.parsed, scenario_of(payload, payload.steps, key, payload.name))
+    result = run_scenario(subject.parsed, walk_scenario(payload, payload.steps, key, payload.name))
     if result.failures and len(result.steps) <= len(payload.steps):
         raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
-    document = {**result.scenario.to_dict(), "expect": expectation(result).to_dict()}
-    row = scenarios.put(line, document, person_of(request.auth), timezone.now(), key=key)
+    document = {**result.scenario.to_dict(), "expect": walk_expectation(result).to_dict()}
+    row = scenarios.store_scenario(line, document, require_person(request.auth), timezone.now(), key=key)
     return {"key": row.key, "name": row.name, **_scenarios_body(line)}
 
 
@@ -163,7 +163,7 @@ def _scenarios_body(
     rows = list(line.scenarios.order_by("key")[:MAX_ROWS])
     ran = {result.scenario.key: result for result in report.results} if report else {}
     subject = subject or _draft_subject(line)
-    coverage = report.coverage if report else subject and scenarios.coverage(line, subject)
+    coverage = report.coverage if report else subject and scenarios.stored_coverage(line, subject)
     return {
         "scenarios": [_scenario_row(line, row, ran.get(row.key)) for row in rows],
         "total": line.scenarios.count(),
@@ -175,7 +175,7 @@ def _scenarios_body(
 
 def _draft_subject(line: Line) -> ScenarioSubject | None:
     try:
-        return scenarios.subject_of(line, DRAFT_MARK)
+        return scenarios.scenario_subject(line, DRAFT_MARK)
     except DraftUnreadable:
         return None
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, LINE, Operations, action_required, in_turn, saving_in_turn
+from pipelines.api.auth import Request, require_person
+from pipelines.api.lookup import COSTS, LINE, Operations, action_required, costly_operation, saving_in_turn
 from pipelines.api.schemas import LineOut, StrictBody, body_text, refuse_rounded
 from pipelines.errors import Conflict
 from pipelines.formats import native
@@ -105,7 +105,7 @@ class BehindOut(BaseModel):
     url_name="line-draft",
     summary="The stored draft",
 )
-@in_turn
+@costly_operation
 def read(request: Request, line: Line, since: int | None = None, alone: bool = False) -> DraftOut:
     """Return the draft with lint's findings. `since`: the number that the caller has; the same one comes
     without document, and with `alone` every one does."""
@@ -128,7 +128,7 @@ def put(request: Request, project: Project, line: str, based_on: int | None = No
     """The body is the document, YAML or JSON. A line that does not exist yet is made. `based_on`: the number of the
     draft that was changed; an older one than the stored is refused (409)."""
     who = request.auth
-    user = person_of(who)
+    user = require_person(who)
     text = body_text(request)
     existing = project.lines.filter(key=line).first()
     if existing is None:
@@ -151,7 +151,7 @@ def save(request: Request, line: Line, payload: EditIn) -> SavedOut | BehindOut:
     """Over a newer draft the two edits are merged. 409: both changed the same places; `clashes` says which, with both
     sides in words, and `document` and `number` what a choice is saved over."""
     refuse_rounded(request)
-    return save_edit(line, payload, person_of(request.auth))
+    return save_edit(line, payload, require_person(request.auth))
 
 
 def save_edit(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:

@@ -10,7 +10,15 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, action_required, in_turn, saving_in_turn
+from pipelines.api.lookup import (
+    COSTS,
+    LINE,
+    PROJECT,
+    Operations,
+    action_required,
+    costly_operation,
+    saving_in_turn,
+)
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats.drawings import NotTheDrawing
@@ -44,7 +52,7 @@ class DrawingOut(BaseModel):
 @router.get(
     LINE + "/drawing", response=DrawingOut, summary="The drawing of a version, as SVG and as geometry"
 )
-@in_turn
+@costly_operation
 def drawing(request: Request, line: Line, version: str = "") -> dict[str, Any]:
     """`version`: a number or `draft`; the live one, or the draft where nothing is live. 400: the draft is no line yet.
     409: it is not drawn yet, which is told with what to do."""
@@ -53,7 +61,7 @@ def drawing(request: Request, line: Line, version: str = "") -> dict[str, Any]:
     else:
         line_version = access.version_in(line, version) if version or line.live is None else line.live
         name, picture = str(line_version.number), picture_of_version(line_version).given
-    stored = drawings.stored(line.project_id, picture)
+    stored = drawings.stored_drawing(line.project_id, picture)
     if stored is None:
         raise Conflict(drawings.pending_reason(line.project_id, picture))
     svg = {"wide": stored.wide, "narrow": stored.narrow}

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from pipelines import engine
-from pipelines.api.auth import Request, actor_of, person_of
+from pipelines.api.auth import Request, caller_actor, require_person
 from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import NotFound
@@ -64,7 +64,7 @@ def index(request: Request, task: Task) -> list[EscalationOut]:
 @action_required("operate")
 def escalate(request: Request, task: Task, payload: EscalateIn) -> EscalationOut:
     """The task does not go forward until somebody of the role resolves it. Only a person escalates by hand."""
-    person = person_of(request.auth)
+    person = require_person(request.auth)
     opened = engine.escalate(task.pk, user=person, trigger=payload.trigger, reason=payload.reason)
     return _escalation_out(opened)
 
@@ -79,7 +79,7 @@ def resolve(
 ) -> EscalationOut:
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already, or the same would be escalated again."""
-    person = person_of(request.auth)
+    person = require_person(request.auth)
     # law §1: down the path. An escalation of another task is none here.
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise NotFound()
@@ -152,7 +152,7 @@ def deadlocks(request: Request, task: Task) -> list[DeadlockOut]:
 def unlock(request: Request, task: Task, deadlock: UUID, payload: UnlockIn) -> DeadlockOut:
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already."""
-    person = person_of(request.auth)
+    person = require_person(request.auth)
     if not Deadlock.objects.filter(tasks=task, pk=deadlock).exists():
         raise NotFound()
     engine.resolve_deadlock(
@@ -193,6 +193,6 @@ class DependIn(StrictBody):
 @action_required("operate")
 def depend(request: Request, task: Task, payload: DependIn) -> DependIn:
     """Starts after these tasks complete; work that has begun continues. Answers everything that the task waits for."""
-    engine.depend(task.pk, payload.depends_on, actor=actor_of(request.auth))
+    engine.depend(task.pk, payload.depends_on, actor=caller_actor(request.auth))
     rows = task.depends_on.select_related("on__project").order_by("on_id")
     return DependIn(depends_on=[row.on.name for row in rows])

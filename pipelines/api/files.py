@@ -7,7 +7,7 @@ from ninja import File
 from ninja.files import UploadedFile
 from pydantic import BaseModel
 
-from pipelines.api.auth import Request, actor_of
+from pipelines.api.auth import Request, caller_actor
 from pipelines.api.lookup import PROJECT, Operations, action_required
 from pipelines.errors import Invalid
 from pipelines.models import Project
@@ -42,5 +42,5 @@ def upload(
         raise Invalid.at("file", "is larger than an upload may be")
     if file is None:
         raise Invalid.at("file", "is required", "Send it as the field file of a form (multipart/form-data).")
-    stored_file = storage.store_upload(project, file.name or "", file, str(actor_of(who)), timezone.now())  # type: ignore[arg-type]
+    stored_file = storage.store_upload(project, file.name or "", file, str(caller_actor(who)), timezone.now())  # type: ignore[arg-type]
     return FileOut(**stored_file)

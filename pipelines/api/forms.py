@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.drafts import DRAFT, EditIn, SavedOut, save_edit
 from pipelines.api.lookup import COSTS, Operations
 from pipelines.api.schemas import StrictBody, refuse_rounded
@@ -91,7 +91,7 @@ def _save_answer(request: Request, line: Line, payload: FormIn, form_answer: For
         # The page reads typed text by itself: where it came to something else, the person is asked
         if payloads.checked_digest(payload.save.expected) != payloads.digest(form_answer.fragment):
             return None
-        saved = save_edit(line, payload.save.edit, person_of(request.auth))
+        saved = save_edit(line, payload.save.edit, require_person(request.auth))
     except (Conflict, DocumentError, Invalid):
         return None
     return saved if isinstance(saved, SavedOut) else None

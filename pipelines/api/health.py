@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pipelines.api.auth import Request
 from pipelines.api.lookup import PROJECT, Operations
 from pipelines.models import Project
-from pipelines.queries.health import figures
+from pipelines.queries.health import health_figures
 
 router = Operations("health", (401, 403, 404))
 
@@ -43,5 +43,5 @@ def health(request: Request, project: Project, line: str = "") -> list[FigureOut
             of=figure.of,
             seconds=list(figure.seconds) if figure.seconds else None,
         )
-        for figure in figures(project, timezone.now(), line)
+        for figure in health_figures(project, timezone.now(), line)
     ]

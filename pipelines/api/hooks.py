@@ -58,7 +58,9 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswe
         # Answered as a wrong signature is, so that nobody learns which repositories there are.
         if repository is None:
             raise issue_tasks.UnsignedDelivery
-        delivery = issue_tasks.process_delivery(repository, _headers(request), request.body, timezone.now())
+        delivery = issue_tasks.process_delivery(
+            repository, _lower_case_headers(request), request.body, timezone.now()
+        )
     except issue_tasks.UnsignedDelivery as unsigned:
         # A signature is guessed by trying: each wrong one counts against its address
         _slow_down(request)
@@ -81,7 +83,7 @@ def receive(request: HttpRequest, address: str) -> Status[ReceivedOut]:
     if len(request.body) > receiving.MAX_BODY:
         raise HttpError(413, "A body has at most 1 MiB.")
     try:
-        delivery = receiving.receive_call(address, _headers(request), request.body)
+        delivery = receiving.receive_call(address, _lower_case_headers(request), request.body)
     except receiving.UnsignedCall as unsigned:
         _slow_down(request)
         raise HttpError(401, unsigned.detail) from unsigned
@@ -92,7 +94,7 @@ def receive(request: HttpRequest, address: str) -> Status[ReceivedOut]:
     return Status(STATUSES[answer.outcome], answer)
 
 
-def _headers(request: HttpRequest) -> dict[str, str]:
+def _lower_case_headers(request: HttpRequest) -> dict[str, str]:
     return {key.lower(): value for key, value in request.headers.items()}
 
 

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from ninja import Header
 from pydantic import BaseModel
 
-from pipelines.api.auth import Request, actor_of
+from pipelines.api.auth import Request, caller_actor
 from pipelines.api.statements import DELETE_EXPIRED_ANSWERS, DELETE_SURPLUS_ANSWERS, RECORD_KEY
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.errors import Conflict
@@ -47,8 +47,8 @@ def answer_once(
     Callers check access first: a repeat needs the same rights as the request. Raises Conflict when the key was used
     for another request, and whatever `work` raises."""
     if key is None:
-        return _response(_to_json(work()), status)
-    actor, digest = str(actor_of(request.auth)), _digest(request)
+        return _stored_response(_to_json(work()), status)
+    actor, digest = str(caller_actor(request.auth)), _request_digest(request)
     return run_in_transaction(partial(_answer_recorded, actor, key, digest, work, status))
 
 
@@ -63,18 +63,18 @@ def _answer_recorded(
     execute(DELETE_SURPLUS_ANSWERS, [actor, LARGEST])
     body = _to_json(work())
     RecordedAnswer.objects.filter(pk=inserted[0][0]).update(status=status, body=zlib.compress(body))
-    return _response(body, status)
+    return _stored_response(body, status)
 
 
 def _repeated_response(first: RecordedAnswer, digest: str) -> HttpResponse:
     if first.request_digest != digest:
         raise Conflict("This idempotency key belongs to another request. Use a new key for a new request.")
-    response = _response(zlib.decompress(first.body), first.status)
+    response = _stored_response(zlib.decompress(first.body), first.status)
     response["Idempotent-Replayed"] = "true"
     return response
 
 
-def _digest(request: Request) -> str:
+def _request_digest(request: Request) -> str:
     """Return the digest of a request: the address, by either of its names, and the body as it was sent.
     Reading the body again would meet its depth again."""
     address = request.get_full_path().replace("/api/v1/", "/api/", 1)
@@ -87,5 +87,5 @@ def _to_json(answer: BaseModel) -> bytes:
     return answer.model_dump_json().encode()
 
 
-def _response(body: bytes, status: int) -> HttpResponse:
+def _stored_response(body: bytes, status: int) -> HttpResponse:
     return HttpResponse(body, status=status, content_type="application/json; charset=utf-8")

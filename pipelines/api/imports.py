@@ -10,12 +10,12 @@ from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Operations, action_required, in_turn
+from pipelines.api.lookup import COSTS, Operations, action_required, costly_operation
 from pipelines.api.problems import FaultOut
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid
 from pipelines.formats import native
-from pipelines.formats.changes import AFFECTS, changes
+from pipelines.formats.changes import AFFECTS, document_changes
 from pipelines.formats.foreign import document_import
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line
@@ -73,7 +73,7 @@ class ImportOut(BaseModel):
     summary="Templates that an empty line begins with",
 )
 @action_required("design")
-@in_turn
+@costly_operation
 def starters(request: Request, line: Line) -> list[dict[str, Any]]:
     return [_starter_data(BY_KEY[key]) for key in FIRST]
 
@@ -84,7 +84,7 @@ def starters(request: Request, line: Line) -> list[dict[str, Any]]:
     summary="Read what is to take the place of the draft",
 )
 @action_required("design")
-@in_turn
+@costly_operation
 def read(request: Request, line: Line, payload: ImportIn) -> dict[str, Any]:
     """Nothing is stored: save the document if it is wanted. 400: it cannot be drawn at all, with its problems by line
     and column."""
@@ -116,7 +116,7 @@ def _imported_document(line: Line, sent: ImportIn) -> dict[str, Any]:
     """Raises DocumentError: nothing that can be drawn."""
     opened = document_import.import_document(sent.text)
     document = {**opened.document, "key": line.key}
-    problems = native.locate(opened.text, _reading_problems(document))
+    problems = native.problems_with_places(opened.text, _reading_problems(document))
     # A text that is not drawn may still be mended: its problems are answered
     if not is_drawable(document):
         raise DocumentError(problems or _undrawable_problems())
@@ -186,7 +186,7 @@ def _full_documents(
 def _change_groups(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows: dict[str, list[dict[str, str]]] = {group: [] for group in AFFECTS}
     old, new = _full_documents(old, new)
-    differences = changes(old, new)
+    differences = document_changes(old, new)
     for change in differences[:MOST]:
         icon, word = LOOKS[change.what]
         row = {

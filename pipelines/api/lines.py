@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from ninja import Status
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, LINE, LINES, Operations, action_required, saving_in_turn
 from pipelines.api.schemas import LineOut, PublishIn, PublishRequestOut, SendBackIn, StrictBody, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
@@ -54,11 +54,11 @@ class DuplicateIn(StrictBody):
 @action_required("design")
 def change(request: Request, line: Line, payload: LineChange) -> LineOut:
     """An archived line takes no tasks; those that run go on."""
-    by = person_of(request.auth)
+    by = require_person(request.auth)
     if payload.name is not None:
-        line_operations.rename(line, payload.name, by=by)
+        line_operations.rename_line(line, payload.name, by=by)
     if payload.archived is not None:
-        line_operations.archive(line, payload.archived, by=by)
+        line_operations.set_archived(line, payload.archived, by=by)
     return LineOut.of(line)
 
 
@@ -66,11 +66,11 @@ def change(request: Request, line: Line, payload: LineChange) -> LineOut:
 def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
     """Its draft and its scenarios, without tasks, versions and secrets. In the project that gets it the role Designer
     is needed."""
-    by = person_of(request.auth)
+    by = require_person(request.auth)
     to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
     if to is None or not access.can(request.auth, "design", to):
         raise Invalid.at("project", "is not a project in which you have the role Designer")
-    return LineOut.of(line_operations.duplicate(line, to, by=by))
+    return LineOut.of(line_operations.duplicate_line(line, to, by=by))
 
 
 @router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")
@@ -98,7 +98,7 @@ def publish(request: Request, line: Line, payload: PublishIn) -> Status[Any]:
     who = request.auth
     _require_acknowledgement(line, payload.acknowledge)
     made = publishing_requests.publish_or_ask(
-        line, user=person_of(who), name=payload.name, based_on=payload.draft
+        line, user=require_person(who), name=payload.name, based_on=payload.draft
     )
     if isinstance(made, PublishRequest):
         return Status(202, PublishRequestOut.of(made))
@@ -124,7 +124,7 @@ def waiting(request: Request, line: Line) -> PublishRequestOut | None:
 @action_required("publish")
 def send_back(request: Request, line: Line, payload: SendBackIn) -> PublishRequestOut:
     """Send a request to publish back with a reason; its requester takes it back the same way."""
-    by = person_of(request.auth)
+    by = require_person(request.auth)
     return PublishRequestOut.of(
         publishing_requests.send_back(line, user=by, reason=payload.reason, based_on=payload.draft)
     )
@@ -134,7 +134,7 @@ def _require_acknowledgement(line: Line, acknowledged: Collection[str]) -> None:
     """Raises Conflict where tasks jumped that could not do so any more, and nobody said that this was seen."""
     if silent_jumps.ID in acknowledged:
         return
-    for finding in publishing.check(line).findings:
+    for finding in publishing.check_draft(line).findings:
         if finding.check == silent_jumps.ID:
             remedy = 'Name the places under “jumps”, or publish with "acknowledge": ["%(check)s"].'
             raise Conflict(f"{as_sentence(finding.message)} {remedy % {'check': silent_jumps.ID}}")

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, Operations, in_turn
+from pipelines.api.lookup import PROJECT, Operations, costly_operation
 from pipelines.api.schemas import body_text
 from pipelines.errors import Invalid
 from pipelines.lines import publishing
@@ -131,7 +131,7 @@ class LintOut(BaseModel):
     response=LintOut,
     summary="What the rules of a line can and cannot do",
 )
-@in_turn
+@costly_operation
 def stored(request: Request, line: Line, version: int | None = None) -> dict[str, Any]:
     """Return the lint of the stored draft, or of the version with this number. Line and column are those of
     the draft's text."""
@@ -144,7 +144,7 @@ def stored(request: Request, line: Line, version: int | None = None) -> dict[str
     summary="The same of a document in the body, which is not saved",
     openapi_extra=DOCUMENT,
 )
-@in_turn
+@costly_operation
 def posted(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON. One that cannot be read is no error: its findings say why."""
     return examine_text(document_text(request), project).to_dict()
@@ -160,6 +160,6 @@ def document_text(request: Request) -> str:
 
 def _examine_stored(line: Line, version: int | None) -> Examination:
     if version is None:
-        return publishing.check(line)
+        return publishing.check_draft(line)
     line_version = access.version_in(line, version)
     return examine_document(published_document(line_version.document, line_version.revision), line.project)

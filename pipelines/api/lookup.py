@@ -69,7 +69,7 @@ def action_required(action: str, refusal: str | Promise = "") -> Callable[[View]
     return mark
 
 
-def in_turn(view: View, *, saves: bool = False) -> View:
+def costly_operation(view: View, *, saves: bool = False) -> View:
     """Operation that costs much: it takes its turn (pipelines/web/shell/costly_requests.py), or gets a 429."""
 
     @wraps(view)
@@ -80,7 +80,7 @@ def in_turn(view: View, *, saves: bool = False) -> View:
     return wrapped  # type: ignore[return-value]
 
 
-saving_in_turn = partial(in_turn, saves=True)
+saving_in_turn = partial(costly_operation, saves=True)
 
 
 def _wrap_operation(view: Callable[..., Any], status: int | None) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from pipelines.api.auth import Request
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Operations, in_turn
+from pipelines.api.lookup import COSTS, Operations, costly_operation
 from pipelines.api.schemas import StrictBody
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import NotFound
@@ -31,7 +31,7 @@ class MatchesIn(StrictBody):
     response=StationMatches,
     summary="How many recorded outcomes the rules of a station match",
 )
-@in_turn
+@costly_operation
 def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatches:
     """Return the matches of each condition by itself, whatever the rules before it decide. Nothing is stored."""
     payloads.checked_digest(payload.document, "document")

@@ -10,7 +10,7 @@ from ninja import Query
 from pydantic import BaseModel
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, LINE, Operations, action_required
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid, NotFound
@@ -127,12 +127,12 @@ class MigrationOut(BaseModel):
             finished_at=made.finished_at,
             undoes=made.undoes_id,
             undone_by=undone,
-            counts=line_migration.counts_of(made),
-            tasks=_entries(made) if tasks else None,
+            counts=line_migration.result_counts(made),
+            tasks=_migration_entries(made) if tasks else None,
         )
 
 
-def _entries(made: Migration) -> list[EntryOut]:
+def _migration_entries(made: Migration) -> list[EntryOut]:
     rows = made.entries.select_related("task__project", "was", "to").order_by("pk")
     return [
         EntryOut(
@@ -161,9 +161,11 @@ def impact(
 
     `to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
     at these only."""
-    mapping = dict(_pair(n, each) for n, each in enumerate(map))
+    mapping = dict(_mapping_pair(n, each) for n, each in enumerate(map))
     return ImpactOut.of(
-        line_migration.impact_of(line, _target(line, to), mapping, _numbers(line, task or None))
+        line_migration.migration_impact_of(
+            line, _target_version(line, to), mapping, _task_numbers(line, task or None)
+        )
     )
 
 
@@ -171,14 +173,14 @@ def impact(
 @action_required("publish")
 def migrate(request: Request, line: Line, payload: MigrateIn) -> MigrationOut:
     """Nothing moves unless all that was confirmed still is so (409) and every station that is gone is mapped (400)."""
-    made = line_migration.migrate(
+    made = line_migration.migrate_line(
         line,
-        user=person_of(request.auth),
+        user=require_person(request.auth),
         to=access.version_in(line, payload.to),
         digest=payload.digest,
         reason=payload.reason,
         mapping=payload.mapping,
-        tasks=_numbers(line, payload.tasks),
+        tasks=_task_numbers(line, payload.tasks),
     )
     return MigrationOut.of(made)
 
@@ -186,20 +188,20 @@ def migrate(request: Request, line: Line, payload: MigrateIn) -> MigrationOut:
 @router.get(MIGRATIONS, response=list[MigrationOut], summary="List migrations, newest first")
 def index(request: Request, line: Line) -> list[MigrationOut]:
     """The newest 100, without their tasks."""
-    return [MigrationOut.of(each, tasks=False) for each in line_migration.migrations_of(line)[:100]]
+    return [MigrationOut.of(each, tasks=False) for each in line_migration.line_migrations(line)[:100]]
 
 
 @router.get(MIGRATIONS + "/{migration}", response=MigrationOut, summary="Look at a migration")
 def show(request: Request, line: Line, migration: UUID) -> MigrationOut:
-    return MigrationOut.of(_migration(line, migration))
+    return MigrationOut.of(_get_migration(line, migration))
 
 
 @router.post(MIGRATIONS + "/{migration}/undo", response={201: MigrationOut}, summary="Undo a migration")
 @action_required("publish")
 def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> MigrationOut:
     """Puts back every task that has not moved since; the answer says which could not, and why."""
-    found = _migration(line, migration)
-    made = line_migration.undo(found, user=person_of(request.auth), reason=payload.reason)
+    found = _get_migration(line, migration)
+    made = line_migration.undo_migration(found, user=require_person(request.auth), reason=payload.reason)
     return MigrationOut.of(made)
 
 
@@ -211,13 +213,13 @@ def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> Migr
 @action_required("publish")
 def carry_on(request: Request, line: Line, migration: UUID) -> MigrationOut:
     """Idempotent: what is done stays done."""
-    found = _migration(line, migration)
+    found = _get_migration(line, migration)
     # For what it refuses: no machine finishes a migration
-    person_of(request.auth)
-    return MigrationOut.of(line_migration.carry_on(found))
+    require_person(request.auth)
+    return MigrationOut.of(line_migration.finish_migration(found))
 
 
-def _target(line: Line, to: str) -> LineVersion | None:
+def _target_version(line: Line, to: str) -> LineVersion | None:
     if to == "draft":
         return None
     # Any number of nine digits fits the column, which has 32 bits
@@ -226,8 +228,8 @@ def _target(line: Line, to: str) -> LineVersion | None:
     return access.version_in(line, int(to))
 
 
-def _migration(line: Line, migration: UUID) -> Migration:
-    found = line_migration.migrations_of(line).filter(pk=migration).first()
+def _get_migration(line: Line, migration: UUID) -> Migration:
+    found = line_migration.line_migrations(line).filter(pk=migration).first()
     if found is None:
         raise NotFound("This line has no such migration.")
     # It was found by its line, which needs no statement of its own then
@@ -235,14 +237,14 @@ def _migration(line: Line, migration: UUID) -> Migration:
     return found
 
 
-def _pair(place: int, text: str) -> tuple[str, str]:
+def _mapping_pair(place: int, text: str) -> tuple[str, str]:
     old, colon, new = text.partition(":")
     if not (old and colon and new):
         raise Invalid.at(f"map[{place}]", "has to be old:new", "For example map=build:compile.")
     return old, new
 
 
-def _numbers(line: Line, names: list[str] | None) -> list[int] | None:
+def _task_numbers(line: Line, names: list[str] | None) -> list[int] | None:
     if names is None:
         return None
     found = [access.number_of(line.project, name) for name in names]

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from pipelines import engine
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, LINE, PROJECT, TASK, Operations, action_required
 from pipelines.api.schemas import StrictBody
 from pipelines.engine import PauseScope
@@ -71,45 +71,45 @@ def index(request: Request, project: Project) -> list[PauseOut]:
 @router.post(PROJECT + "/pause", response=PauseOut, summary="Pause a project")
 @action_required("settings")
 def pause_project(request: Request, project: Project, payload: PauseIn) -> PauseOut:
-    return _pause(request, PauseScope(project), payload)
+    return _pause_scope(request, PauseScope(project), payload)
 
 
 @router.post(PROJECT + "/resume", response={204: None}, summary="Resume a project")
 @action_required("settings")
 def resume_project(request: Request, project: Project) -> None:
-    engine.resume(PauseScope(project), user=person_of(request.auth))
+    engine.resume(PauseScope(project), user=require_person(request.auth))
 
 
 @router.post(LINE + "/pause", response=PauseOut, summary="Pause a line, or one station of it")
 @action_required("operate")
 def pause_line(request: Request, line: Line, payload: LinePauseIn) -> PauseOut:
-    return _pause(request, _of_line(line, payload.station), payload)
+    return _pause_scope(request, _line_scope(line, payload.station), payload)
 
 
 @router.post(LINE + "/resume", response={204: None}, summary="Resume a line, or one station of it")
 @action_required("operate")
 def resume_line(request: Request, line: Line, payload: LineResumeIn) -> None:
-    engine.resume(PauseScope(line.project, line, payload.station), user=person_of(request.auth))
+    engine.resume(PauseScope(line.project, line, payload.station), user=require_person(request.auth))
 
 
 @router.post(TASK + "/pause", response=PauseOut, summary="Pause a task")
 @action_required("operate")
 def pause_task(request: Request, task: Task, payload: PauseIn) -> PauseOut:
-    return _pause(request, PauseScope(task.project, task=task), payload)
+    return _pause_scope(request, PauseScope(task.project, task=task), payload)
 
 
 @router.post(TASK + "/resume", response={204: None}, summary="Resume a task")
 @action_required("operate")
 def resume_task(request: Request, task: Task) -> None:
-    engine.resume(PauseScope(task.project, task=task), user=person_of(request.auth))
+    engine.resume(PauseScope(task.project, task=task), user=require_person(request.auth))
 
 
-def _pause(request: Request, scope: PauseScope, payload: PauseIn) -> PauseOut:
-    made = engine.pause(scope, user=person_of(request.auth), reason=payload.reason, stops=payload.stops)
+def _pause_scope(request: Request, scope: PauseScope, payload: PauseIn) -> PauseOut:
+    made = engine.pause(scope, user=require_person(request.auth), reason=payload.reason, stops=payload.stops)
     return PauseOut.of(made)
 
 
-def _of_line(line: Line, station: str) -> PauseScope:
+def _line_scope(line: Line, station: str) -> PauseScope:
     """Raises Invalid (path `station`): the live version has none of this key."""
     if station and (line.live is None or station not in versions.by_id(line.live.pk).stations_by_key):
         raise Invalid.at("station", "is not a station of the live version")

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from pipelines.api.auth import Request
 from pipelines.api.difference import DifferenceOut
 from pipelines.api.lint import DOCUMENT, FindingOut, GuaranteeOut, document_text
-from pipelines.api.lookup import PROJECT, Operations, in_turn
-from pipelines.lines.publish_plan import plan_of
+from pipelines.api.lookup import PROJECT, Operations, costly_operation
+from pipelines.lines.publish_plan import publish_plan
 from pipelines.models import Project
 
 router = Operations("lines")
@@ -73,8 +73,8 @@ class PlanOut(BaseModel):
     summary="What publishing a document would do",
     openapi_extra=DOCUMENT,
 )
-@in_turn
+@costly_operation
 def planned(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON; its key names the line. Nothing is stored or published. A document
     that cannot be read is no error: its findings say why."""
-    return plan_of(project, document_text(request)).to_dict()
+    return publish_plan(project, document_text(request)).to_dict()

@@ -17,7 +17,7 @@ from django.utils import timezone
 from pydantic import BaseModel, Field
 
 from pipelines import engine
-from pipelines.api.auth import Request, actor_of, person_of
+from pipelines.api.auth import Request, caller_actor, require_person
 from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.positions import missing_metadata
@@ -148,22 +148,22 @@ class PositionCommand(Generic[Payload]):
         return fitting[0]
 
 
-def _complete(user: User, position: PositionView, payload: CompleteIn) -> None:
+def _complete_manual_job(user: User, position: PositionView, payload: CompleteIn) -> None:
     assert position.job is not None
     engine.complete(position.job.pk, user=user, token_version=payload.version, outcome=payload.outcome)
 
 
-def _answer(user: User, position: PositionView, payload: AnswerIn) -> None:
+def _answer_position(user: User, position: PositionView, payload: AnswerIn) -> None:
     reply = {"text": payload.text, "fact": payload.word}
     engine.answer(position.token.pk, user=user, token_version=payload.version, **reply)
 
 
-def _hold(user: User, position: PositionView, payload: HoldIn) -> None:
+def _hold_position(user: User, position: PositionView, payload: HoldIn) -> None:
     token_version = _version_or_current(position, payload.version)
     engine.hold(position.token.pk, user=user, token_version=token_version, reason=payload.reason)
 
 
-def _move(caller: User | engine.Actor, position: PositionView, payload: MoveIn) -> None:
+def _move_position(caller: User | engine.Actor, position: PositionView, payload: MoveIn) -> None:
     engine.move(
         position.token.pk,
         user=caller,
@@ -174,11 +174,11 @@ def _move(caller: User | engine.Actor, position: PositionView, payload: MoveIn) 
     )
 
 
-def _release(user: User, position: PositionView, payload: ReleaseIn) -> None:
+def _release_position(user: User, position: PositionView, payload: ReleaseIn) -> None:
     engine.release(position.token.pk, user=user, token_version=_version_or_current(position, payload.version))
 
 
-def _supply(user: User, position: PositionView, payload: MetadataIn) -> None:
+def _supply_metadata(user: User, position: PositionView, payload: MetadataIn) -> None:
     engine.supply(position.token.pk, user=user, token_version=payload.version, values=payload.metadata)
 
 
@@ -190,17 +190,19 @@ def _version_or_current(position: PositionView, version: int | None) -> int:
     return position.token.version if version is None else version
 
 
-COMPLETE = PositionCommand(lambda position: position.manual, "No manual station is open there.", _complete)
-ANSWER = PositionCommand(lambda position: position.answerable, "Nothing is asked there.", _answer)
-HOLD = PositionCommand(
-    lambda position: position.token.status == Status.QUEUED, "Nothing is queued there.", _hold
+COMPLETE = PositionCommand(
+    lambda position: position.manual, "No manual station is open there.", _complete_manual_job
 )
-MOVE = PositionCommand(lambda position: True, "This task has no position there.", _move)
+ANSWER = PositionCommand(lambda position: position.answerable, "Nothing is asked there.", _answer_position)
+HOLD = PositionCommand(
+    lambda position: position.token.status == Status.QUEUED, "Nothing is queued there.", _hold_position
+)
+MOVE = PositionCommand(lambda position: True, "This task has no position there.", _move_position)
 RELEASE = PositionCommand(
-    lambda position: position.token.status == Status.HELD, "Nothing is held there.", _release
+    lambda position: position.token.status == Status.HELD, "Nothing is held there.", _release_position
 )
 SUPPLY = PositionCommand(
-    lambda position: bool(missing_metadata(position)), "No metadata is missing there.", _supply
+    lambda position: bool(missing_metadata(position)), "No metadata is missing there.", _supply_metadata
 )
 HAND_OVER = PositionCommand(
     lambda position: position.wants_handoff, "No handoff is missing there.", _hand_over
@@ -256,7 +258,7 @@ def move(
     Running work is stopped, votes on open reviews no longer count, and no gate is passed."""
     who = request.auth
     person = who if isinstance(who, User) else who.user
-    run = partial(MOVE.run, task, person or actor_of(who), payload)
+    run = partial(MOVE.run, task, person or caller_actor(who), payload)
     return answer_once(request, idempotency_key, run)
 
 
@@ -267,7 +269,7 @@ def plan_move(request: Request, task: Task, payload: MoveIn) -> MovePlanOut:
     position = MOVE.one(TaskView(task, timezone.now()).positions, payload)
     version = _version_or_current(position, payload.version)
     plan = engine.plan_move(
-        position.token.pk, user=actor_of(request.auth), token_version=version, to=payload.to
+        position.token.pk, user=caller_actor(request.auth), token_version=version, to=payload.to
     )
     return MovePlanOut(
         places=[MovedPlaceOut(station=station, status=status) for station, status in plan.places],
@@ -326,5 +328,5 @@ def _run_command(
     command: PositionCommand[Payload], request: Request, task: Task, payload: Payload, key: str | None
 ) -> HttpResponse:
     """A machine has no word of its own in any of these."""
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     return answer_once(request, key, partial(command.run, task, user, payload))

@@ -63,10 +63,10 @@ class PositionOut(BaseModel):
 @router.get(HERE, response=list[PositionOut], summary="Where a task is")
 def index(request: Request, task: Task) -> list[PositionOut]:
     """Its living positions: one, or one for each branch. None of a task that has ended."""
-    return [_out(position) for position in TaskView(task, timezone.now()).positions]
+    return [_position_out(position) for position in TaskView(task, timezone.now()).positions]
 
 
-def _out(position: PositionView) -> PositionOut:
+def _position_out(position: PositionView) -> PositionOut:
     token, sentence = position.token, position.sentence
     return PositionOut(
         id=token.pk,
@@ -78,14 +78,14 @@ def _out(position: PositionView) -> PositionOut:
         waits_for=sentence.text if sentence else None,
         remedy=(sentence.remedy or None) if sentence else None,
         manual=position.manual,
-        question=_question(position),
+        question=_position_question(position),
         answers=list(position.words),
         missing=list(token.wait.get("missing", ())) if token.status == Status.HELD else [],
         fields=[FieldOut.of(field) for field in (_form_inputs(position) or missing_metadata(position))],
     )
 
 
-def _question(position: PositionView) -> str | None:
+def _position_question(position: PositionView) -> str | None:
     if not position.answerable:
         return None
     wait = position.token.wait

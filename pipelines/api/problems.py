@@ -131,7 +131,7 @@ def install_handlers(api: NinjaAPI) -> None:
 
     def refused(request: HttpRequest, problem: Exception) -> HttpResponse:
         status = next(code for kind, code in STATUS if isinstance(problem, kind))
-        places = [p.to_dict() for p in _problems_of(problem)]
+        places = [p.to_dict() for p in _exception_problems(problem)]
         # A class that is raised without words has them in the first line of its docstring
         detail = str(problem) or (type(problem).__doc__ or "").partition("\n")[0]
         response = problem_response(api, request, status, detail, places, **_conflict_details(problem))
@@ -148,7 +148,7 @@ def install_handlers(api: NinjaAPI) -> None:
 
     @api.exception_handler(ValidationError)
     def malformed(request: HttpRequest, problem: ValidationError) -> HttpResponse:
-        places = [{"path": path_of(e["loc"]), "message": e["msg"], "hint": ""} for e in problem.errors]
+        places = [{"path": location_path(e["loc"]), "message": e["msg"], "hint": ""} for e in problem.errors]
         return problem_response(api, request, 400, "Some fields are missing or wrong.", places)
 
     @api.exception_handler(AuthenticationError)
@@ -205,13 +205,13 @@ def _clash_details(problem: DraftClash) -> dict[str, Any]:
     }
 
 
-def _problems_of(problem: Exception) -> list[Problem | Finding]:
+def _exception_problems(problem: Exception) -> list[Problem | Finding]:
     if isinstance(problem, PublishRefused):
         return list(problem.findings)
     return [p for p in getattr(problem, "problems", ()) if isinstance(p, Problem)]
 
 
-def path_of(location: tuple[str | int, ...] | list[str | int]) -> str:
+def location_path(location: tuple[str | int, ...] | list[str | int]) -> str:
     """`("body", "payload", "inputs", 0)` as `inputs[0]`."""
     text = ""
     # Ninja puts where it stood in front, and for a body the name of the parameter, too

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pydantic import BaseModel
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, PROJECT, Operations, action_required
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Forbidden, NotFound
@@ -102,7 +102,7 @@ def create(request: Request, owner: str, payload: ProjectIn) -> ProjectOut:
             )
         # Without a project of this owner the caller is not even told that there is one.
         raise NotFound
-    made = projects.create(target_owner, payload.key, payload.name, by=person_of(request.auth))
+    made = projects.create_project(target_owner, payload.key, payload.name, by=require_person(request.auth))
     return ProjectOut.of(made)
 
 
@@ -116,18 +116,18 @@ def show(request: Request, project: Project) -> ProjectOut:
 def change(request: Request, project: Project, payload: ProjectChange) -> ProjectOut:
     """Its name, whether it is archived, whether it requires a second factor, what a month may cost, and when people
     work. No line of an archived project takes tasks; those that run go on."""
-    by = person_of(request.auth)
+    by = require_person(request.auth)
     if payload.name is not None:
-        projects.rename(project, payload.name, by=by)
+        projects.rename_project(project, payload.name, by=by)
     if payload.archived is not None:
-        projects.archive(project, payload.archived, by=by)
+        projects.set_archived(project, payload.archived, by=by)
     if payload.second_factor is not None:
         projects.require_second_factor(project, payload.second_factor, by=by)
     # Null takes the limit away, and absent leaves it
     if "month_cost_usd" in payload.model_fields_set:
         projects.limit_cost(project, payload.month_cost_usd, by=by)
     if payload.working_time is not None:
-        working_time.change(project, WorkingHours(**payload.working_time.model_dump()), by=by)
+        working_time.change_working_hours(project, WorkingHours(**payload.working_time.model_dump()), by=by)
     return ProjectOut.of(project)
 
 
@@ -136,5 +136,5 @@ def change(request: Request, project: Project, payload: ProjectChange) -> Projec
 def transfer(request: Request, project: Project, payload: TransferIn) -> ProjectOut:
     """Transfer the project to another owner in whose projects the caller has the role Admin. Its addresses
     change."""
-    projects.transfer(project, payload.owner, by=person_of(request.auth))
+    projects.transfer_to_owner(project, payload.owner, by=require_person(request.auth))
     return ProjectOut.of(project)

@@ -10,15 +10,15 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, PROJECT, Operations, action_required, in_turn
+from pipelines.api.auth import Request, require_person
+from pipelines.api.lookup import COSTS, PROJECT, Operations, action_required, costly_operation
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import NotFound, existing
 from pipelines.models import HostNotice, Project, Repository, User
 from pipelines.people import code_host_notices, protections, repositories
 from pipelines.people.repositories import RepositorySettings
 from pipelines.queries.allowed_folders import displayed_address
-from pipelines.queries.protections import protection_of, protections_of
+from pipelines.queries.protections import protections_by_repository, repository_protection
 from pipelines.routing.guarantees.protection import Protection
 from pipelines.work.git.probe import ConnectionCheck
 
@@ -106,11 +106,11 @@ class NoticeOut(BaseModel):
 @action_required("design")
 def index(request: Request, project: Project) -> list[RepositoryOut]:
     """List them by name. `used_in`: keys of the lines that work in it."""
-    lines, protected = repositories.lines_of(project), protections_of(project)
+    lines, protected = repositories.lines_by_repository(project), protections_by_repository(project)
     rows = Repository.objects.filter(project=project).order_by("name")
     person = request.auth if isinstance(request.auth, User) else request.auth.user
     return [
-        _out(row, [line.key for line in lines.get(row.name, [])], person, protected.get(row.name))
+        _repository_out(row, [line.key for line in lines.get(row.name, [])], person, protected.get(row.name))
         for row in rows
     ]
 
@@ -124,19 +124,19 @@ def index(request: Request, project: Project) -> list[RepositoryOut]:
 def put(request: Request, project: Project, name: str, payload: RepositoryPut) -> RepositoryOut:
     """Nothing is tested. A folder of the server has to be allowed for the owner."""
     fields = RepositorySettings(name=name, **payload.model_dump(exclude={"allow", "protection"}))
-    by, allow, now = person_of(request.auth), payload.allow, timezone.now()
+    by, allow, now = require_person(request.auth), payload.allow, timezone.now()
     known = Repository.objects.select_related("project__owner").filter(project=project, name=name).first()
     # Together: no repository is connected without the protection that was asked for.
     with transaction.atomic():
         if known is None:
-            known = repositories.connect(project, fields, by=by, now=now, allow=allow)
+            known = repositories.connect_repository(project, fields, by=by, now=now, allow=allow)
         else:
-            repositories.change(known, fields, by=by, now=now, allow=allow)
+            repositories.change_repository(known, fields, by=by, now=now, allow=allow)
         if payload.protection is not None:
             of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
-            protections.protect(known, payload.protection.rules, by=by, of_owner=of_owner, now=now)
-    lines = repositories.lines_of(project).get(name, [])
-    return _out(known, [line.key for line in lines], by, protection_of(known))
+            protections.set_protection(known, payload.protection.rules, by=by, of_owner=of_owner, now=now)
+    lines = repositories.lines_by_repository(project).get(name, [])
+    return _repository_out(known, [line.key for line in lines], by, repository_protection(known))
 
 
 @router.put("/owners/{owner}/protection", response=Protection, summary="Protect all repositories")
@@ -145,7 +145,7 @@ def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protecti
     in all of them."""
     project = existing(access.visible_projects(request.auth).filter(owner__key=owner))
     of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
-    by, now = person_of(request.auth), timezone.now()
+    by, now = require_person(request.auth), timezone.now()
     protections.protect_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
     return protections.owner_protection(project.owner)
 
@@ -153,7 +153,9 @@ def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protecti
 @router.delete(PROJECT + "/repositories/{name}", response={204: None}, summary="Disconnect a repository")
 @action_required("repositories")
 def delete(request: Request, project: Project, name: str) -> None:
-    repositories.disconnect(_get_repository(project, name), by=person_of(request.auth), now=timezone.now())
+    repositories.disconnect_repository(
+        _get_repository(project, name), by=require_person(request.auth), now=timezone.now()
+    )
 
 
 @router.post(
@@ -162,11 +164,11 @@ def delete(request: Request, project: Project, name: str) -> None:
     summary="Test the connection to a repository",
 )
 @action_required("repositories")
-@in_turn
+@costly_operation
 def test(request: Request, project: Project, name: str) -> list[ConnectionCheck]:
     """Test the repository and list the results, one by one; it takes as long as the server does."""
     known = _get_repository(project, name)
-    by = person_of(request.auth)
+    by = require_person(request.auth)
     return [
         ConnectionCheck(**check) for check in repositories.test_connection(known, by=by, now=timezone.now())
     ]
@@ -202,7 +204,7 @@ def notices(request: Request, project: Project, name: str) -> list[NoticeOut]:
 @action_required("repositories")
 def send_notice(request: Request, project: Project, name: str, notice: int) -> None:
     row = _get_notice(_get_repository(project, name), notice)
-    code_host_notices.send_again(row, by=person_of(request.auth), now=timezone.now())
+    code_host_notices.send_again(row, by=require_person(request.auth), now=timezone.now())
 
 
 @router.post(
@@ -213,7 +215,7 @@ def send_notice(request: Request, project: Project, name: str, notice: int) -> N
 @action_required("repositories")
 def drop_notice(request: Request, project: Project, name: str, notice: int) -> None:
     row = _get_notice(_get_repository(project, name), notice)
-    code_host_notices.drop(row, by=person_of(request.auth), now=timezone.now())
+    code_host_notices.drop_notice(row, by=require_person(request.auth), now=timezone.now())
 
 
 def _get_notice(repository: Repository, notice: int) -> HostNotice:
@@ -229,7 +231,7 @@ def _get_repository(project: Project, name: str) -> Repository:
     return existing(Repository.objects.select_related("project__owner").filter(project=project, name=name))
 
 
-def _out(
+def _repository_out(
     repository: Repository, used_in: list[str], person: User | None, protection: Protection | None
 ) -> RepositoryOut:
     tested = (

@@ -10,8 +10,8 @@ from django.utils import timezone
 from ninja import Body
 from pydantic import BaseModel, Field, StrictInt
 
-from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, Operations, action_required, in_turn, saving_in_turn
+from pipelines.api.auth import Request, require_person
+from pipelines.api.lookup import CHANGES, LINE, Operations, action_required, costly_operation, saving_in_turn
 from pipelines.api.schemas import StrictBody
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
@@ -91,7 +91,7 @@ def export(request: Request, line: Line) -> HttpResponse:
 @saving_in_turn
 def put_several(request: Request, line: Line) -> list[ScenarioOut]:
     """The body is a YAML or JSON list. Each takes the place of the one with its key; the others stay."""
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     rows = scenarios.put_all(line, texts.loads(request.body), user, timezone.now())
     return [ScenarioOut.of(row) for row in rows]
 
@@ -100,21 +100,23 @@ def put_several(request: Request, line: Line) -> list[ScenarioOut]:
 @action_required("design")
 def put(request: Request, line: Line, key: str, payload: Body[dict[str, Any]]) -> ScenarioOut:
     """Store a scenario, in place of the one with this key, if there is one."""
-    user = person_of(request.auth)
-    return ScenarioOut.of(scenarios.put(line, {"key": key, **payload}, user, timezone.now(), key=key))
+    user = require_person(request.auth)
+    return ScenarioOut.of(
+        scenarios.store_scenario(line, {"key": key, **payload}, user, timezone.now(), key=key)
+    )
 
 
 @router.delete(SCENARIOS + "/{key}", response={204: None}, summary="Delete a scenario")
 @action_required("design")
 def delete(request: Request, line: Line, key: str) -> None:
-    scenarios.delete(line, key, person_of(request.auth))
+    scenarios.delete(line, key, require_person(request.auth))
 
 
 @router.post(LINE + "/run-scenarios", response=ReportOut, summary="Run scenarios")
-@in_turn
+@costly_operation
 def run(request: Request, line: Line, payload: RunIn) -> ReportOut:
     """Walks the line; no task is touched. What became of each is kept for the draft and the live version."""
-    report = scenarios.run(line, _target_or_default(payload.against), payload.keys, now=timezone.now())
+    report = scenarios.run_stored(line, _target_or_default(payload.against), payload.keys, now=timezone.now())
     return ReportOut(**report.to_dict(traces=payload.traces))
 
 
@@ -124,12 +126,12 @@ def run(request: Request, line: Line, payload: RunIn) -> ReportOut:
     summary="Generate one scenario per rule",
 )
 @action_required("design")
-@in_turn
+@costly_operation
 def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     """Generate scenarios in place of those that were generated before. `missing` names the rules that have
     none, and why."""
-    user = person_of(request.auth)
-    rows, generated = scenarios.generate(
+    user = require_person(request.auth)
+    rows, generated = scenarios.generate_and_store(
         line, user, timezone.now(), _target_or_default(payload.against), scenarios.time_limit()
     )
     return GeneratedOut(

@@ -228,7 +228,7 @@ def tasks_out(tasks: Sequence[Task]) -> list[TaskOut]:
     )
     unmerged = unmerged_among(tasks)
     return [
-        _out(task, task_failures[task.pk].text if task.pk in task_failures else "", task.pk in unmerged)
+        _task_out(task, task_failures[task.pk].text if task.pk in task_failures else "", task.pk in unmerged)
         for task in tasks
     ]
 
@@ -237,7 +237,7 @@ def task_out(task: Task) -> TaskOut:
     return tasks_out([task])[0]
 
 
-def _out(task: Task, failure: str, unmerged: bool) -> TaskOut:
+def _task_out(task: Task, failure: str, unmerged: bool) -> TaskOut:
     living = [token for token in task.tokens.all() if token.ended_at is None and not token.forked]
     token = min(living, key=lambda candidate: candidate.pk, default=None)
     asking = [visit for visit in task.gate_visits.all() if visit.state == GateVisit.State.OPEN]

@@ -47,7 +47,7 @@ class StartFieldOut(BaseModel):
             help=field.help,
             required=definition.required,
             default=field.default,
-            choices=list(_choices(field)),
+            choices=list(_field_choices(field)),
             minimum=definition.minimum,
             maximum=field.max_size_mib if definition.type == "file" else definition.maximum,
             pattern=definition.pattern,
@@ -55,7 +55,7 @@ class StartFieldOut(BaseModel):
         )
 
 
-def _choices(field: StartField) -> Iterable[str]:
+def _field_choices(field: StartField) -> Iterable[str]:
     if field.repositories is not None:
         return (row.title for row in field.repositories)
     return field.secrets if field.input.type == "secret" else field.input.choices
@@ -80,7 +80,7 @@ def start_form(request: Request, line: Line) -> StartFormOut:
     """The inputs of the live version. What is filled in is sent as `inputs` of a new task."""
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
-    inputs = versions.parsed(line.live).inputs
+    inputs = versions.parsed_version(line.live).inputs
     reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
     fields = start_fields(inputs, None, reach=reach, repositories=repository_choices(line))
     return StartFormOut(

@@ -9,14 +9,14 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, PROJECT, Operations, action_required
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Forbidden, NotFound, existing
 from pipelines.models import Line, Owner, Project, StoredValue
 from pipelines.ports.vault import store
-from pipelines.ports.vault.credentials import credentials_of
-from pipelines.queries.value_uses import uses
+from pipelines.ports.vault.credentials import credential_repositories
+from pipelines.queries.value_uses import uses_by_value
 
 router = Operations("secrets and variables", CHANGES)
 Where = Literal["owner", "project", "line"]
@@ -51,10 +51,11 @@ class StoredValueOut(BaseModel):
 @action_required("design")
 def index(request: Request, project: Project) -> list[StoredValueOut]:
     """List the stored values of the project, of its lines and of its owner, by name."""
-    values = list(store.of_project(project))
-    lines, credentials = uses(project, values), credentials_of(project, values)
+    values = list(store.values_of_project(project))
+    lines, credentials = uses_by_value(project, values), credential_repositories(project, values)
     return [
-        _out(value, [use.line.key for use in lines[value.pk]], credentials.get(value.pk)) for value in values
+        _stored_value_out(value, [use.line.key for use in lines[value.pk]], credentials.get(value.pk))
+        for value in values
     ]
 
 
@@ -66,22 +67,22 @@ def index(request: Request, project: Project) -> list[StoredValueOut]:
 @action_required("secrets")
 def put(request: Request, project: Project, name: str, payload: StoredValueIn) -> StoredValueOut:
     """Store a value, in place of the one that has this name there."""
-    place = _place(request, project, payload.place, payload.line)
-    by = person_of(request.auth)
-    stored = store.put(place, name, payload.value, kind=payload.kind, by=by, now=timezone.now())
-    return _out(stored, [], credentials_of(project, [stored]).get(stored.pk))
+    place = _value_place(request, project, payload.place, payload.line)
+    by = require_person(request.auth)
+    stored = store.put_value(place, name, payload.value, kind=payload.kind, by=by, now=timezone.now())
+    return _stored_value_out(stored, [], credential_repositories(project, [stored]).get(stored.pk))
 
 
 @router.delete(PROJECT + "/secrets/{name}", response={204: None}, summary="Delete a secret or a variable")
 @action_required("secrets")
 def delete(request: Request, project: Project, name: str, place: Where = "project", line: str = "") -> None:
-    if not store.remove(
-        _place(request, project, place, line), name, by=person_of(request.auth), now=timezone.now()
+    if not store.remove_value(
+        _value_place(request, project, place, line), name, by=require_person(request.auth), now=timezone.now()
     ):
         raise NotFound
 
 
-def _place(request: Request, project: Project, where: Where, line: str) -> store.ValuePlace:
+def _value_place(request: Request, project: Project, where: Where, line: str) -> store.ValuePlace:
     if where == "line":
         line_row = existing(project.lines.filter(key=line), "This project has no such line.")
         return store.ValuePlace(line_row)
@@ -92,7 +93,7 @@ def _place(request: Request, project: Project, where: Where, line: str) -> store
     return store.ValuePlace(project.owner if where == "owner" else project)
 
 
-def _out(stored: StoredValue, used_in: list[str], credential_of: str | None) -> StoredValueOut:
+def _stored_value_out(stored: StoredValue, used_in: list[str], credential_of: str | None) -> StoredValueOut:
     of: Owner | Project | Line | None = stored.line or stored.project or stored.owner
     where: Where = "line" if stored.line_id else "project" if stored.project_id else "owner"
     return StoredValueOut(

@@ -8,15 +8,15 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 
 from pipelines import access, engine
-from pipelines.api.auth import Caller, Request, actor_of, requesters_of
+from pipelines.api.auth import Caller, Request, caller_actor, caller_requesters
 from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
-from pipelines.api.lookup import CHANGES, TASK, TASKS, Operations, action_required, in_turn
+from pipelines.api.lookup import CHANGES, TASK, TASKS, Operations, action_required, costly_operation
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
 from pipelines.models import ENDED, Line, Task, Token, with_display_status
 from pipelines.models import Status as TaskStatus
 from pipelines.queries import versions
-from pipelines.queries.decision_trace import trace_of
+from pipelines.queries.decision_trace import decision_trace
 from pipelines.routing.document.line import Problem
 
 router = Operations("tasks", CHANGES)
@@ -41,14 +41,14 @@ def start(
 def _start_task(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
-    first = versions.parsed(line.live).start
+    first = versions.parsed_version(line.live).start
     if payload.columnId not in (None, "", first):
         hint = f"Every task of this line starts at {first}."
         raise Invalid.at("columnId", "is not where a task can start", hint)
     owner, project = line.project.owner.key, line.project.key
     task = engine.submit(
         line.live,
-        actor=actor_of(who),
+        actor=caller_actor(who),
         title=payload.title,
         description=payload.description,
         priority=payload.priority,
@@ -57,7 +57,7 @@ def _start_task(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
         due_at=payload.due_at,
         depends_on=payload.depends_on,
         follows=_find_followed_task(who, owner, project, payload.follows),
-        requesters=requesters_of(who),
+        requesters=caller_requesters(who),
     )
     return task_out(task)
 
@@ -92,7 +92,7 @@ def show(request: Request, task: Task) -> TaskOut:
 
 
 @router.get(TASK + "/decisions", response=list[DecisionOut], summary="Why it is where it is")
-@in_turn
+@costly_operation
 def decisions(request: Request, task: Task) -> list[DecisionOut]:
     """Every decision with all that it read and each rule that it tried, oldest first."""
     # What rules saw is asked of them again: of a hundred decisions that costs as much as a lint.
@@ -105,7 +105,7 @@ def decisions(request: Request, task: Task) -> list[DecisionOut]:
             version=d.pinned.number,
             situation=d.situation,
             decision=d.answer,
-            trace=trace_of(d),
+            trace=decision_trace(d),
             revision=d.revision,
             micros=d.micros,
         )
@@ -117,7 +117,7 @@ def decisions(request: Request, task: Task) -> list[DecisionOut]:
 @action_required("operate")
 def cancel(request: Request, task: Task, payload: CancelIn) -> TaskOut:
     who = request.auth
-    engine.cancel(task.pk, actor=actor_of(who), reason=payload.reason)
+    engine.cancel(task.pk, actor=caller_actor(who), reason=payload.reason)
     task.refresh_from_db()
     return task_out(task)
 
@@ -137,16 +137,18 @@ def retry(
     last), with the inputs, context and files of the old one but no approval, and the answer is the new task: its `id`
     is another, its `follows` the old one. With an `Idempotency-Key` a repeated request starts no second one."""
     who = request.auth
-    return answer_once(request, idempotency_key, partial(_retry, who, task, payload))
+    return answer_once(request, idempotency_key, partial(_retry_task, who, task, payload))
 
 
-def _retry(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
+def _retry_task(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
     if task.status in ENDED:
         return task_out(
-            engine.retry_ended(task.pk, station=payload.station, actor=actor_of(who), reason=payload.reason)
+            engine.retry_ended(
+                task.pk, station=payload.station, actor=caller_actor(who), reason=payload.reason
+            )
         )
     token = _waiting_token(task, payload)
-    engine.move(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
+    engine.move(token.pk, user=caller_actor(who), token_version=token.version, reason=payload.reason)
     task.refresh_from_db()
     return task_out(task)
 
@@ -159,7 +161,7 @@ def rerun_checks(request: Request, task: Task, payload: RetryIn) -> TaskOut:
     requested it already. The host's answer is the outcome of the visit."""
     who = request.auth
     token = _waiting_token(task, payload)
-    engine.rerun_checks(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
+    engine.rerun_checks(token.pk, user=caller_actor(who), token_version=token.version, reason=payload.reason)
     task.refresh_from_db()
     return task_out(task)
 

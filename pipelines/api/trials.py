@@ -9,15 +9,15 @@ from typing import Any
 from ninja import Query
 from pydantic import BaseModel, Field
 
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Operations, action_required, in_turn
+from pipelines.api.lookup import COSTS, Operations, action_required, costly_operation
 from pipelines.api.schemas import StrictBody
 from pipelines.lines import trials
 from pipelines.lines.trials import TrialRequest
 from pipelines.models import Job, Line, StationTrial
 from pipelines.routing.basics.hidden_characters import escape_hidden, escape_hidden_json
-from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.work.logs import LogLine
 
 router = Operations("drafts", COSTS)
@@ -74,7 +74,7 @@ class TrialChoicesOut(BaseModel):
 @router.get(ADDRESS, response=TrialChoicesOut, summary="What a station can be run with")
 @action_required("design")
 def choices(request: Request, line: Line, station: str = Query("", max_length=200)) -> TrialChoicesOut:
-    newest = trials.newest(line, person_of(request.auth), station)
+    newest = trials.newest_trial(line, require_person(request.auth), station)
     return TrialChoicesOut(
         runs=[_recorded_run_out(recorded_run) for recorded_run in trials.recorded_runs(line, station)],
         newest=_trial_out(newest, 0) if newest else None,
@@ -83,15 +83,15 @@ def choices(request: Request, line: Line, station: str = Query("", max_length=20
 
 @router.post(ADDRESS, response=TrialOut, summary="Run one station by itself")
 @action_required("design")
-@in_turn
+@costly_operation
 def start(request: Request, line: Line, payload: TrialIn) -> TrialOut:
     """A worker runs it as it would for a task, for ten minutes at most, and no task has any part in it. 409: another
     one of yours is still going, or no worker could run it."""
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     trial_request = TrialRequest(
         payload.document, payload.station, payload.inputs, payload.context, payload.run
     )
-    return _trial_out(trials.start(line, user, trial_request), 0)
+    return _trial_out(trials.start_trial(line, user, trial_request), 0)
 
 
 @router.get(ADDRESS + "/{trial}", response=TrialOut, summary="How it goes")
@@ -104,13 +104,13 @@ def read(
 ) -> TrialOut:
     """Return the trial with the lines of its log from `from` on. 404: it is of somebody else, or older than
     an hour."""
-    return _trial_out(trials.get(line, person_of(request.auth), _bounded_id(trial)), position)
+    return _trial_out(trials.get_trial(line, require_person(request.auth), _bounded_id(trial)), position)
 
 
 @router.post(ADDRESS + "/{trial}/cancel", response=TrialOut, summary="Cancel it")
 @action_required("design")
 def cancel(request: Request, line: Line, trial: int) -> TrialOut:
-    return _trial_out(trials.cancel(line, person_of(request.auth), _bounded_id(trial)), 0)
+    return _trial_out(trials.cancel_trial(line, require_person(request.auth), _bounded_id(trial)), 0)
 
 
 def _bounded_id(trial: int) -> int:
@@ -134,7 +134,7 @@ def _trial_out(trial: StationTrial, position: int) -> TrialOut:
         next=next_position,
         complete=trial.ended_at is not None and next_position == len(every),
         outcome=outcome,
-        result="" if outcome is None else derive(read_outcome(outcome)).result,
+        result="" if outcome is None else derived_outcome(read_outcome(outcome)).result,
         summary=escape_hidden(str((outcome or {}).get("summary") or "")),
         text="" if outcome is None else escape_hidden_json(json.dumps(outcome, indent=2, ensure_ascii=False)),
     )

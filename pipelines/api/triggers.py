@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, action_required, saving_in_turn
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid, existing
@@ -114,12 +114,12 @@ class TriedOut(BaseModel):
 
 @router.get(PROJECT + "/triggers", response=list[TriggerOut], summary="Triggers of a project")
 def of_project(request: Request, project: Project) -> list[TriggerOut]:
-    return _all(request, project, queries.rows(queries.of_project(project), 1))
+    return _trigger_outs(request, project, queries.trigger_rows(queries.triggers_of_project(project), 1))
 
 
 @router.get(TRIGGERS, response=list[TriggerOut], summary="Triggers of a line")
 def index(request: Request, line: Line) -> list[TriggerOut]:
-    return _all(request, line.project, queries.rows(queries.of_line(line), 1))
+    return _trigger_outs(request, line.project, queries.trigger_rows(queries.triggers_of_line(line), 1))
 
 
 @router.post(TRIGGERS, response={201: TriggerOut}, summary="Let a trigger start tasks")
@@ -127,15 +127,15 @@ def index(request: Request, line: Line) -> list[TriggerOut]:
 @saving_in_turn
 def create(request: Request, line: Line, payload: TriggerIn) -> TriggerOut:
     """Its tasks start in the name of the person whose token it is: a machine makes none (403)."""
-    person, made_request = person_of(request.auth), _request(payload)
-    made = triggers.add(line, payload.kind, made_request, by=person)
-    answer = _out(TriggerRow(_trigger(line, made.pk)), clock.now())
+    person, made_request = require_person(request.auth), _trigger_request(payload)
+    made = triggers.add_trigger(line, payload.kind, made_request, by=person)
+    answer = _trigger_row_out(TriggerRow(_get_trigger(line, made.pk)), clock.now())
     return answer.model_copy(update={"secret": made_request.secret}) if answer.address else answer
 
 
 @router.get(TRIGGER, response=TriggerOut, summary="Look at a trigger")
 def show(request: Request, line: Line, line_trigger: int) -> TriggerOut:
-    return _one(request, line, line_trigger)
+    return _trigger_out(request, line, line_trigger)
 
 
 @router.put(TRIGGER, response=TriggerOut, summary="Change a trigger")
@@ -143,34 +143,34 @@ def show(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 @saving_in_turn
 def change(request: Request, line: Line, line_trigger: int, payload: TriggerIn) -> TriggerOut:
     """Replaces it. Its tasks then start in the name of the person whose token it is. A paused one stays paused."""
-    person, trigger = person_of(request.auth), _trigger(line, line_trigger)
+    person, trigger = require_person(request.auth), _get_trigger(line, line_trigger)
     if payload.kind != trigger.kind:
         raise Invalid.at("kind", "cannot be changed", "Make another trigger.")
-    triggers.change(trigger, _request(payload), by=person)
-    return _one(request, line, line_trigger)
+    triggers.change_trigger(trigger, _trigger_request(payload), by=person)
+    return _trigger_out(request, line, line_trigger)
 
 
 @router.delete(TRIGGER, response={204: None}, summary="Delete a trigger")
 @action_required("submit")
 def delete(request: Request, line: Line, line_trigger: int) -> None:
     """Its log goes with it; its tasks stay."""
-    triggers.delete(_trigger(line, line_trigger), by=person_of(request.auth))
+    triggers.delete(_get_trigger(line, line_trigger), by=require_person(request.auth))
 
 
 @router.post(TRIGGER + "/pause", response=TriggerOut, summary="Pause a trigger")
 @action_required("submit")
 def pause(request: Request, line: Line, line_trigger: int) -> TriggerOut:
     """It starts nothing, and owes nothing."""
-    triggers.pause(_trigger(line, line_trigger), True, by=person_of(request.auth))
-    return _one(request, line, line_trigger)
+    triggers.set_paused(_get_trigger(line, line_trigger), True, by=require_person(request.auth))
+    return _trigger_out(request, line, line_trigger)
 
 
 @router.post(TRIGGER + "/resume", response=TriggerOut, summary="Resume a trigger")
 @action_required("submit")
 def resume(request: Request, line: Line, line_trigger: int) -> TriggerOut:
     """Its next run is the next one from now, in the name of the person whose token it is."""
-    triggers.pause(_trigger(line, line_trigger), False, by=person_of(request.auth))
-    return _one(request, line, line_trigger)
+    triggers.set_paused(_get_trigger(line, line_trigger), False, by=require_person(request.auth))
+    return _trigger_out(request, line, line_trigger)
 
 
 @router.post(TRIGGER + "/try", response=TriedOut, summary="Try a trigger")
@@ -179,7 +179,7 @@ def resume(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 def try_out(request: Request, line: Line, line_trigger: int, payload: TryIn | None = None) -> TriedOut:
     """Answers what it would start now, and starts nothing."""
     body = payload.body if payload else ""
-    tried = starting.try_out(_trigger(line, line_trigger), body)
+    tried = starting.try_out(_get_trigger(line, line_trigger), body)
     return TriedOut(
         outcome=tried.outcome, detail=tried.detail, title=tried.task.title if tried.task else None
     )
@@ -191,8 +191,10 @@ def try_out(request: Request, line: Line, line_trigger: int, payload: TryIn | No
 def rotate(request: Request, line: Line, line_trigger: int, payload: SecretIn) -> TriggerOut:
     """The one before it stays valid for 24 hours. Answers the new one, this once."""
     secret = payload.secret or standard_webhooks.new_secret()
-    triggers.rotate(_trigger(line, line_trigger), secret, at_once=payload.at_once, by=person_of(request.auth))
-    return _one(request, line, line_trigger).model_copy(update={"secret": secret})
+    triggers.rotate_trigger_secret(
+        _get_trigger(line, line_trigger), secret, at_once=payload.at_once, by=require_person(request.auth)
+    )
+    return _trigger_out(request, line, line_trigger).model_copy(update={"secret": secret})
 
 
 @router.get(
@@ -202,18 +204,18 @@ def deliveries(
     request: Request, line: Line, line_trigger: int, before: int = 0, limit: int = 50
 ) -> list[TriggerDeliveryOut]:
     """Newest first, at most 200 at a time; `before` is the id of the last one seen."""
-    rows = _trigger(line, line_trigger).deliveries.select_related("task__project").order_by("-pk")
+    rows = _get_trigger(line, line_trigger).deliveries.select_related("task__project").order_by("-pk")
     if 0 < before <= LARGEST:
         rows = rows.filter(pk__lt=before)
     return [TriggerDeliveryOut.of(row) for row in rows[: min(max(limit, 1), MAX_DELIVERIES)]]
 
 
-def _trigger(line: Line, pk: int) -> Trigger:
+def _get_trigger(line: Line, pk: int) -> Trigger:
     """Raises NotFound."""
-    return existing(queries.of_line(line).filter(pk=pk if 0 < pk <= LARGEST else 0))
+    return existing(queries.triggers_of_line(line).filter(pk=pk if 0 < pk <= LARGEST else 0))
 
 
-def _request(payload: TriggerIn) -> TriggerRequest:
+def _trigger_request(payload: TriggerIn) -> TriggerRequest:
     has_address = payload.kind in KINDS and KINDS[payload.kind].has_address
     return TriggerRequest(
         payload.options,
@@ -224,24 +226,24 @@ def _request(payload: TriggerIn) -> TriggerRequest:
     )
 
 
-def _one(request: Request, line: Line, pk: int) -> TriggerOut:
-    [answer] = _all(request, line.project, queries.rows([_trigger(line, pk)], 1))
+def _trigger_out(request: Request, line: Line, pk: int) -> TriggerOut:
+    [answer] = _trigger_outs(request, line.project, queries.trigger_rows([_get_trigger(line, pk)], 1))
     return answer
 
 
-def _all(request: Request, project: Project, rows: list[TriggerRow]) -> list[TriggerOut]:
+def _trigger_outs(request: Request, project: Project, rows: list[TriggerRow]) -> list[TriggerOut]:
     now, may_change = clock.now(), access.can(request.auth, "submit", project)
-    return [_out(row, now, may_change) for row in rows]
+    return [_trigger_row_out(row, now, may_change) for row in rows]
 
 
-def _out(row: TriggerRow, now: datetime, may_change: bool = True) -> TriggerOut:
+def _trigger_row_out(row: TriggerRow, now: datetime, may_change: bool = True) -> TriggerOut:
     trigger, options = row.trigger, row.trigger.options
     kind = KINDS[trigger.kind]
     return TriggerOut(
         id=trigger.pk,
         line=trigger.line.key,
         kind=trigger.kind,
-        words=triggers.words_of(trigger),
+        words=triggers.trigger_words(trigger),
         detail=kind.detail(options),
         options=options,
         title=trigger.title,
@@ -252,5 +254,5 @@ def _out(row: TriggerRow, now: datetime, may_change: bool = True) -> TriggerOut:
         next_runs=[] if trigger.paused_at else list(islice(kind.upcoming(options, now), NEXT_RUNS)),
         changed_by=trigger.changed_by.username,
         last=TriggerDeliveryOut.of(row.last) if row.last else None,
-        address=queries.address_of(trigger) if may_change else "",
+        address=queries.webhook_url(trigger) if may_change else "",
     )

@@ -53,7 +53,9 @@ def index(request: Request, task: Task, after: int = 0, limit: int = 50) -> list
     # Left out by the database, so that a large outcome is not even sent here.
     small = Case(When(size__lte=LARGE, then=F("outcome")), default=Value(None), output_field=JSONField())
     rows = rows.annotate(size=Length(Cast("outcome", TextField()))).annotate(shown=small).defer("outcome")
-    return [_out(job, job.shown, omitted=(job.size or 0) > LARGE) for job in rows[: min(max(limit, 1), 200)]]
+    return [
+        _visit_out(job, job.shown, omitted=(job.size or 0) > LARGE) for job in rows[: min(max(limit, 1), 200)]
+    ]
 
 
 @router.get(HERE + "/{visit}", response=VisitOut, summary="One station visit, whole")
@@ -62,14 +64,14 @@ def show(request: Request, task: Task, visit: int) -> VisitOut:
     job = _station_jobs(task).filter(pk=visit).first() if 0 < visit < 2**63 else None
     if job is None:
         raise NotFound()
-    return _out(job, job.outcome, omitted=False)
+    return _visit_out(job, job.outcome, omitted=False)
 
 
 def _station_jobs(task: Task) -> QuerySet[Job, Any]:
     return Job.objects.filter(task=task, purpose=Purpose.STATION).order_by("pk")
 
 
-def _out(job: Job, outcome: dict[str, Any] | None, *, omitted: bool) -> VisitOut:
+def _visit_out(job: Job, outcome: dict[str, Any] | None, *, omitted: bool) -> VisitOut:
     rest = {key: value for key, value in outcome.items() if key != "output"} if outcome else outcome
     return VisitOut(
         id=job.pk,

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from pydantic import Field
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import COSTS, LINE, Operations, in_turn
+from pipelines.api.lookup import COSTS, LINE, Operations, costly_operation
 from pipelines.api.schemas import StrictBody
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Invalid
@@ -49,13 +49,13 @@ class WalkIn(StrictBody):
 
 
 @router.post(LINE + "/walk", response=dict[str, Any], summary="Walk a document step by step")
-@in_turn
+@costly_operation
 def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
     """The document is stored nowhere. 400: it is no line, or a step or a field of `form` is wrong, each with its
     place."""
     payloads.checked_digest(payload.document, "document")
     steps = walk_steps(payload)
-    scenario = scenario_of(payload, steps)
+    scenario = walk_scenario(payload, steps)
     parsed = read_line(payload.document, keep_faulty_rules=True)
     body = walk_state(parsed, run_scenario(parsed, scenario), payload, steps)
     return {**body, "asked": scenario.to_dict()["steps"]}
@@ -74,7 +74,7 @@ def walk_steps(payload: WalkIn) -> list[Any]:
         raise Invalid.at(fault.path, fault.message) from fault
 
 
-def scenario_of(payload: WalkIn, steps: list[Any], key: str = "walk", name: str = "") -> ScenarioScript:
+def walk_scenario(payload: WalkIn, steps: list[Any], key: str = "walk", name: str = "") -> ScenarioScript:
     """Raises Invalid."""
     document = {
         "key": key,
@@ -102,7 +102,7 @@ def walk_state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps:
     here = records[cursor]
     stopped = len(records) - 1 < len(steps)
     return {
-        "timeline": walk_words.timeline(line, result.scenario.steps, records),
+        "timeline": walk_words.walk_timeline(line, result.scenario.steps, records),
         "cursor": cursor,
         "refused": {"step": len(records), "message": result.failures[0].message} if stopped else None,
         "failures": [str(failure) for failure in result.failures]
@@ -110,7 +110,7 @@ def walk_state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps:
         else [],
         "tokens": [
             {**token, **_next_choices(line, here, index)}
-            for index, token in enumerate(walk_words.tokens(line, here.walk))
+            for index, token in enumerate(walk_words.position_rows(line, here.walk))
         ],
         "status": here.walk.status,
         "word": walk_words.status_word(here.walk.status),
@@ -138,7 +138,7 @@ def _next_choices(line: ParsedLine, here: StepRecord, index: int) -> dict[str, A
     if not position.is_active or position.station in before:
         return {"groups": [], "form": None}
     return {
-        "groups": walk_choices.groups(line, here.walk, position),
+        "groups": walk_choices.choice_groups(line, here.walk, position),
         "form": walk_choices.outcome_form(line, position),
     }
 

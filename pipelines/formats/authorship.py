@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.formats.changes import changes, touches
+from pipelines.formats.changes import document_changes, paths_overlap
 
 Noted = Mapping[str, Mapping[str, list[Any]]]
 ROOT = ""
@@ -31,7 +31,7 @@ def updated_authorship(
 ) -> dict[str, Any]:
     """Return the authorship notes after `hand` turned the document `old` into `new`."""
     authors_by_path = {path: dict(hands) for path, hands in before.items()}
-    for change in changes(old, new):
+    for change in document_changes(old, new):
         path = change.path
         # What was below it is gone, or new: earlier hands are no longer its authors
         if change.what in ("added", "removed"):
@@ -40,7 +40,7 @@ def updated_authorship(
     return authors_by_path
 
 
-def authors_at(path: str, notes: Noted) -> tuple[Author, ...]:
+def authors_of_path(path: str, notes: Noted) -> tuple[Author, ...]:
     """Return the authors who changed something at or around a path, the last one last. A path without a note of
     its own belongs to whoever made the document."""
     authors = list(_authors(hands for at, hands in notes.items() if at != ROOT and _concerns_path(at, path)))
@@ -66,9 +66,9 @@ def _authors(noted: Iterable[Mapping[str, list[Any]]]) -> Iterable[Author]:
 
 
 def _is_below(path: str, above: str) -> bool:
-    return len(path) > len(above) and touches(path, above)
+    return len(path) > len(above) and paths_overlap(path, above)
 
 
 def _concerns_path(noted: str, path: str) -> bool:
     """A preset fills every knob of the policy."""
-    return touches(noted, path) or (noted == "preset" and touches("policy", path))
+    return paths_overlap(noted, path) or (noted == "preset" and paths_overlap("policy", path))

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pipelines.formats.line_merge import GONE, IDENTITY, ORDER, by_identity, is_same_value, keys_in
-from pipelines.routing.basics.problems import join
+from pipelines.formats.line_merge import GONE, IDENTITY, ORDER, by_identity, is_same_value, keys_among
+from pipelines.routing.basics.problems import member_path
 
 What = Literal["added", "removed", "changed", "order"]
 Affects = Literal["routing", "work", "form", "words", "layout"]
@@ -80,7 +80,7 @@ class DocumentChange:
 
     @property
     def path(self) -> str:
-        return path_of(self.steps)
+        return steps_path(self.steps)
 
     @property
     def affects_routing(self) -> bool:
@@ -91,19 +91,19 @@ class DocumentChange:
         return {name: getattr(self, name) for name in names}
 
 
-def path_of(steps: tuple[Step, ...]) -> str:
+def steps_path(steps: tuple[Step, ...]) -> str:
     path = ""
     for step in steps:
-        path = f"{path}[{step.key}]" if isinstance(step, Member) else join(path, step)
+        path = f"{path}[{step.key}]" if isinstance(step, Member) else member_path(path, step)
     return path
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[DocumentChange, ...]:
+def document_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[DocumentChange, ...]:
     """Return the changes in the order of the new document, removals last. Raises nothing."""
     return tuple(_object_changes((), old, new))
 
 
-def touches(one: str, other: str) -> bool:
+def paths_overlap(one: str, other: str) -> bool:
     """Return whether one of two paths is the other, or leads to it."""
     short, long = sorted((one, other), key=len)
     # “work” leads to “work.kind” and “rules” to “rules[a]”, but “work” not to “works”.
@@ -132,7 +132,7 @@ def _value_changes(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> It
         if old_object is not None:
             yield from _object_changes(steps, old_object, new)
             return
-    yield _change(steps, old, new)
+    yield _document_change(steps, old, new)
 
 
 def _member_changes(
@@ -140,20 +140,20 @@ def _member_changes(
 ) -> Iterator[DocumentChange]:
     common = set(old) & set(new)
     # Order among those that both have: what was added or removed moves nothing
-    if keys_in(list(old), common) != keys_in(list(new), common):
-        yield _change((*steps, ORDER), list(old), list(new))
+    if keys_among(list(old), common) != keys_among(list(new), common):
+        yield _document_change((*steps, ORDER), list(old), list(new))
     for place, (key, now) in enumerate(new.items(), start=1):
         here = (*steps, Member(key))
         if key in old:
             yield from _object_changes(here, old[key], now)
         else:
-            yield _change(here, GONE, now, place)
+            yield _document_change(here, GONE, now, place)
     for place, (key, before) in enumerate(old.items(), start=1):
         if key not in new:
-            yield _change((*steps, Member(key)), before, GONE, place)
+            yield _document_change((*steps, Member(key)), before, GONE, place)
 
 
-def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> DocumentChange:
+def _document_change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> DocumentChange:
     kind, key, station, rest = _innermost_thing(steps)
     what: What = "changed"
     if rest[-1:] == (ORDER,):
@@ -171,7 +171,7 @@ def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> Docu
         ".".join(str(step.key if isinstance(step, Member) else step) for step in rest),
         None if old is GONE else old,
         None if new is GONE else new,
-        _affects(kind, rest, old, new),
+        _affected_aspect(kind, rest, old, new),
         place,
     )
 
@@ -187,7 +187,7 @@ def _innermost_thing(steps: tuple[Step, ...]) -> tuple[str, str, str, tuple[Step
     return kind, key, station, steps[below:]
 
 
-def _affects(kind: str, rest: tuple[Step, ...], old: Any, new: Any) -> Affects:
+def _affected_aspect(kind: str, rest: tuple[Step, ...], old: Any, new: Any) -> Affects:
     if kind == "input" or (kind == "line" and rest[0] == "inputs"):
         return "form"
     if kind == "line" and rest[0] == "extra" and _is_layout(rest, old) and _is_layout(rest, new):

@@ -67,7 +67,7 @@ def check_geometry(placed: Mapping[str, Any], picture: Mapping[str, Any]) -> Non
     :raises NotTheDrawing: in all other cases"""
     document = picture["document"]
     stations = {station["key"] for station in document["stations"]}
-    rules = {rule["id"]: rule for _, rule in _rules(document)}
+    rules = {rule["id"]: rule for _, rule in _rules_with_stations(document)}
     ends = {*BUILT_IN_ENDS, *(end["key"] for end in document.get("ends", ()))}
     spots = [part["key"] for part in placed["parts"]]
     _check_places("part", spots, stations, lambda key: key in ends or key == START or ">" in key)
@@ -127,12 +127,14 @@ def _check_inert(element: Element) -> None:
 def _check_parts(root: Element, picture: Mapping[str, Any]) -> None:
     document, conditions = picture["document"], picture["conditions"]
     stations = [(station["key"], station.get("name") or station["key"]) for station in document["stations"]]
-    rules = [(rule["id"], _label(rule, conditions)) for _, rule in _rules(document)]
-    _check("station", stations, _drawn(root, "station"))
-    _check("rule", rules, _drawn(root, "rule"))
-    edges = Counter(key for key, _ in _drawn(root, "edge"))
+    rules = [(rule["id"], _rule_label(rule, conditions)) for _, rule in _rules_with_stations(document)]
+    _check_drawn_parts("station", stations, _drawn_parts(root, "station"))
+    _check_drawn_parts("rule", rules, _drawn_parts(root, "rule"))
+    edges = Counter(key for key, _ in _drawn_parts(root, "edge"))
     # A retry of its own station is a badge there, and no edge.
-    expected = {rule["id"] for station, rule in _rules(document) if not _is_retry(station, rule)}
+    expected = {
+        rule["id"] for station, rule in _rules_with_stations(document) if not _is_retry(station, rule)
+    }
     if missing := expected - edges.keys():
         raise NotTheDrawing(f"The edge of the rule “{min(missing)}” is not drawn.")
     if twice := [key for key, count in edges.items() if count > 1]:
@@ -140,18 +142,18 @@ def _check_parts(root: Element, picture: Mapping[str, Any]) -> None:
     names = {gate["key"]: gate.get("name") or gate["key"] for gate in document.get("gates", ())}
     # Rules that ask at the same gates may share a hexagon.
     gates = Counter(
-        (keys[0], _visible(", ".join(names.get(key, key) for key in keys)))
-        for _, rule in _rules(document)
+        (keys[0], _xml_text(", ".join(names.get(key, key) for key in keys)))
+        for _, rule in _rules_with_stations(document)
         if (keys := rule.get("gates"))
     )
-    hexagons = Counter(_drawn(root, "gate"))
+    hexagons = Counter(_drawn_parts(root, "gate"))
     for gate in gates.keys() | hexagons.keys():
         if not 1 <= hexagons[gate] <= gates[gate]:
             raise NotTheDrawing(f"The gate “{gate[1]}” is drawn {hexagons[gate]} times.")
 
 
-def _check(part: str, expected: list[tuple[str, str]], drawn: list[tuple[str, str]]) -> None:
-    difference = Counter((_visible(key), _visible(label)) for key, label in expected)
+def _check_drawn_parts(part: str, expected: list[tuple[str, str]], drawn: list[tuple[str, str]]) -> None:
+    difference = Counter((_xml_text(key), _xml_text(label)) for key, label in expected)
     difference.subtract(drawn)
     for (key, label), count in difference.items():
         if count:
@@ -161,7 +163,7 @@ def _check(part: str, expected: list[tuple[str, str]], drawn: list[tuple[str, st
             raise NotTheDrawing(f"The {part} “{key}” ({label}) {fault}.")
 
 
-def _drawn(root: Element, part: str) -> list[tuple[str, str]]:
+def _drawn_parts(root: Element, part: str) -> list[tuple[str, str]]:
     return [
         (group.get(f"data-{part}", ""), group.findtext(f"{SVG}title", ""))
         for group in root.iter(f"{SVG}g")
@@ -169,7 +171,9 @@ def _drawn(root: Element, part: str) -> list[tuple[str, str]]:
     ]
 
 
-def _rules(document: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _rules_with_stations(
+    document: Mapping[str, Any],
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     for station in document["stations"]:
         for rule in station.get("rules", ()):
             yield station, rule
@@ -179,10 +183,10 @@ def _is_retry(station: Mapping[str, Any], rule: Mapping[str, Any]) -> bool:
     return rule["to"] in (station["key"], [station["key"]]) and not rule.get("gates")
 
 
-def _label(rule: Mapping[str, Any], conditions: Mapping[str, str]) -> str:
+def _rule_label(rule: Mapping[str, Any], conditions: Mapping[str, str]) -> str:
     return str(rule.get("label") or conditions.get(rule["id"], ""))
 
 
-def _visible(text: str) -> str:
+def _xml_text(text: str) -> str:
     """Return the text as XML has it: a return is a line end there, and two characters are none."""
     return NO_CHARACTER.sub("\ufffd", escape_hidden(text)).replace("\r\n", "\n").replace("\r", "\n")

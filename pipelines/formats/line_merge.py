@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.routing.basics.problems import join
-from pipelines.routing.basics.values import equal
+from pipelines.routing.basics.problems import member_path
+from pipelines.routing.basics.values import are_equal
 
 IDENTITY: Final = {"stations": "key", "gates": "key", "ends": "key", "inputs": "key", "rules": "id"}
 ORDER = "(order)"
@@ -47,7 +47,7 @@ class Merged:
     clashes: tuple[MergeConflict, ...] = field(default=())
 
 
-def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
+def merge_documents(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
     """Merge three documents: `base` is what both started from. Raises nothing: any JSON will do."""
     clashes: list[MergeConflict] = []
     document = _merge_value("", "", base, mine, theirs, clashes)
@@ -83,7 +83,7 @@ def is_same_value(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(is_same_value(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(is_same_value, one, other))
-    return equal(one, other)
+    return are_equal(one, other)
 
 
 def _merge_objects(
@@ -96,7 +96,7 @@ def _merge_objects(
     merged = {}
     for key in dict.fromkeys([*theirs, *mine]):
         before, here, there = (side.get(key, GONE) for side in (base, mine, theirs))
-        value = _merge_value(join(path, key), key, before, here, there, clashes)
+        value = _merge_value(member_path(path, key), key, before, here, there, clashes)
         if value is not GONE:
             merged[key] = value
     return merged
@@ -125,9 +125,9 @@ def _merge_lists(
     theirs: dict[str, Any],
     clashes: list[MergeConflict],
 ) -> list[Any]:
-    order = _order(list(base), list(mine), list(theirs), strict=step == "rules")
+    order = _merged_order(list(base), list(mine), list(theirs), strict=step == "rules")
     if order is None:
-        clashes.append(MergeConflict(join(path, ORDER), list(base), list(mine), list(theirs)))
+        clashes.append(MergeConflict(member_path(path, ORDER), list(base), list(mine), list(theirs)))
         # Where there are clashes the document holds theirs.
         order = [*theirs, *(key for key in mine if key not in theirs)]
     merged = []
@@ -139,12 +139,12 @@ def _merge_lists(
     return merged
 
 
-def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool) -> list[str] | None:
+def _merged_order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool) -> list[str] | None:
     """Return all keys of both, in an order that keeps both; None where there is none."""
     common = set(mine) & set(theirs)
-    if keys_in(mine, common) != keys_in(theirs, common):
-        moved_by_me = keys_in(mine, common) != keys_in(base, common)
-        moved_by_them = keys_in(theirs, common) != keys_in(base, common)
+    if keys_among(mine, common) != keys_among(theirs, common):
+        moved_by_me = keys_among(mine, common) != keys_among(base, common)
+        moved_by_them = keys_among(theirs, common) != keys_among(base, common)
         if moved_by_me and moved_by_them:
             return None
         # Whoever moved members gives the order; the other side's new ones are put into it.
@@ -157,7 +157,7 @@ def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool)
     return _with_inserted(first, second)
 
 
-def keys_in(keys: Sequence[str], among: set[str]) -> list[str]:
+def keys_among(keys: Sequence[str], among: set[str]) -> list[str]:
     return [key for key in keys if key in among]
 
 

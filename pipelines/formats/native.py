@@ -18,7 +18,7 @@ from ruamel.yaml.representer import SafeRepresenter
 
 from pipelines.formats.foreign.known_systems import recognise_system
 from pipelines.formats.schema import json_schema
-from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_text
+from pipelines.formats.yamltext import Parsed, TextError, parse_yaml, resolves_to_text
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import check_document
@@ -27,7 +27,16 @@ from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, 
 MAX_TEXT = 4 * 1024 * 1024
 """Characters of a document."""
 
-__all__ = ["MAX_TEXT", "as_text", "dumps", "json_schema", "loads", "locate", "read", "writer"]
+__all__ = [
+    "MAX_TEXT",
+    "as_text",
+    "dumps",
+    "json_schema",
+    "loads",
+    "problems_with_places",
+    "read_text",
+    "yaml_writer",
+]
 
 
 def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
@@ -37,58 +46,58 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
     Unless `exact`, a number that no double holds exactly is refused: stores and browsers would round it.
     With `exact` it is a `Decimal`.
     """
-    document = value_of(text, exact=exact)
+    document = parsed_value(text, exact=exact)
     if other := recognise_system(document).problems:
         # The place says it; the path would read as if only that part were wrong.
-        raise DocumentError([replace(_locate(text, other[0]), path="")])
+        raise DocumentError([replace(_problem_with_place(text, other[0]), path="")])
     if type(document) is not dict:
         raise DocumentError([Problem("", "a line document is one object", "", 1, 1)])
     try:
         check_document(document)
     except Malformed as error:
-        raise DocumentError([_locate(text, Problem(error.path, error.message))]) from None
+        raise DocumentError([_problem_with_place(text, Problem(error.path, error.message))]) from None
     return document
 
 
-def value_of(text: str | bytes, *, exact: bool = False) -> Any:
+def parsed_value(text: str | bytes, *, exact: bool = False) -> Any:
     """Return any JSON value, of YAML or JSON. Raises DocumentError with line and column in the problem."""
     try:
-        return _value(as_text(text), exact)
+        return _json_or_yaml_value(as_text(text), exact)
     except Malformed as error:
-        raise DocumentError([_locate(text, Problem(error.path, error.message))]) from None
+        raise DocumentError([_problem_with_place(text, Problem(error.path, error.message))]) from None
     except (TextError, jsontext.JsonTextError) as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
 
 
-def read(text: str | bytes, *, keep_faulty_rules: bool = False, exact: bool = False) -> ParsedLine:
+def read_text(text: str | bytes, *, keep_faulty_rules: bool = False, exact: bool = False) -> ParsedLine:
     """The line that a text says. Raises DocumentError; every problem has its line and column."""
     document = loads(text, exact=exact)
     try:
         return read_line(document, keep_faulty_rules=keep_faulty_rules)
     except DocumentError as error:
-        raise DocumentError(locate(text, error.problems)) from None
+        raise DocumentError(problems_with_places(text, error.problems)) from None
 
 
-def locate(text: str | bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def problems_with_places(text: str | bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems with line and column of their path, or of the nearest part around it that the text has.
 
     JSON that is no YAML (it writes one character as two escapes) gives no places."""
     all_problems = tuple(problems)
     try:
-        parsed = parse(as_text(text), exact=True)
+        parsed = parse_yaml(as_text(text), exact=True)
     except TextError:
         return all_problems
-    return tuple(_placed(problem, parsed) for problem in all_problems)
+    return tuple(_problem_placed_in(problem, parsed) for problem in all_problems)
 
 
 def dumps(document: dict[str, Any]) -> str:
     """YAML that `loads` reads back to equal values; keys in the order given."""
     out = io.StringIO()
-    writer().dump(document, out)
+    yaml_writer().dump(document, out)
     return out.getvalue()
 
 
-def writer() -> YAML:
+def yaml_writer() -> YAML:
     """Writes values in the way of this format."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Representer = _Representer
@@ -114,22 +123,22 @@ def as_text(text: str | bytes) -> str:
     return text
 
 
-def _value(text: str, exact: bool) -> Any:
+def _json_or_yaml_value(text: str, exact: bool) -> Any:
     """JSON where it is JSON, else YAML, whose `\\u` escapes do not know surrogate pairs."""
     if not text.lstrip().startswith("{"):
-        return parse(text, exact=exact).value
+        return parse_yaml(text, exact=exact).value
     try:
         value = jsontext.loads(text)
     except jsontext.JsonTextError as error:
         # It may be YAML in its flow style, which begins with a brace, too.
-        parsed = parse(text, exact=exact)
+        parsed = parse_yaml(text, exact=exact)
         if error.line is None:  # JSON in form, but something in it is refused: NaN
             raise
         return parsed.value
     # Before anything goes down into it: what is nested too deeply would exhaust the interpreter's own stack.
     check_document(value)
     # `parse` refuses a number that no double holds exactly with its line and column.
-    return parse(text, exact=exact).value if not exact and _has_decimal(value) else value
+    return parse_yaml(text, exact=exact).value if not exact and _has_decimal(value) else value
 
 
 def _has_decimal(value: Any) -> bool:
@@ -138,16 +147,16 @@ def _has_decimal(value: Any) -> bool:
     return any(map(_has_decimal, value)) if type(value) is list else type(value) is Decimal
 
 
-def _locate(text: str | bytes, problem: Problem) -> Problem:
+def _problem_with_place(text: str | bytes, problem: Problem) -> Problem:
     if not problem.path:
         return replace(problem, line=1, column=1)
     try:
-        return _placed(problem, parse(as_text(text), exact=True))
+        return _problem_placed_in(problem, parse_yaml(as_text(text), exact=True))
     except TextError as error:
         return replace(problem, line=error.line, column=error.column)
 
 
-def _placed(problem: Problem, parsed: Parsed) -> Problem:
+def _problem_placed_in(problem: Problem, parsed: Parsed) -> Problem:
     line, column = parsed.place(problem.path)
     return replace(problem, line=line, column=column)
 

@@ -37,22 +37,22 @@ class PicturePlace:
     rule: str = ""
 
 
-def overlay(old: Document, new: Document, changes: Iterable[DocumentChange]) -> Overlay:
-    picture = Overlay(_union(old, new))
+def overlay_documents(old: Document, new: Document, changes: Iterable[DocumentChange]) -> Overlay:
+    picture = Overlay(_union_document(old, new))
     gates: dict[str, Mark] = {}
     by_kind = {"station": picture.stations, "rule": picture.rules, "end": picture.ends, "gate": gates}
     for change in changes:
-        mark = _mark(change)
+        mark = _change_mark(change)
         if change.affects == "layout":
             # Steps to a place on the canvas: extra, editor, positions, and then the key.
-            _put(picture.stations, [str(step) for step in change.steps[3:4]], mark)
+            _put_marks(picture.stations, [str(step) for step in change.steps[3:4]], mark)
         elif change.kind in by_kind:
-            _put(by_kind[change.kind], [change.key], mark)
+            _put_marks(by_kind[change.kind], [change.key], mark)
     _spread_marks(picture, gates)
     return picture
 
 
-def place_of(change: DocumentChange, document: Document) -> PicturePlace:
+def changed_place(change: DocumentChange, document: Document) -> PicturePlace:
     """`document`: of the overlay."""
     if change.kind == "rule":
         return PicturePlace(change.station, change.key)
@@ -69,7 +69,7 @@ def place_of(change: DocumentChange, document: Document) -> PicturePlace:
     )
 
 
-def _mark(change: DocumentChange) -> Mark:
+def _change_mark(change: DocumentChange) -> Mark:
     if change.affects == "layout":
         return "moved"
     if not change.field and change.what in ("added", "removed"):
@@ -77,7 +77,7 @@ def _mark(change: DocumentChange) -> Mark:
     return "changed" if change.affects_routing else "edited"
 
 
-def _put(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
+def _put_marks(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
     for key in keys:
         # Of several changes of one part the gravest is shown.
         marks[key] = min(marks.get(key, mark), mark, key=GRAVITY.index)
@@ -98,7 +98,7 @@ def _spread_marks(picture: Overlay, gates: Mapping[str, Mark]) -> None:
         if mark in ("changed", "edited"):
             for place in _gate_places(picture.document, key):
                 marks, name = (picture.rules, place.rule) if place.rule else (picture.stations, place.node)
-                _put(marks, [name], mark)
+                _put_marks(marks, [name], mark)
 
 
 def _gate_places(document: Document, gate: str) -> Iterator[PicturePlace]:
@@ -110,19 +110,26 @@ def _gate_places(document: Document, gate: str) -> Iterator[PicturePlace]:
                 yield PicturePlace(station["key"], rule["id"])
 
 
-def _union(old: Document, new: Document) -> dict[str, Any]:
+def _union_document(old: Document, new: Document) -> dict[str, Any]:
     before = {station["key"]: station for station in old["stations"]}
-    stations = [_station(before.get(station["key"]), station) for station in new["stations"]]
+    stations = [
+        _station_with_removed_rules(before.get(station["key"]), station) for station in new["stations"]
+    ]
     return {
         **new,
         "stations": _with_ghosts(stations, old["stations"]),
         "gates": _with_ghosts(new["gates"], old["gates"]),
         "ends": _with_ghosts(new["ends"], old["ends"]),
-        "extra": {"editor": {**_editor(new), "positions": {**_positions(old), **_positions(new)}}},
+        "extra": {
+            "editor": {
+                **_editor_extra(new),
+                "positions": {**_editor_positions(old), **_editor_positions(new)},
+            }
+        },
     }
 
 
-def _station(old: Document | None, new: Document) -> dict[str, Any]:
+def _station_with_removed_rules(old: Document | None, new: Document) -> dict[str, Any]:
     """Return the station with the removed rules behind the existing ones, so that these keep their numbers."""
     now = {rule["id"]: rule for rule in new["rules"]}
     ghosts = []
@@ -130,13 +137,13 @@ def _station(old: Document | None, new: Document) -> dict[str, Any]:
         if rule["id"] not in now:
             ghosts.append(rule)
             continue
-        left = [key for key in _targets(rule) if key not in _targets(now[rule["id"]])]
+        left = [key for key in _target_keys(rule) if key not in _target_keys(now[rule["id"]])]
         if left:
             ghosts.append({**rule, "id": f"{rule['id']}{BEFORE}", "to": left if len(left) > 1 else left[0]})
     return {**new, "rules": [*new["rules"], *ghosts]}
 
 
-def _targets(rule: Document) -> Sequence[str]:
+def _target_keys(rule: Document) -> Sequence[str]:
     to = rule.get("to")
     return [to] if isinstance(to, str) else to if isinstance(to, list) else []
 
@@ -154,11 +161,11 @@ def _with_ghosts(now: Sequence[Document], before: Sequence[Document]) -> list[Do
     return merged
 
 
-def _positions(document: Document) -> Mapping[str, Any]:
-    places = _editor(document).get("positions", {})
+def _editor_positions(document: Document) -> Mapping[str, Any]:
+    places = _editor_extra(document).get("positions", {})
     return places if isinstance(places, Mapping) else {}
 
 
-def _editor(document: Document) -> Mapping[str, Any]:
+def _editor_extra(document: Document) -> Mapping[str, Any]:
     editor = document.get("extra", {}).get("editor", {})
     return editor if isinstance(editor, Mapping) else {}

@@ -123,7 +123,7 @@ class LandedChange:
         }
 
 
-def fingerprint(key: Ed25519PublicKey) -> str:
+def key_fingerprint(key: Ed25519PublicKey) -> str:
     """SHA-256 of the key as a SubjectPublicKeyInfo, in hex."""
     return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
 
@@ -151,7 +151,7 @@ def sign_receipt(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
         "payloadType": PAYLOAD_TYPE,
         "signatures": [
             {
-                "keyid": fingerprint(key.public_key()),
+                "keyid": key_fingerprint(key.public_key()),
                 "sig": base64.b64encode(key.sign(_bytes_to_sign(payload))).decode(),
             }
         ],
@@ -170,13 +170,13 @@ def verify_receipt(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
         raise ReceiptInvalid("signatures is not a list of one.")
     _check_keys(signatures[0], ("keyid", "sig"), "signatures[0]")
     payload = _decode_base64(envelope["payload"], "payload")
-    if signatures[0]["keyid"] != fingerprint(key):
+    if signatures[0]["keyid"] != key_fingerprint(key):
         raise ReceiptInvalid("It was signed with another key than this one.")
     try:
         key.verify(_decode_base64(signatures[0]["sig"], "signatures[0].sig"), _bytes_to_sign(payload))
     except InvalidSignature as error:
         raise ReceiptInvalid("The signature is wrong: the receipt was changed, or forged.") from error
-    return _change(_parse_canonical(payload, "The statement"))
+    return _landed_change(_parse_canonical(payload, "The statement"))
 
 
 def _bytes_to_sign(payload: bytes) -> bytes:
@@ -219,7 +219,7 @@ def _check_keys(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any
     return value
 
 
-def _change(statement: Any) -> LandedChange:
+def _landed_change(statement: Any) -> LandedChange:
     _check_keys(statement, ("_type", "subject", "predicateType", "predicate"), "the statement")
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
         raise ReceiptInvalid("The statement is of another type.")
@@ -238,13 +238,13 @@ def _change(statement: Any) -> LandedChange:
         "digest",
     )
     approval = predicate.pop("approval")
-    producers = _texts(predicate.pop("producers", []), "producers")
+    producers = _checked_texts(predicate.pop("producers", []), "producers")
     change = LandedChange(
         **predicate,
         producers=producers,
         commit=digest["gitCommit"],
         tree=digest["gitTree"],
-        approval=_approval(approval) if approval is not None else None,
+        approval=_receipt_approval(approval) if approval is not None else None,
     )
     for name, kind in LandedChange.__annotations__.items():
         _check_type(getattr(change, name), kind, name)
@@ -264,7 +264,7 @@ def _check_protection(rules: Any) -> None:
     _check_type(rules["approvals"], "int", "protection.approvals")
     _check_type(rules["changed_by"], "str", "protection.changed_by")
     for key in ("groups", "gates"):
-        _texts(rules[key], f"protection.{key}")
+        _checked_texts(rules[key], f"protection.{key}")
 
 
 def _check_amount(amount: Any) -> None:
@@ -275,13 +275,13 @@ def _check_amount(amount: Any) -> None:
         _check_type(number, "int", f"too_large_to_read.{key}")
 
 
-def _texts(value: Any, place: str) -> tuple[str, ...]:
+def _checked_texts(value: Any, place: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise ReceiptInvalid(f"{place} is no list of texts.")
     return tuple(value)
 
 
-def _approval(raw_approval: Any) -> ReceiptApproval:
+def _receipt_approval(raw_approval: Any) -> ReceiptApproval:
     members = dict(_check_keys(raw_approval, tuple(ReceiptApproval.__annotations__), "approval"))
     votes = members.pop("votes")
     if not isinstance(votes, list):

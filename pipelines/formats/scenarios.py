@@ -25,7 +25,7 @@ def loads(text: str | bytes) -> tuple[ScenarioScript, ...]:
 def load(text: str | bytes, read: Callable[[Any], T]) -> T:
     """Read what the text says, by `read`. Raises DocumentError with line and column of the first fault."""
     try:
-        parsed = yamltext.parse(native.as_text(text), exact=False)
+        parsed = yamltext.parse_yaml(native.as_text(text), exact=False)
     except TextError as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     try:
@@ -39,5 +39,5 @@ def load(text: str | bytes, read: Callable[[Any], T]) -> T:
 def dumps(scenarios: Iterable[ScenarioScript]) -> str:
     """YAML that `loads` reads back to equal scenarios."""
     out = io.StringIO()
-    native.writer().dump([scenario.to_dict() for scenario in scenarios], out)
+    native.yaml_writer().dump([scenario.to_dict() for scenario in scenarios], out)
     return out.getvalue()

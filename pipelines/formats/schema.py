@@ -17,12 +17,12 @@ from pipelines.routing.basics.schema_parts import (
     TEXT,
     Schema,
     condition_schema,
+    definition_reference,
     enum_schema,
     list_schema,
     object_schema,
     one_or_more,
     operator_schema,
-    ref,
 )
 from pipelines.routing.document import operators
 from pipelines.routing.document.evaluations import EVALUATORS
@@ -39,8 +39,8 @@ def json_schema() -> Schema:
             **LINE.schema(),
             "$defs": {
                 "key": KEY,
-                "duration": _duration(),
-                "condition": _condition(),
+                "duration": _duration_schema(),
+                "condition": _condition_schema(),
                 "work": work_schema(),
                 **LINE.definitions(),
             },
@@ -48,13 +48,13 @@ def json_schema() -> Schema:
     )
 
 
-def _duration() -> Schema:
+def _duration_schema() -> Schema:
     number = {"type": "number", "minimum": 0}
     text = {"type": "string", "pattern": r"^\s*[0-9]{1,9}(\.[0-9]{1,6})?\s*[smhd]\s*$"}
     return {"anyOf": [number, text], "description": "Seconds, or 90s, 5m, 2h, 1d."}
 
 
-def _condition() -> Schema:
+def _condition_schema() -> Schema:
     return {
         "oneOf": [
             condition_schema("always", {"const": True}),
@@ -73,9 +73,9 @@ def _condition() -> Schema:
                     ("from", "to", "at_least"), **{"from": SOME_TEXT, "to": SOME_TEXT, "at_least": COUNT}
                 ),
             ),
-            condition_schema("all", list_schema(ref("condition"))),
-            condition_schema("any", list_schema(ref("condition"))),
-            condition_schema("not", ref("condition")),
+            condition_schema("all", list_schema(definition_reference("condition"))),
+            condition_schema("any", list_schema(definition_reference("condition"))),
+            condition_schema("not", definition_reference("condition")),
             condition_schema(
                 "agentic",
                 object_schema(("question",), question=SOME_TEXT, evaluator=enum_schema(EVALUATORS)),
@@ -83,7 +83,11 @@ def _condition() -> Schema:
             ),
             condition_schema(
                 "hook",
-                object_schema(("argv",), argv=list_schema(SOME_TEXT, minItems=1), timeout=ref("duration")),
+                object_schema(
+                    ("argv",),
+                    argv=list_schema(SOME_TEXT, minItems=1),
+                    timeout=definition_reference("duration"),
+                ),
                 answer=enum_schema(("pass", "block")),
             ),
         ]

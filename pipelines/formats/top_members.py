@@ -17,11 +17,11 @@ _FIRST_KEY = re.compile(r"^(?=[^\s#%-])", re.MULTILINE)
 _DECODER = json.JSONDecoder()
 
 
-def with_members(text: str, document: Mapping[str, Any], names: Iterable[str]) -> str:
+def text_with_members(text: str, document: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the text with the texts that `document` has under these names at its top; "" where only a person can
     change it so that it says just this document."""
     for name in names:
-        text = _with_member(text, name, json.dumps(document[name], ensure_ascii=False))
+        text = _text_with_member(text, name, json.dumps(document[name], ensure_ascii=False))
     try:
         # The patterns know no YAML: only reading it back shows that the right line was changed.
         return text if is_same_value(native.loads(text), document) else ""
@@ -29,7 +29,7 @@ def with_members(text: str, document: Mapping[str, Any], names: Iterable[str]) -
         return ""
 
 
-def _with_member(text: str, name: str, value: str) -> str:
+def _text_with_member(text: str, name: str, value: str) -> str:
     if text.lstrip().startswith("{"):
         begin, end, member = _json_member(text, name)
         return text[:begin] + member % value + text[end:]
@@ -47,18 +47,18 @@ def _json_member(text: str, name: str) -> tuple[int, int, str]:
     there is no such member, the place of a first one."""
     first = at = text.index("{") + 1
     try:
-        while text[at := _skip(text, at)] == '"':
+        while text[at := _after_blanks(text, at)] == '"':
             key, at = _DECODER.raw_decode(text, at)
-            begin = _skip(text, _skip(text, at) + 1)  # behind the colon
+            begin = _after_blanks(text, _after_blanks(text, at) + 1)  # behind the colon
             _value, at = _DECODER.raw_decode(text, begin)
             if key == name:
                 return begin, at, "%s"
-            at = _skip(text, at) + 1
+            at = _after_blanks(text, at) + 1
     except (ValueError, IndexError):
         pass
     return first, first, f'"{name}": %s, '
 
 
-def _skip(text: str, at: int) -> int:
+def _after_blanks(text: str, at: int) -> int:
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at

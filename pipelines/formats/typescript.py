@@ -33,14 +33,14 @@ def typescript() -> str:
     parts = [HEAD]
     for name, definition in definitions.items():
         if name not in ANY:
-            parts.append(_declaration(_title(name), definition))
-    parts.append(f"export interface LineDocument {_members(schema, ())}\n")
+            parts.append(_type_declaration(_type_name(name), definition))
+    parts.append(f"export interface LineDocument {_interface_members(schema, ())}\n")
     return "\n".join(parts)
 
 
-def _declaration(name: str, schema: Schema) -> str:
+def _type_declaration(name: str, schema: Schema) -> str:
     if "properties" in schema:
-        return f"export interface {name} {_members(schema)}\n"
+        return f"export interface {name} {_interface_members(schema)}\n"
     if (
         "oneOf" in schema
         and all("properties" in option for option in schema["oneOf"])
@@ -48,43 +48,45 @@ def _declaration(name: str, schema: Schema) -> str:
     ):
         members = {key: value for option in schema["oneOf"] for key, value in option["properties"].items()}
         kinds = [option["properties"]["kind"]["const"] for option in schema["oneOf"]]
-        return f"export interface {name} {_members({'properties': {**members, 'kind': {'enum': kinds}}})}\n"
-    return f"export type {name} = {_type(schema)};\n"
+        return f"export interface {name} {_interface_members({'properties': {**members, 'kind': {'enum': kinds}}})}\n"
+    return f"export type {name} = {_type_expression(schema)};\n"
 
 
-def _members(schema: Schema, there: tuple[str, ...] = NAMES) -> str:
+def _interface_members(schema: Schema, there: tuple[str, ...] = NAMES) -> str:
     """`there`: the keys that are always there."""
     lines = []
     for key, value in schema["properties"].items():
         about = f"  /** {value['description']} */\n" if "description" in value else ""
-        lines.append(f"{about}  {_name(key)}{'' if key in there else '?'}: {_type(value)};")
+        lines.append(
+            f"{about}  {_property_name(key)}{'' if key in there else '?'}: {_type_expression(value)};"
+        )
     return "{\n" + "\n".join([*lines, "  [key: string]: unknown;"]) + "\n}"
 
 
-def _name(key: str) -> str:
+def _property_name(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key) else json.dumps(key)
 
 
-def _title(name: str) -> str:
+def _type_name(name: str) -> str:
     return name[0].upper() + name[1:]
 
 
-def _type(schema: Schema) -> str:
+def _type_expression(schema: Schema) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return ANY.get(name, _title(name))
+        return ANY.get(name, _type_name(name))
     if "enum" in schema or "const" in schema:
         known = schema.get("enum", [schema.get("const")])
         # A word that a draft has may be none of those that are known.
         return " | ".join(dict.fromkeys(TYPES[type(value)] for value in known))
     for several in ("anyOf", "oneOf"):
         if several in schema:
-            return " | ".join(dict.fromkeys(map(_type, schema[several])))
+            return " | ".join(dict.fromkeys(map(_type_expression, schema[several])))
     if schema.get("type") == "array":
-        member = _type(schema["items"])
+        member = _type_expression(schema["items"])
         return f"({member})[]" if " | " in member else f"{member}[]"
     if "properties" in schema:
-        return re.sub(r"\s*\n\s*", " ", _members(schema))
+        return re.sub(r"\s*\n\s*", " ", _interface_members(schema))
     if schema.get("type") == "object":
         return "{ [key: string]: unknown }"
     kinds = {"string": "string", "boolean": "boolean", "integer": "number", "number": "number"}

@@ -27,7 +27,7 @@ from ruamel.yaml.events import (
 )
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.values import MAX_DEPTH, MAX_VALUES, fault_in_text
 from pipelines.routing.basics.wording import Wording as _
 
@@ -69,7 +69,7 @@ class Parsed:
     def place(self, path: str) -> Place:
         """Return the place of a path, or of the nearest part around it."""
         while path and path not in self.places:
-            path = _parent(path)
+            path = _parent_path(path)
         return self.places.get(path, (1, 1))
 
 
@@ -88,7 +88,7 @@ def resolves_to_text(plain: str) -> bool:
     return not any(pattern.match(plain) for pattern in patterns)
 
 
-def parse(text: str, *, exact: bool) -> Parsed:
+def parse_yaml(text: str, *, exact: bool) -> Parsed:
     """Raises TextError. Unless `exact`, numbers that no double holds exactly are refused."""
     try:
         return _Builder(text, exact).document()
@@ -109,7 +109,7 @@ def _reader_error(text: str, error: YAMLError) -> TextError:
     return TextError(f"{reason}", line, column)
 
 
-def _parent(path: str) -> str:
+def _parent_path(path: str) -> str:
     steps = list(_STEP.finditer(path))
     return path[: steps[-1].start()] if steps else ""
 
@@ -178,7 +178,7 @@ class _Builder:
                 raise self._error(
                     event, _("the key %(key)s appears twice in one object", key=jsontext.quoted(key))
                 )
-            below = join(path, key)
+            below = member_path(path, key)
             self.parsed.places[below] = (event.start_mark.line + 1, event.start_mark.column + 1)
             members[key] = self._node(next(self.events), below, depth + 1)
         return _container_node({key: node.value for key, node in members.items()}, list(members.values()))
@@ -186,7 +186,7 @@ class _Builder:
     def _sequence(self, path: str, depth: int) -> _Node:
         members: list[_Node] = []
         while not isinstance(event := next(self.events), SequenceEndEvent):
-            members.append(self._node(event, join(path, len(members)), depth + 1))
+            members.append(self._node(event, member_path(path, len(members)), depth + 1))
         return _container_node([node.value for node in members], members)
 
     def _key(self, event: Any) -> str:

@@ -53,21 +53,21 @@ def comment_dict(row: Comment) -> dict[str, Any]:
         "kind": row.kind,
         "key": row.key,
         "text": row.text,
-        "by": None if deleted else _person(row.author),
+        "by": None if deleted else _person_fields(row.author),
         "at": row.created_at.isoformat(),
         "edited": row.edited_at.isoformat() if row.edited_at else None,
         "resolved": row.resolved_at.isoformat() if row.resolved_at else None,
-        "resolved_by": _person(row.resolved_by),
+        "resolved_by": _person_fields(row.resolved_by),
         "deleted": deleted,
         "revision": row.revision,
     }
 
 
-def _person(user: User | None) -> dict[str, Any] | None:
+def _person_fields(user: User | None) -> dict[str, Any] | None:
     return {"id": user.pk, "name": str(user)} if user else None
 
 
-def write(
+def write_comment(
     line: Line,
     user: User,
     text: str,
@@ -92,8 +92,8 @@ def write(
             return _check_repeated(known, line, user)
         if line.comments.filter(deleted_at=None).count() >= MOST:
             raise Conflict(f"This line has {MOST} comments. Delete some that are settled.")
-        thread = _thread(line, parent) if parent else None
-        place = (thread.kind, thread.key) if thread else _place(kind, key)
+        thread = _open_thread(line, parent) if parent else None
+        place = (thread.kind, thread.key) if thread else _checked_place(kind, key)
         row = Comment.objects.create(
             pk=pk or uuid.uuid4(),
             line=line,
@@ -105,11 +105,11 @@ def write(
             created_at=now,
         )
         mentions.notify_mentioned(line, row, user, now)
-        _hint(line)
+        _hint_comments_changed(line)
     return row
 
 
-def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: datetime) -> Comment:
+def edit_comment(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: datetime) -> Comment:
     """Other words for what one wrote oneself. `revision`: the one that was changed; another one is a Conflict.
 
     Raises Forbidden, NotFound, Invalid, Conflict."""
@@ -126,7 +126,7 @@ def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: d
     return row
 
 
-def resolve(line: Line, pk: uuid.UUID, user: User, resolved: bool, now: datetime) -> Comment:
+def resolve_thread(line: Line, pk: uuid.UUID, user: User, resolved: bool, now: datetime) -> Comment:
     """Settle a whole thread, or open it again; anybody who may comment may. Twice is once.
 
     Raises Forbidden, NotFound, Invalid (an answer is not resolved by itself)."""
@@ -161,7 +161,7 @@ def rename_parts(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
         rows = Comment.objects.filter(line=line, kind=kind, key=first)
         changed += rows.update(key=last, revision=F("revision") + 1)
     if changed:
-        _hint(line)
+        _hint_comments_changed(line)
 
 
 def _check_repeated(known: Comment, line: Line, user: User) -> Comment:
@@ -170,7 +170,7 @@ def _check_repeated(known: Comment, line: Line, user: User) -> Comment:
     return known
 
 
-def _thread(line: Line, pk: uuid.UUID) -> Comment:
+def _open_thread(line: Line, pk: uuid.UUID) -> Comment:
     row = existing(line.comments.filter(pk=pk))
     if row.parent_id is not None:
         raise Invalid.at("parent", "is itself an answer", "Answer the comment that started the thread.")
@@ -179,7 +179,7 @@ def _thread(line: Line, pk: uuid.UUID) -> Comment:
     return row
 
 
-def _place(kind: str, key: str) -> tuple[str, str]:
+def _checked_place(kind: str, key: str) -> tuple[str, str]:
     """Return the kind and key of a part, checked. Whether the part exists is not checked: the draft of the
     author may be ahead of the stored one."""
     if kind not in Comment.PartKind.values:
@@ -213,10 +213,10 @@ def _get_own_comment(line: Line, pk: uuid.UUID, user: User) -> Comment:
 def _save_change(row: Comment, *fields: str) -> None:
     row.revision += 1
     row.save(update_fields=[*fields, "revision"])
-    _hint(row.line)
+    _hint_comments_changed(row.line)
 
 
-def _hint(line: Line) -> None:
+def _hint_comments_changed(line: Line) -> None:
     hint = LineHint(line.project_id, line.pk, "comments", comments_revision(line))
     # After the commit: whoever fetches at the hint has to see the change.
     transaction.on_commit(lambda: publish_hints([hint]))

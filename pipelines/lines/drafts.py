@@ -13,7 +13,7 @@ from django.db import transaction
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.authorship import Noted
-from pipelines.formats.line_merge import MergeConflict, is_same_value, merge
+from pipelines.formats.line_merge import MergeConflict, is_same_value, merge_documents
 from pipelines.lines import comments, publishing, scenarios
 from pipelines.models import Line, User
 
@@ -67,7 +67,7 @@ def save(
         except publishing.DraftConflict as conflict:
             stored = Line.objects.select_related("project__owner", "draft_by", "live").get(pk=line.pk)
             # Always from where this person began: what a try before merged is no edit of theirs.
-            merged = merge(base, document, stored.draft)
+            merged = merge_documents(base, document, stored.draft)
             if merged.clashes:
                 raise DraftClash(conflict, stored, merged.clashes) from conflict
             number, proposed = stored.draft_number, merged.document
@@ -123,16 +123,16 @@ def _key_changes(
 
 def _part_keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Kind and key of everything in a draft, which may be no line, that comments or scenarios name."""
-    for station in _members(document, "stations"):
+    for station in _object_members(document, "stations"):
         yield "station", str(station.get("key"))
-        for rule in _members(station, "rules"):
+        for rule in _object_members(station, "rules"):
             yield "rule", str(rule.get("id"))
     for kind in ("gate", "end", "input"):
-        for part in _members(document, f"{kind}s"):
+        for part in _object_members(document, f"{kind}s"):
             yield kind, str(part.get("key"))
 
 
-def _members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+def _object_members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
     members = of.get(name)
     return (
         (member for member in members if isinstance(member, Mapping))
@@ -144,7 +144,7 @@ def _members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
 def authorship_dict(line: Line, since: int | None = None) -> dict[str, Any]:
     """Return the authorship of the draft: number, who saved it last and when; `people`: who changed it since
     the live version; `others`: who changed it after the draft with the number `since`."""
-    last = _last(line.draft_hands)
+    last = _last_draft_by_person(line.draft_hands)
     names = {
         str(user.pk): str(user) for user in User.objects.filter(pk__in=[int(person_id) for person_id in last])
     }
@@ -160,7 +160,7 @@ def authorship_dict(line: Line, since: int | None = None) -> dict[str, Any]:
     }
 
 
-def _last(notes: Noted) -> dict[str, int]:
+def _last_draft_by_person(notes: Noted) -> dict[str, int]:
     """Return, for each person who is noted, the number of the draft that they changed last."""
     numbers: dict[str, int] = {}
     for hands in notes.values():

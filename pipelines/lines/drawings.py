@@ -48,52 +48,52 @@ class StoredDrawing:
     narrow: str
 
 
-def stored(
+def stored_drawing(
     project_id: int | None, picture: Mapping[str, Any], line_id: int | None = None
 ) -> StoredDrawing | None:
     """Return the drawing of a picture; None where there is none yet, which is then drawn. `project_id`: None for what
     ships with Gateline. `line_id`: the line that lists show by it."""
-    digest = digest_of(picture)
+    digest = picture_digest(picture)
     try:
-        return _drawn(project_id, digest, timezone.now().date())
+        return _cached_drawing(project_id, digest, timezone.now().date())
     except Drawing.DoesNotExist:
-        _request(project_id, digest, picture, line_id)
+        _request_drawing(project_id, digest, picture, line_id)
         return None
 
 
 def draw_for_lists(line: Line, picture: Mapping[str, Any]) -> None:
     """Draw what lists show of the line from now on, unless it is drawn already."""
-    row = _row(line.project_id, digest_of(picture), picture, line.pk)
-    draw(row.pk)
+    row = _row(line.project_id, picture_digest(picture), picture, line.pk)
+    draw_pending(row.pk)
 
 
 def find(project: Project, digest: str) -> StoredDrawing:
     """Return the drawing with this digest. :raises NotFound: the project has none, or it is not drawn yet"""
     try:
-        return _drawn(project.pk, digest, timezone.now().date())
+        return _cached_drawing(project.pk, digest, timezone.now().date())
     except Drawing.DoesNotExist:
         raise NotFound from None
 
 
-def digest_of(picture: Mapping[str, Any]) -> str:
+def picture_digest(picture: Mapping[str, Any]) -> str:
     """Return the digest of everything that the drawing of a picture depends on."""
-    return hashlib.sha256(json.dumps([_program(), picture], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([_program_digest(), picture], sort_keys=True).encode()).hexdigest()
 
 
-def draw(drawing_id: int) -> None:
+def draw_pending(drawing_id: int) -> None:
     """Draw what is not drawn yet, where there is a Node."""
     row = Drawing.objects.filter(pk=drawing_id, wide="").first()
     if row is None or not node():
         return
     try:
-        store(row, DRAWER.draw(row.picture))
+        store_drawing(row, DRAWER.draw(row.picture))
     except (NotDrawn, NotTheDrawing) as error:
         log.warning("line_not_drawn", drawing=row.pk, error=str(error))
         # Not again: it would fail as it did.
         Drawing.objects.filter(pk=row.pk).update(geometry={"error": str(error)})
 
 
-def store(row: Drawing, drawing: Mapping[str, Any]) -> None:
+def store_drawing(row: Drawing, drawing: Mapping[str, Any]) -> None:
     """Keep what was drawn for the picture of this row. :raises NotTheDrawing: it is another line's, or not inert"""
     svg, geometry = {}, {}
     for frame in FRAMES:
@@ -115,12 +115,12 @@ def accept(project: Project, digest: str, drawing: Mapping[str, Any]) -> None:
         raise Conflict("This line is drawn already. Reload the page.")
     if node():
         raise Conflict("This server draws lines itself. Reload the page in a moment.")
-    store(row, drawing)
+    store_drawing(row, drawing)
 
 
 def pending_reason(project_id: int, picture: Mapping[str, Any]) -> str:
     """Return why a picture is not drawn yet, and what to do."""
-    row = Drawing.objects.filter(project=project_id, digest=digest_of(picture)).first()
+    row = Drawing.objects.filter(project=project_id, digest=picture_digest(picture)).first()
     if row and row.geometry:
         return f"This line cannot be drawn on the server: {row.geometry['error']}"
     return DRAWN_SOON if node() else DRAWN_BY_BROWSER
@@ -137,13 +137,13 @@ def expire_some(now: datetime) -> int:
 
 
 @lru_cache(maxsize=1)
-def _program() -> str:
+def _program_digest() -> str:
     return hashlib.sha256(PROGRAM.read_bytes()).hexdigest() if PROGRAM.is_file() else ""
 
 
 # A drawing never changes; a miss is an exception, which is not cached. By the day, so that its use is recorded.
 @lru_cache(maxsize=128)
-def _drawn(project_id: int | None, digest: str, _day: date) -> StoredDrawing:
+def _cached_drawing(project_id: int | None, digest: str, _day: date) -> StoredDrawing:
     row = Drawing.objects.exclude(wide="").defer("picture").get(project=project_id, digest=digest)
     now = timezone.now()
     if row.used_at < now - DAY:
@@ -151,7 +151,9 @@ def _drawn(project_id: int | None, digest: str, _day: date) -> StoredDrawing:
     return StoredDrawing(digest, row.geometry, row.wide, row.narrow)
 
 
-def _request(project_id: int | None, digest: str, picture: Mapping[str, Any], line_id: int | None) -> None:
+def _request_drawing(
+    project_id: int | None, digest: str, picture: Mapping[str, Any], line_id: int | None
+) -> None:
     """Have it drawn. A process asks once a minute: the ticket may be lost, or still wait."""
     now = time.monotonic()
     if now - _requested.get((project_id, digest), -RETRY_SECONDS) < RETRY_SECONDS:
@@ -164,7 +166,7 @@ def _request(project_id: int | None, digest: str, picture: Mapping[str, Any], li
         row = _row(project_id, digest, picture, line_id)
         # Another process may have drawn it since
         if not row.wide and not row.geometry:
-            queue.enqueue(DRAW, DRAWINGS, {"drawing_id": row.pk})
+            queue.enqueue_jobs(DRAW, DRAWINGS, {"drawing_id": row.pk})
 
 
 def _row(project_id: int | None, digest: str, picture: Mapping[str, Any], line_id: int | None) -> Drawing:

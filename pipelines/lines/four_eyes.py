@@ -8,9 +8,9 @@ from django.contrib.auth.models import AnonymousUser
 
 from pipelines.errors import Conflict
 from pipelines.models import Line, LineVersion, Membership, PublishRequest, Repository, Role, User
-from pipelines.models.people import granting
+from pipelines.models.people import roles_granting
 from pipelines.ports import audit, observers
-from pipelines.queries.four_eyes import open_request, published_by_two, repositories_of
+from pipelines.queries.four_eyes import four_eyes_repositories, open_request, published_by_two
 from pipelines.routing.document import line as routing
 
 
@@ -20,7 +20,7 @@ class SecondPersonNeeded(Conflict):
 
 def is_unconfirmed(line: Line, parsed: routing.ParsedLine) -> bool:
     """Tell that what is live delivers to a repository whose lines two people publish, and one did."""
-    names = repositories_of(line.project, parsed)
+    names = four_eyes_repositories(line.project, parsed)
     repository = Repository.objects.filter(project=line.project_id, name__in=names).first()
     return bool(line.live_id and repository and not published_by_two(parsed, repository, line.live_id))
 
@@ -40,7 +40,7 @@ def request_to_follow(line: Line, parsed: routing.ParsedLine, user: User) -> Pub
     """Return the open request that this person may publish; None if no second person is needed. Raises
 
     SecondPersonNeeded."""
-    names = repositories_of(line.project, parsed)
+    names = four_eyes_repositories(line.project, parsed)
     if not names:
         return None
     request = open_request(line)
@@ -67,9 +67,9 @@ def record_request(line: Line, user: User, name: str, now: datetime) -> PublishR
         requested_by=user,
         requested_at=now,
     )
-    _record("publish.asked", request, user, now)
+    _record_in_audit("publish.asked", request, user, now)
     others = Membership.objects.filter(
-        project=line.project, user__is_active=True, roles__overlap=granting(Role.DESIGNER)
+        project=line.project, user__is_active=True, roles__overlap=roles_granting(Role.DESIGNER)
     )
     # Whoever asks, or wrote a part of it, cannot publish it.
     barred = {user.pk, *line.draft_writers}
@@ -82,20 +82,20 @@ def record_published(request: PublishRequest, version: LineVersion, user: User) 
     request.state, request.version = PublishRequest.State.PUBLISHED, version
     request.decided_by, request.decided_at = user, version.published_at
     request.save(update_fields=["state", "version", "decided_by", "decided_at"])
-    _record("publish.confirmed", request, user, version.published_at, version=version.number)
+    _record_in_audit("publish.confirmed", request, user, version.published_at, version=version.number)
 
 
-def refuse(request: PublishRequest, user: User, reason: str, now: datetime) -> None:
+def send_back_request(request: PublishRequest, user: User, reason: str, now: datetime) -> None:
     """Send a request back with a reason."""
     request.state, request.reason = PublishRequest.State.SENT_BACK, reason
     request.decided_by, request.decided_at = user, now
     request.save(update_fields=["state", "reason", "decided_by", "decided_at"])
-    _record("publish.sent_back", request, user, now, reason=reason)
+    _record_in_audit("publish.sent_back", request, user, now, reason=reason)
     # Who takes back what they asked for knows it.
     _notify_people(request, now, {request.requested_by_id} - {user.pk})
 
 
-def _record(kind: str, request: PublishRequest, user: User, now: datetime, **data: object) -> None:
+def _record_in_audit(kind: str, request: PublishRequest, user: User, now: datetime, **data: object) -> None:
     line = request.line
     name, about = f"{line.name} ({line.key})", f"line:{line.pk}"
     audit.record(
@@ -106,7 +106,7 @@ def _record(kind: str, request: PublishRequest, user: User, now: datetime, **dat
 def _notify_people(request: PublishRequest, now: datetime, people: set[int]) -> None:
     line = request.line
     who = str(request.decided_by or request.requested_by)
-    observers.emit(
+    observers.emit_consequences(
         *(
             observers.PublishRequested(
                 request.pk, line.key, line.name, who, request.reason, line.project_id, person, now

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid, NotFound
-from pipelines.formats.top_members import with_members
+from pipelines.formats.top_members import text_with_members
 from pipelines.lines.project_lint import examine_document
 from pipelines.lines.publishing import lock_line, replace_draft
 from pipelines.models import Line, LineEvent, SampledDraw, User
@@ -16,7 +16,7 @@ from pipelines.ports import clock
 from pipelines.queries import versions
 from pipelines.routing.analysis.lint.guarantee_findings import PROVED
 from pipelines.routing.document.line import read_line
-from pipelines.routing.guarantees.guarantee_proofs import prove
+from pipelines.routing.guarantees.guarantee_proofs import prove_guarantees
 
 MAX_ONE_IN = 100
 
@@ -38,7 +38,7 @@ def propose_sample(line: Line, gate: str, one_in: int, *, by: User) -> None:
         sampled["sample"] = {**(sampled.get("sample") or {}), "one_in": one_in}
         draft = {**stored.draft, "gates": gates}
         _check_publishable(stored, draft)
-        text = with_members(stored.draft_text, draft, ["gates"]) if stored.draft_text else ""
+        text = text_with_members(stored.draft_text, draft, ["gates"]) if stored.draft_text else ""
         if stored.draft_text and not text:
             raise Conflict("The draft of this line is a text of its own. Write the sample at the gate there.")
         replace_draft(stored, draft, text, by)
@@ -51,8 +51,12 @@ def _check_publishable(stored: Line, draft: dict[str, Any]) -> None:
         raise Invalid.at(errors[0].path, errors[0].message, errors[0].hint)
     if stored.live is None:
         return
-    proved = {answer.guarantee for answer in prove(versions.parsed(stored.live)) if answer.answer == PROVED}
-    for answer in prove(read_line(draft)):
+    proved = {
+        answer.guarantee
+        for answer in prove_guarantees(versions.parsed_version(stored.live))
+        if answer.answer == PROVED
+    }
+    for answer in prove_guarantees(read_line(draft)):
         if answer.guarantee in proved and answer.answer != PROVED:
             raise Invalid.at("guarantees", f"“{answer.sentence}” is proved now, and would not be any more.")
 

@@ -10,10 +10,10 @@ from django.db.models import Exists, OuterRef
 from pipelines.models import Line, LineEvent, LineVersion
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.queries.members import responsible_for
+from pipelines.queries.members import responsible_user_ids
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.document.line import REVISION
-from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove
+from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove_guarantees
 
 
 def reread_next(now: datetime) -> int:
@@ -27,13 +27,15 @@ def reread_next(now: datetime) -> int:
     line = waiting.exclude(Exists(known)).select_related("live", "project").order_by("pk").first()
     if line is None or line.live is None:
         return 0
-    refuted = [answer for answer in prove(versions.parsed(line.live)) if answer.answer == REFUTED]
+    refuted = [
+        answer for answer in prove_guarantees(versions.parsed_version(line.live)) if answer.answer == REFUTED
+    ]
     with transaction.atomic():
         note = {"revision": REVISION, "refuted": [answer.id for answer in refuted]}
         LineEvent.objects.create(
             line=line, kind=LineEvent.RecordKind.REREAD, version=line.live, by=None, at=now, data=note
         )
-        observers.emit(*_refutation_events(line, line.live, refuted, now))
+        observers.emit_consequences(*_refutation_events(line, line.live, refuted, now))
     return 1
 
 
@@ -46,5 +48,5 @@ def _refutation_events(
         observers.GuaranteeRefuted(
             version.pk, version.number, line.key, line.name, len(refuted), line.project_id, person, now
         )
-        for person in responsible_for(line)
+        for person in responsible_user_ids(line)
     ]

@@ -9,7 +9,7 @@ from django.db import transaction
 from pipelines.engine.moves.roles import roles_of_project
 from pipelines.models import HealthBreach, Project, Task
 from pipelines.ports import observers
-from pipelines.queries.health import MONTH, WEEK, figures, gate_names
+from pipelines.queries.health import MONTH, WEEK, gate_names, health_figures
 from pipelines.routing.analysis.health import Figure, figure_name, format_figure
 from pipelines.routing.document.budgets import MANAGER
 
@@ -27,7 +27,7 @@ def tell_breaches(now: datetime) -> int:
 
 @transaction.atomic
 def _notify_of_project(project: Project, now: datetime) -> None:
-    over = {(figure.key, figure.of): figure for figure in figures(project, now) if figure.is_alert}
+    over = {(figure.key, figure.of): figure for figure in health_figures(project, now) if figure.is_alert}
     # Two workers look at the same time: whoever makes the row tells.
     known = set(HealthBreach.objects.filter(project=project).values_list("figure", "of"))
     begun = [
@@ -43,10 +43,12 @@ def _notify_of_project(project: Project, now: datetime) -> None:
         return
     gates = gate_names(project)
     people = sorted(roles_of_project(project.pk).holders(MANAGER))
-    observers.emit(*(_breach(figure, gates, project, person, now) for figure in begun for person in people))
+    observers.emit_consequences(
+        *(_health_breach(figure, gates, project, person, now) for figure in begun for person in people)
+    )
 
 
-def _breach(
+def _health_breach(
     figure: Figure, gates: dict[str, tuple[str, str]], project: Project, person: int, now: datetime
 ) -> observers.HealthBreached:
     line, gate = gates.get(figure.of) or figure.of.split(" › ", 1) if figure.of else ("", "")

@@ -76,7 +76,7 @@ def process_delivery(
     # Before it is read: what is signed are the bytes as they came.
     if not secret or host_page is None or not table.CLASSES[host_page[0]].is_signed(headers, body, secret):
         raise UnsignedDelivery
-    hook_payload = _read(body)
+    hook_payload = _parsed_body(body)
     issues, push = (
         table.CLASSES[host_page[0]].issue_events(headers, hook_payload)[:MOST],
         table.CLASSES[host_page[0]].push_event(headers, hook_payload),
@@ -102,7 +102,7 @@ def process_delivery(
     return answer
 
 
-def _read(body: bytes) -> Any:
+def _parsed_body(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -148,7 +148,7 @@ def _start_task(
         return HookAnswer(
             f"{issue_label}: {line.name} has no version, or who set this up may not start tasks any more."
         )
-    document = versions.parsed(line.live)
+    document = versions.parsed_version(line.live)
     title = (
         escaped_for_storage(" ".join(issue.title.split()))[:TITLE] or f"{issue_label} of {repository.name}"
     )
@@ -161,14 +161,14 @@ def _start_task(
                 actor=Actor("engine", name=who),
                 title=title,
                 description=escaped_for_storage(issue.body)[:DESCRIPTION],
-                inputs=inputs_of(
+                inputs=issue_inputs(
                     document,
                     repository,
                     title,
                     escaped_for_storage(issue.body),
                     escaped_for_storage(issue.url),
                 ),
-                requesters=requesters_of(line.project_id, issue),
+                requesters=issue_requesters(line.project_id, issue),
             )
     except Refused as fault:
         return HookAnswer(f"{issue_label} started nothing: {fault.detail}")
@@ -183,7 +183,7 @@ def _start_task(
     return HookAnswer(f"{issue_label} started {task.name}.", task)
 
 
-def requesters_of(project_id: int, issue: IssueEvent) -> list[str]:
+def issue_requesters(project_id: int, issue: IssueEvent) -> list[str]:
     """List whoever may have written the issue or passed it on, as `Task.requesters`: whoever has the user name or a
     verified address that the host names, whether a member yet or not. Nobody is known where none of them is a member,
     or where the host does not say who wrote it."""
@@ -192,7 +192,7 @@ def requesters_of(project_id: int, issue: IssueEvent) -> list[str]:
     return [*(f"person:{pk}" for pk in sorted(people)), *([] if known else [UNKNOWN])]
 
 
-def inputs_of(
+def issue_inputs(
     line: routing.ParsedLine, repository: Repository, title: str, body: str, url: str
 ) -> dict[str, Any]:
     """Return the inputs that the start form of a line gets from an issue: the repository in the first input
@@ -216,7 +216,7 @@ def inputs_of(
 def unfilled_inputs(line: routing.ParsedLine) -> list[str]:
     """Labels of the inputs that no issue fills."""
     # Any text will do: what counts is which inputs get one.
-    filled = inputs_of(line, Repository(address="-"), "-", "-", "-")
+    filled = issue_inputs(line, Repository(address="-"), "-", "-", "-")
     return [
         field.label or field.key
         for field in line.inputs
@@ -224,7 +224,7 @@ def unfilled_inputs(line: routing.ParsedLine) -> list[str]:
     ]
 
 
-def add(
+def add_issue_trigger(
     repository: Repository, line_key: str, on: str, value: str, *, by: User, now: datetime
 ) -> IssueTrigger:
     """Raises Invalid with the field, Forbidden, Conflict."""
@@ -234,7 +234,7 @@ def add(
         raise Invalid.at("line", "Choose a line that is published.")
     if not access.can(by, "submit", project):
         raise Forbidden
-    document = versions.parsed(line.live)
+    document = versions.parsed_version(line.live)
     if missing := unfilled_inputs(document):
         message = "Its start form also asks for %(inputs)s, which no issue says."
         raise Invalid.at("line", message % {"inputs": ", ".join(missing)})
@@ -251,20 +251,20 @@ def add(
             made = IssueTrigger.objects.create(
                 repository=repository, line=line, on=on, value=clean_value, made_by=by, created_at=now
             )
-            _record("trigger.added", made, by, now)
+            _record_in_audit("trigger.added", made, by, now)
     # Of two people who add the same at once the constraint refuses the second
     except IntegrityError as conflict:
         raise Conflict("That starts a task of this line already.") from conflict
     return made
 
 
-def remove(trigger: IssueTrigger, *, by: User, now: datetime) -> None:
+def remove_issue_trigger(trigger: IssueTrigger, *, by: User, now: datetime) -> None:
     with transaction.atomic():
-        _record("trigger.removed", trigger, by, now)
+        _record_in_audit("trigger.removed", trigger, by, now)
         trigger.delete()
 
 
-def _record(kind: str, trigger: IssueTrigger, by: User, now: datetime) -> None:
+def _record_in_audit(kind: str, trigger: IssueTrigger, by: User, now: datetime) -> None:
     repository = trigger.repository
     audit.record(
         kind,

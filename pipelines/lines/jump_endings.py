@@ -24,13 +24,13 @@ def jump_ending_findings(line: Line, draft: ParsedLine) -> list[Finding]:
     if draft.jumps is not None or draft.jump_targets or line.live_id is None:
         return []
     live = versions.by_id(line.live_id)
-    jumps = _jumped(line) if live.jump_targets else []
+    jumps = _task_jumps(line) if live.jump_targets else []
     if not jumps:
         return []
-    return [silent_jumps.finding([(task, str(place_of(live, key))) for task, key in jumps])]
+    return [silent_jumps.jumps_finding([(task, str(place_of(live, key))) for task, key in jumps])]
 
 
-def _jumped(line: Line) -> list[tuple[str, str]]:
+def _task_jumps(line: Line) -> list[tuple[str, str]]:
     """(name of the task, key of the place), the newest first."""
     rows = (
         Decision.objects.filter(

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.formats.top_members import with_members
+from pipelines.formats.top_members import text_with_members
 from pipelines.lines import publishing
 from pipelines.lines.publishing import replace_draft
 from pipelines.models import Line, Project, Scenario, User
@@ -18,7 +18,7 @@ from pipelines.routing.basics.keys import free_key
 LONGEST_NAME = 200
 
 
-def rename(line: Line, name: str, *, by: User) -> None:
+def rename_line(line: Line, name: str, *, by: User) -> None:
     """Another name for people, in the draft as well, so that publishing keeps it; the key stays. Versions keep the name
     that they were published with. Raises Forbidden, Invalid (path `name`), Conflict (the text of the draft has its name
     where only a person can change it)."""
@@ -27,10 +27,10 @@ def rename(line: Line, name: str, *, by: User) -> None:
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
     with transaction.atomic():
-        stored = _locked(line)
+        stored = _lock_line(line)
         if stored.draft.get("name") != name:
             draft = {**stored.draft, "name": name}
-            text = with_members(stored.draft_text, draft, ["name"]) if stored.draft_text else ""
+            text = text_with_members(stored.draft_text, draft, ["name"]) if stored.draft_text else ""
             # A text with anchors or the like is left to whoever wrote it
             if stored.draft_text and not text:
                 raise Conflict(
@@ -38,27 +38,27 @@ def rename(line: Line, name: str, *, by: User) -> None:
                 )
             replace_draft(stored, draft, text, by)
         if stored.name != name:
-            _record("line.renamed", stored, by, before={"name": stored.name}, after={"name": name})
+            _record_in_audit("line.renamed", stored, by, before={"name": stored.name}, after={"name": name})
             stored.name = name
             stored.save(update_fields=["name"])
     line.name = name
 
 
-def archive(line: Line, archived: bool, *, by: User) -> None:
+def set_archived(line: Line, archived: bool, *, by: User) -> None:
     """Archive a line, or restore it. An archived one takes no task and is not published; its tasks go on, and nothing
     is lost. Archiving twice keeps the first time. Raises Forbidden."""
     access.require(by, "publish", line.project)
     with transaction.atomic():
         # Waits for tasks that are being started: they hold the key of the line.
-        stored = _locked(line)
+        stored = _lock_line(line)
         if archived != (stored.archived_at is not None):
             stored.archived_at = clock.now() if archived else None
             stored.save(update_fields=["archived_at"])
-            _record("line.archived" if archived else "line.restored", stored, by)
+            _record_in_audit("line.archived" if archived else "line.restored", stored, by)
     line.archived_at = stored.archived_at
 
 
-def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
+def duplicate_line(line: Line, to: Project, *, by: User, name: str = "") -> Line:
     """Make a line of that project with the draft and the scenarios of this one, under its key or the next that is free
     and its name, unless one is given. It is not published, and gets none of the secrets, tasks and versions. Raises
     Forbidden, NotFound (what they may not see), Conflict (an archived project, a key that is taken meanwhile)."""
@@ -68,7 +68,7 @@ def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
     key = line.key if line.key not in used_keys else free_key(line.key[:56], {*used_keys, line.key[:56]})
     identity = {**({"key": key} if key != line.key else {}), **({"name": name} if name else {})}
     draft = {**line.draft, **identity}
-    text = with_members(line.draft_text, draft, identity) if line.draft_text else ""
+    text = text_with_members(line.draft_text, draft, identity) if line.draft_text else ""
     with transaction.atomic():
         made = publishing.create_line(to, key, name or line.name, text or draft, by, line.draft_writers)
         for scenario in line.scenarios.order_by("key"):
@@ -81,14 +81,14 @@ def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
                 made_by=by,
                 at=made.created_at,
             )
-        _record("line.duplicated", made, by, source=f"{line.project}/{line.key}")
+        _record_in_audit("line.duplicated", made, by, source=f"{line.project}/{line.key}")
     return made
 
 
-def _record(what: str, line: Line, by: User, **data: Any) -> None:
+def _record_in_audit(what: str, line: Line, by: User, **data: Any) -> None:
     at, about = clock.now(), f"line:{line.pk}"
     audit.record(what, by=by, at=at, project=line.project, about=about, name=line.name, **data)
 
 
-def _locked(line: Line) -> Line:
+def _lock_line(line: Line) -> Line:
     return Line.objects.select_for_update(of=("self",)).select_related("project__owner").get(pk=line.pk)

@@ -20,7 +20,7 @@ QUOTED = 500
 """Characters of a comment that whoever it names is shown."""
 
 
-def members(project: Project) -> list[User]:
+def mentionable_members(project: Project) -> list[User]:
     """Return the members whom a comment of this project can name, ordered by name."""
     # Every role may see the lines of its project.
     roles = Membership.objects.filter(project=project, user__is_active=True).exclude(roles=[])
@@ -41,7 +41,7 @@ def notify_mentioned(line: Line, row: Comment, author: User, now: datetime) -> N
     )
     for user in users.exclude(pk=author.pk).order_by("pk").distinct():
         if access.can(user, "view", line.project):
-            observers.emit(
+            observers.emit_consequences(
                 observers.CommentMention(
                     row.pk,
                     line.project_id,

@@ -13,8 +13,8 @@ from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Group, Project, Repository, Role
 from pipelines.models.people import expand_roles
-from pipelines.queries.protections import protections_of
-from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
+from pipelines.queries.protections import protections_by_repository
+from pipelines.routing.analysis.lint.examination import Examination, examine_line, unreadable_examination
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject
@@ -37,13 +37,17 @@ def examine_document(document: Mapping[str, Any], project: Project, text: str | 
     problems as findings. Raises Invalid: what no draft may hold."""
     question = _LintRequest(
         payload.checked_digest(document),
-        people(project),
+        project_people(project),
         required_checks(project),
-        protections(project),
+        project_protections(project),
         document,
     )
     examination = _cached_examination(question)
-    return examination.with_positions(lambda problems: native.locate(text, problems)) if text else examination
+    return (
+        examination.with_positions(lambda problems: native.problems_with_places(text, problems))
+        if text
+        else examination
+    )
 
 
 def read_draft(document: Mapping[str, Any]) -> routing.ParsedLine | tuple[Problem, ...]:
@@ -60,7 +64,7 @@ def examine_text(text: str | bytes, project: Project) -> Examination:
         return unreadable_examination(fault.problems)
 
 
-def people(project: Project) -> People:
+def project_people(project: Project) -> People:
     """Return the people who can decide in a project at this moment."""
     members = sorted(entitled_people(project.pk).values(), key=lambda person: person.username)
     return People(
@@ -83,9 +87,9 @@ def required_checks(project: Project) -> Required:
     return tuple(requirements)
 
 
-def protections(project: Project) -> Protections:
+def project_protections(project: Project) -> Protections:
     """Return the protections that each repository asks for, by its name."""
-    return tuple(sorted(protections_of(project).items()))
+    return tuple(sorted(protections_by_repository(project).items()))
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def _cached_examination(question: _LintRequest) -> Examination:
     if not isinstance(line, routing.ParsedLine):
         return unreadable_examination(line)
     prove = partial(_guarantee_findings, protections=dict(question.protections))
-    return examine(line, question.people, dict(question.required), prove)
+    return examine_line(line, question.people, dict(question.required), prove)
 
 
 def _guarantee_findings(

@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.lines import line_migration, publishing, version_comparison
-from pipelines.lines.backtest import BacktestResult, back_test, of_document, read_selection
+from pipelines.lines.backtest import BacktestResult, back_test, read_selection, target_of_document
 from pipelines.lines.project_lint import examine_text
 from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
@@ -61,7 +61,7 @@ class PublishPlan:
             "live": live,
             "verdict": self.verdict,
             "counts": self.found.counts(),
-            "findings": [_with_names(finding.to_dict()) for finding in self.found.findings],
+            "findings": [_row_with_names(finding.to_dict()) for finding in self.found.findings],
             "guarantees": [
                 {
                     **promise.to_dict(),
@@ -79,7 +79,7 @@ class PublishPlan:
         }
 
 
-def plan_of(project: Project, text: str) -> PublishPlan:
+def publish_plan(project: Project, text: str) -> PublishPlan:
     """Return the plan of a text that is stored nowhere. A text that cannot be read has its problems as
     findings. Raises nothing."""
     examination = examine_text(text, project)
@@ -87,9 +87,9 @@ def plan_of(project: Project, text: str) -> PublishPlan:
     line = Line.objects.select_related("live").filter(project=project, key=key).first() if key else None
     if line is None or examination.line is None:
         return PublishPlan(key, line, examination)
-    proposed = _proposed(line, text)
+    proposed = _line_with_draft(line, text)
     # Once more as publishing does it: with the repository, credentials, jumps and the key.
-    examination = publishing.check(proposed, text)
+    examination = publishing.check_draft(proposed, text)
     if line.live is None:
         return PublishPlan(key, line, examination)
     sides = (
@@ -103,22 +103,22 @@ def plan_of(project: Project, text: str) -> PublishPlan:
         key,
         line,
         examination,
-        _changes(*sides),
-        _difference(*sides),
-        _backtest(proposed),
-        _impact(proposed),
+        _document_changes(*sides),
+        _routing_difference(*sides),
+        _backtest_result(proposed),
+        _impact_fields(proposed),
         before,
     )
 
 
-def _proposed(line: Line, text: str) -> Line:
+def _line_with_draft(line: Line, text: str) -> Line:
     """The line as if this were its draft; it is never saved."""
     proposed = copy.copy(line)
     proposed.draft, proposed.draft_text = native.loads(text), text
     return proposed
 
 
-def _changes(
+def _document_changes(
     old: version_comparison.ComparedSide, new: version_comparison.ComparedSide
 ) -> list[dict[str, Any]]:
     try:
@@ -136,7 +136,7 @@ def _changes(
     ]
 
 
-def _difference(
+def _routing_difference(
     old: version_comparison.ComparedSide, new: version_comparison.ComparedSide
 ) -> dict[str, Any] | None:
     try:
@@ -144,19 +144,22 @@ def _difference(
     except Invalid:
         return None
     parts = ("structure", "changes", "unknown")
-    return {**difference, **{part: [_with_names(row) for row in difference[part][:MOST]] for part in parts}}
+    return {
+        **difference,
+        **{part: [_row_with_names(row) for row in difference[part][:MOST]] for part in parts},
+    }
 
 
-def _with_names(row: Mapping[str, Any]) -> dict[str, Any]:
+def _row_with_names(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with names in place of keys in its sentences: a plan is read by people on a merge request.
     Its other values keep the keys."""
     return {**row, **{key: people_text(row[key]) for key in ("message", "hint", "sentence") if key in row}}
 
 
-def _backtest(line: Line) -> dict[str, Any] | None:
+def _backtest_result(line: Line) -> dict[str, Any] | None:
     """Return a back-test of the newest recorded decisions; None where the document could not decide them."""
     try:
-        target = of_document(line.draft)
+        target = target_of_document(line.draft)
     except (DocumentError, Invalid):
         return None
     last: BacktestResult | None = None
@@ -166,9 +169,9 @@ def _backtest(line: Line) -> dict[str, Any] | None:
     return last.to_dict() if last else None
 
 
-def _impact(line: Line) -> dict[str, Any] | None:
+def _impact_fields(line: Line) -> dict[str, Any] | None:
     try:
-        impact = line_migration.impact_of(line, None)
+        impact = line_migration.migration_impact_of(line, None)
     except (Conflict, Invalid):
         return None
     facts = impact.to_dict()
@@ -176,12 +179,12 @@ def _impact(line: Line) -> dict[str, Any] | None:
         "counts": facts["counts"],
         "needs_mapping": facts["needs_mapping"],
         "may_need_mapping": facts["may_need_mapping"],
-        "tasks": [_task(task) for task in facts["tasks"][:MOST]],
+        "tasks": [_task_impact_fields(task) for task in facts["tasks"][:MOST]],
         "total": len(facts["tasks"]),
     }
 
 
-def _task(task: Mapping[str, Any]) -> dict[str, Any]:
+def _task_impact_fields(task: Mapping[str, Any]) -> dict[str, Any]:
     sentences = [people_text(position["words"]) for position in task["positions"]]
     return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": sentences}
 

@@ -15,7 +15,7 @@ from django.db import DatabaseError, transaction
 from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.formats.authorship import Author, authors_at
+from pipelines.formats.authorship import Author, authors_of_path
 from pipelines.formats.changes import DocumentChange
 from pipelines.lines import line_migration, publishing, publishing_requests, version_comparison
 from pipelines.lines.four_eyes import SecondPersonNeeded
@@ -77,19 +77,19 @@ def warning_key(finding: Finding) -> str:
     return payload.digest([finding.check, finding.path, finding.message, finding.hint])[:16]
 
 
-def warnings_of(examination: Examination) -> list[Finding]:
+def warning_findings(examination: Examination) -> list[Finding]:
     return [finding for finding in examination.findings if finding.severity == WARNING]
 
 
 def findings_digest(examination: Examination) -> str:
-    grave = (*examination.errors, *warnings_of(examination))
+    grave = (*examination.errors, *warning_findings(examination))
     return payload.digest([[finding.severity, warning_key(finding)] for finding in grave])
 
 
-def authors_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
+def change_authors(line: Line, change: DocumentChange) -> tuple[Author, ...]:
     """List who changed this since the line was published, the last one last."""
     at = line.draft_at.isoformat() if line.draft_at else ""
-    known = authors_at(change.path, line.draft_hands)
+    known = authors_of_path(change.path, line.draft_hands)
     # A change of which nobody is noted counts as that of whoever saved last.
     return known or ((Author(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
 
@@ -101,9 +101,9 @@ def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> 
     None for a line that was never published, all of which counts.
     """
     if changes is None:
-        hands = [authors_at(path, {path: at}) for path, at in line.draft_hands.items()]
+        hands = [authors_of_path(path, {path: at}) for path, at in line.draft_hands.items()]
     else:
-        hands = [authors_of(line, change) for change in changes]
+        hands = [change_authors(line, change) for change in changes]
     last: dict[str, Author] = {}
     counts: dict[str, int] = {}
     for hand in (hand for authors in hands for hand in authors):
@@ -136,19 +136,19 @@ def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> Pub
     migration under way)."""
     access.require(user, "publish", line.project)
     # Remembered: tasks of this line need not wait while lint thinks under the lock.
-    publishing.check(line)
+    publishing.check_draft(line)
     with transaction.atomic():
         stored = publishing.lock_line(line, confirmation.draft)
         live = stored.live
         if live and live.number != confirmation.live:
             raise publishing.LiveConflict(live)
-        examination = publishing.check(stored)
+        examination = publishing.check_draft(stored)
         if examination.errors:
             raise publishing.PublishRefused(examination.errors)
         if findings_digest(examination) != confirmation.findings:
             raise StaleFindings
         other_authors = others(stored, user, draft_changes(stored))
-        warnings = warnings_of(examination)
+        warnings = warning_findings(examination)
         _check_ticks(warnings, other_authors, confirmation)
         plan = _checked_plan(stored, confirmation) if confirmation.migrate else None
         record = {
@@ -157,7 +157,7 @@ def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> Pub
             "running": "migrate" if confirmation.migrate else "pin",
         }
         try:
-            version = publishing.publish(
+            version = publishing.publish_draft(
                 stored,
                 user=user,
                 name=confirmation.name,
@@ -205,7 +205,7 @@ def _checked_plan(stored: Line, confirmation: Confirmation) -> str | None:
         raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")
     payload.checked_text(confirmation.reason, "reason", line_migration.REASON)
     line_migration.check_idle(stored)
-    impact = line_migration.impact_of(stored, None, confirmation.mapping)
+    impact = line_migration.migration_impact_of(stored, None, confirmation.mapping)
     # A person agreed to what was shown: tasks have moved since
     if impact.plan != confirmation.plan:
         raise line_migration.StaleImpact
@@ -226,10 +226,10 @@ def _migrate_tasks(
 ) -> PublishResult:
     """Migrate the tasks. The version is live by now, whatever becomes of the migration."""
     try:
-        impact = line_migration.impact_of(line, version, confirmation.mapping)
+        impact = line_migration.migration_impact_of(line, version, confirmation.mapping)
         if impact.plan != plan:
             raise line_migration.StaleImpact
-        made = line_migration.migrate(
+        made = line_migration.migrate_line(
             line,
             user=user,
             to=version,

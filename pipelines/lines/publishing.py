@@ -55,11 +55,11 @@ __all__ = [
     "LiveConflict",
     "NothingToPublish",
     "PublishRefused",
-    "check",
+    "check_draft",
     "create_line",
     "executing_stations",
     "lock_line",
-    "publish",
+    "publish_draft",
     "replace_draft",
     "save_draft",
     "write_rows",
@@ -116,7 +116,7 @@ class PublishRefused(Refused):
         return tuple(Problem(f.path, f.message, f.hint, f.line, f.column) for f in self.findings)
 
 
-def check(line: Line, text: str = "") -> Examination:
+def check_draft(line: Line, text: str = "") -> Examination:
     """Lint the stored draft; its errors keep it from being published. Line and column are those of
     `text`, a text of the draft; without it, of the text as it was typed."""
     examination = examine_document(line.draft, line.project, text or line.draft_text)
@@ -138,7 +138,7 @@ def check(line: Line, text: str = "") -> Examination:
 def changed_sampling_gates(line: Line, parsed: routing.ParsedLine) -> list[str]:
     """Names of the gates that ask about another sample than in the published version, can be approved in other ways, or
     whose approval stands on a moved base where it did not (law §15)."""
-    before = _gate_sampling(versions.parsed(line.live)) if line.live else {}
+    before = _gate_sampling(versions.parsed_version(line.live)) if line.live else {}
     changed = [
         # A new gate counts only if it says one of the three.
         key
@@ -177,7 +177,7 @@ def create_line(
         raise Invalid.at("key", str(slug.message)) from fault
     if not 0 < len(name.strip()) <= 200:
         raise Invalid.at("name", "Give the line a name of at most 200 characters.")
-    draft, text = _read(document)
+    draft, text = _parsed_draft(document)
     now = clock.now()
     try:
         with transaction.atomic():
@@ -204,7 +204,7 @@ def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_
     """Store a draft, which may be invalid as a line but not as YAML or JSON. `based_on`: the draft's number that was
     changed. Raises Forbidden, DocumentError (the text cannot be read), DraftConflict."""
     access.require(user, "design", line.project)
-    draft, text = _read(document)
+    draft, text = _parsed_draft(document)
     with transaction.atomic():
         stored = lock_line(line, based_on)
         replace_draft(stored, draft, text, user)
@@ -228,22 +228,24 @@ def replace_draft(
     fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands", "draft_writers"]
     stored.save(update_fields=fields)
     _have_draft_drawn(stored, now)
-    _hint(stored, "draft", number)
+    _hint_line_changed(stored, "draft", number)
 
 
 def _have_draft_drawn(line: Line, now: datetime) -> None:
     """Once it rests: of drafts that follow one another only the last is drawn."""
     later = now + DRAFT_REST
-    queue.enqueue(DRAW_DRAFT, DRAWINGS, {"line_id": line.pk, "number": line.draft_number}, not_before=later)
+    queue.enqueue_jobs(
+        DRAW_DRAFT, DRAWINGS, {"line_id": line.pk, "number": line.draft_number}, not_before=later
+    )
 
 
-def _hint(line: Line, what: str, number: int) -> None:
+def _hint_line_changed(line: Line, what: str, number: int) -> None:
     hint = LineHint(line.project_id, line.pk, what, number)
     # After the commit: whoever fetches at the hint has to see the change.
     transaction.on_commit(lambda: publish_hints([hint]))
 
 
-def publish(
+def publish_draft(
     line: Line,
     *,
     user: User,
@@ -269,7 +271,7 @@ def publish(
             _check_live(stored, parsed, over)
         # Behind all other checks: nobody asks for what could not be published.
         request = four_eyes.request_to_follow(stored, parsed, user)
-        version = _freeze(stored, parsed, user, name)
+        version = _create_version(stored, parsed, user, name)
         if request is not None:
             four_eyes.record_published(request, version, user)
         _let_sample_again(stored, parsed)
@@ -288,14 +290,14 @@ def publish(
                 **(record or {}),
             },
         )
-        _hint(stored, "live", version.number)
-        queue.enqueue(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
+        _hint_line_changed(stored, "live", version.number)
+        queue.enqueue_jobs(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
     return version
 
 
 def _let_sample_again(stored: Line, parsed: routing.ParsedLine) -> None:
     """Let gates whose sample is another one than in the live version draw again: a person has decided about it anew."""
-    live = versions.parsed(stored.live).gates_by_key if stored.live else {}
+    live = versions.parsed_version(stored.live).gates_by_key if stored.live else {}
     changed = [gate.key for gate in parsed.gates if gate.key in live and gate.sample != live[gate.key].sample]
     if changed:
         SampledDraw.objects.filter(line=stored, gate__in=changed, about=SampledDraw.ALL).delete()
@@ -306,14 +308,14 @@ def _check_live(stored: Line, parsed: routing.ParsedLine, over: int) -> None:
     if live and live.number != over:
         raise LiveConflict(live)
     # The same text may mean other jumps under the revision that was the newest when it was published.
-    same = live and versions.parsed(live).jump_targets == parsed.jump_targets
+    same = live and versions.parsed_version(live).jump_targets == parsed.jump_targets
     unchanged = live and same and live.digest == routing.digest(document_to_publish(parsed.to_document()))
     if unchanged and not four_eyes.is_unconfirmed(stored, parsed):
         raise NothingToPublish
 
 
 def _checked_line(line: Line, user: User) -> routing.ParsedLine:
-    refused = check(line).errors
+    refused = check_draft(line).errors
     if refused:
         raise PublishRefused(refused)
     parsed = routing.read_line(line.draft)
@@ -336,7 +338,7 @@ def _checked_line(line: Line, user: User) -> routing.ParsedLine:
     return parsed
 
 
-def _freeze(line: Line, parsed: routing.ParsedLine, user: User, name: str) -> LineVersion:
+def _create_version(line: Line, parsed: routing.ParsedLine, user: User, name: str) -> LineVersion:
     document = document_to_publish(parsed.to_document())
     # Under the lock of the line, so that no number is given twice.
     last = line.versions.aggregate(last=Max("number"))["last"] or 0
@@ -384,7 +386,7 @@ def lock_line(line: Line, based_on: int) -> Line:
     return stored
 
 
-def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def _parsed_draft(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The document, and the text as typed. A draft must be an object that the database can hold, no more."""
     text = document if isinstance(document, str) else ""
     draft = native.loads(document) if isinstance(document, str) else dict(document)

@@ -18,7 +18,7 @@ REASON = 2_000
 def publish_or_ask(line: Line, *, user: User, name: str = "", based_on: int) -> LineVersion | PublishRequest:
     """Raises what `publishing.publish` does: nobody asks for what could not be published."""
     try:
-        return publishing.publish(line, user=user, name=name, based_on=based_on)
+        return publishing.publish_draft(line, user=user, name=name, based_on=based_on)
     except four_eyes.SecondPersonNeeded:
         return request_publishing(line, user=user, name=name, based_on=based_on)
 
@@ -43,5 +43,5 @@ def send_back(line: Line, *, user: User, reason: str, based_on: int) -> PublishR
     if request is None:
         raise Conflict("Nobody asks for publishing this draft any more. Reload the page.")
     request.line = stored
-    four_eyes.refuse(request, user, words, clock.now())
+    four_eyes.send_back_request(request, user, words, clock.now())
     return request

@@ -19,8 +19,8 @@ from pipelines.queries import versions
 from pipelines.routing.basics import keys
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
-from pipelines.routing.simulate.coverage import Coverage, CoveredParts, parts_covered_by
-from pipelines.routing.simulate.path_search import Going, always
+from pipelines.routing.simulate.coverage import Coverage, CoveredParts, covered_parts
+from pipelines.routing.simulate.path_search import Going, accept_always
 from pipelines.routing.simulate.report import ScenarioReport, run_report
 from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
@@ -73,7 +73,7 @@ class LastRun:
     current: bool
 
 
-def subject_of(line: Line, against: str | int = "") -> ScenarioSubject:
+def scenario_subject(line: Line, against: str | int = "") -> ScenarioSubject:
     """`against`: draft, live, or the number of a version; "" is live, or the draft of a line without a version.
 
     Raises NotFound, DraftUnreadable."""
@@ -86,7 +86,7 @@ def subject_of(line: Line, against: str | int = "") -> ScenarioSubject:
     if version is None:
         raise NotFound("This line has no such version.")
     return ScenarioSubject(
-        LIVE if version.pk == line.live_id else "", version.number, versions.parsed(version)
+        LIVE if version.pk == line.live_id else "", version.number, versions.parsed_version(version)
     )
 
 
@@ -110,7 +110,7 @@ def free_key(line: Line, name: str) -> str:
 # Writing
 
 
-def put(
+def store_scenario(
     line: Line,
     document: Any,
     user: User,
@@ -196,19 +196,19 @@ def delete(line: Line, key: str, user: User) -> None:
         raise NotFound("This line has no such scenario.")
 
 
-def generate(
-    line: Line, user: User, now: datetime, against: str | int = "", going: Going = always
+def generate_and_store(
+    line: Line, user: User, now: datetime, against: str | int = "", going: Going = accept_always
 ) -> tuple[list[Scenario], GeneratedScenarios]:
     """Generate one scenario per rule that can be taken, in place of those generated before; return also why
     some rules have none.
 
     Raises Forbidden, NotFound, DraftUnreadable.
     """
-    return generate_for(line, subject_of(line, against), user, now, going)
+    return generate_for_subject(line, scenario_subject(line, against), user, now, going)
 
 
-def generate_for(
-    line: Line, subject: ScenarioSubject, user: User, now: datetime, going: Going = always
+def generate_for_subject(
+    line: Line, subject: ScenarioSubject, user: User, now: datetime, going: Going = accept_always
 ) -> tuple[list[Scenario], GeneratedScenarios]:
     """Generate one scenario per rule that can be taken, for this subject. Raises Forbidden."""
     access.require(user, "design", line.project)
@@ -230,7 +230,7 @@ def time_limit() -> Going:
 # Running
 
 
-def run(
+def run_stored(
     line: Line,
     against: str | int = "",
     keys: Collection[str] | None = None,
@@ -239,7 +239,7 @@ def run(
 ) -> ScenarioReport:
     """Run the stored scenarios (those with these keys), and keep what became of them where it was the draft or the
     live version. Raises NotFound (a version, a key), DraftUnreadable, Refused (more than one request may run)."""
-    return run_against(line, subject_of(line, against), keys, now=now)
+    return run_against(line, scenario_subject(line, against), keys, now=now)
 
 
 def run_against(
@@ -278,7 +278,7 @@ def _stored_result(result: ScenarioResult, subject: ScenarioSubject, now: dateti
         "holds": result.holds,
         "failures": [str(failure)[:1000] for failure in result.failures[:SHOWN_FAILURES]],
         "at": now.isoformat(),
-        "shown": parts_covered_by(result).to_dict(),
+        "shown": covered_parts(result).to_dict(),
     }
 
 
@@ -298,7 +298,7 @@ def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | Non
     )
 
 
-def coverage(line: Line, subject: ScenarioSubject) -> Coverage:
+def stored_coverage(line: Line, subject: ScenarioSubject) -> Coverage:
     """Return what the last runs against this draft or version show together."""
     exercised = CoveredParts()
     for scenario in line.scenarios.all():

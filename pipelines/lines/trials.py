@@ -55,9 +55,9 @@ class TrialRequest:
     source: int | None = None
 
 
-def start(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
+def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
     """Raises Forbidden (design and submit; `execute` for what publishing asks it for), Invalid, Conflict."""
-    station = _station(line, user, trial_request)
+    station = _checked_station(line, user, trial_request)
     # Lost ones are closed first: one of this person's would keep them from starting another.
     now = clock.now()
     close_lost(now)
@@ -65,18 +65,18 @@ def start(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
         line=line,
         station=station.key,
         document=dict(trial_request.document),
-        source=_source(line, station.key, trial_request.source),
+        source=_source_job_id(line, station.key, trial_request.source),
         by=user,
         created_at=now,
     )
     if trial.source is None:
-        trial.inputs, trial.context = _inputs(line, trial_request), dict(trial_request.context)
+        trial.inputs, trial.context = _trial_inputs(line, trial_request), dict(trial_request.context)
     _check_worker_available(trial)
     try:
         with transaction.atomic():
             trial.save(force_insert=True)
             # In the transaction: there is a trial with its ticket, or neither.
-            queue.enqueue(TRY_STATION, TRIALS, {"trial_id": trial.pk})
+            queue.enqueue_jobs(TRY_STATION, TRIALS, {"trial_id": trial.pk})
             about, name = f"line:{line.pk}", f"{line.name}: {station.name}"
             audit.record("station.tried", by=user, at=now, project=line.project, about=about, name=name)
     except IntegrityError as conflict:
@@ -84,7 +84,7 @@ def start(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
     return trial
 
 
-def _station(line: Line, user: User, trial_request: TrialRequest) -> Station:
+def _checked_station(line: Line, user: User, trial_request: TrialRequest) -> Station:
     access.require(user, "design", line.project)
     access.require(user, "submit", line.project)
     if line.archived_at or line.project.archived_at:
@@ -108,7 +108,7 @@ def _station(line: Line, user: User, trial_request: TrialRequest) -> Station:
     return station
 
 
-def _inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
+def _trial_inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
     """Return the inputs as a task would have them, except that none is required."""
     drawn = read_line(trial_request.document, keep_faulty_rules=True)
     # One station is tried, which may read few of them
@@ -118,10 +118,10 @@ def _inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
     )
 
 
-def _source(line: Line, station: str, job: int | None) -> int | None:
+def _source_job_id(line: Line, station: str, job: int | None) -> int | None:
     if job is None:
         return None
-    job_row = existing(_recorded(line, station).filter(pk=job), "This station has no such run.")
+    job_row = existing(_recorded_runs(line, station).filter(pk=job), "This station has no such run.")
     return job_row.pk
 
 
@@ -143,34 +143,34 @@ def _check_worker_available(trial: StationTrial) -> None:
 
 def recorded_runs(line: Line, station: str) -> list[Job]:
     """The latest runs of a station that tasks recorded, the newest first."""
-    return list(_recorded(line, station).select_related("task__project").order_by("-pk")[:SHOWN_RUNS])
+    return list(_recorded_runs(line, station).select_related("task__project").order_by("-pk")[:SHOWN_RUNS])
 
 
-def _recorded(line: Line, station: str):  # type: ignore[no-untyped-def]  # a queryset
+def _recorded_runs(line: Line, station: str):  # type: ignore[no-untyped-def]  # a queryset
     return Job.objects.filter(task__line=line, station=station, purpose=Purpose.STATION, state=Job.State.DONE)
 
 
-def newest(line: Line, user: User, station: str) -> StationTrial | None:
+def newest_trial(line: Line, user: User, station: str) -> StationTrial | None:
     """Return the newest trial of this person at this station, within the hour."""
-    return _own(line, user).filter(station=station).order_by("-pk").first()
+    return _own_trials(line, user).filter(station=station).order_by("-pk").first()
 
 
-def get(line: Line, user: User, trial: int) -> StationTrial:
+def get_trial(line: Line, user: User, trial: int) -> StationTrial:
     """Their own. Raises NotFound."""
-    return existing(_own(line, user).filter(pk=trial))
+    return existing(_own_trials(line, user).filter(pk=trial))
 
 
-def _own(line: Line, user: User):  # type: ignore[no-untyped-def]  # a queryset
+def _own_trials(line: Line, user: User):  # type: ignore[no-untyped-def]  # a queryset
     """Return this person's trials of the last hour, whether or not the older ones are deleted yet."""
     now = clock.now()
     close_lost(now)
     return StationTrial.objects.filter(line=line, by=user, created_at__gte=now - RETENTION)
 
 
-def cancel(line: Line, user: User, trial: int) -> StationTrial:
+def cancel_trial(line: Line, user: User, trial: int) -> StationTrial:
     """Its worker sees it within a second or two. Raises NotFound; one that is over stays as it is."""
-    trial_row = get(line, user, trial)
-    _close(StationTrial.objects.filter(pk=trial_row.pk, state__in=OPEN), "cancelled", clock.now())
+    trial_row = get_trial(line, user, trial)
+    _close_trials(StationTrial.objects.filter(pk=trial_row.pk, state__in=OPEN), "cancelled", clock.now())
     trial_row.refresh_from_db()
     return trial_row
 
@@ -179,11 +179,11 @@ def close_lost(now: datetime) -> None:
     """Close the trials that nobody works on any more, or ever will."""
     running = StationTrial.objects.filter(state=StationTrial.State.RUNNING, seen_at__lt=now - LOST)
     queued = StationTrial.objects.filter(state=StationTrial.State.QUEUED, created_at__lt=now - UNTAKEN)
-    _close(running, "lost", now)
-    _close(queued, "no_worker", now)
+    _close_trials(running, "lost", now)
+    _close_trials(queued, "no_worker", now)
 
 
-def _close(trials, why: str, now: datetime) -> None:  # type: ignore[no-untyped-def]  # a queryset
+def _close_trials(trials, why: str, now: datetime) -> None:  # type: ignore[no-untyped-def]  # a queryset
     trials.update(state=StationTrial.State.CANCELLED, why=why, ended_at=now)
 
 

@@ -50,9 +50,9 @@ class TriggerRequest:
     example: str = ""
 
 
-def add(line: Line, kind: str, request: TriggerRequest, *, by: User) -> Trigger:
+def add_trigger(line: Line, kind: str, request: TriggerRequest, *, by: User) -> Trigger:
     """Raises Forbidden, Invalid with every problem, Conflict (archived, not published, too many)."""
-    options, inputs = _checked(line, _kind(kind), request, by, is_new=True)
+    options, inputs = _checked_options_and_inputs(line, _checked_kind(kind), request, by, is_new=True)
     with transaction.atomic():
         # One after the other, so that the number is right
         locked = Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
@@ -60,29 +60,29 @@ def add(line: Line, kind: str, request: TriggerRequest, *, by: User) -> Trigger:
             raise Conflict(f"A line has at most {MOST} triggers. Delete one first.")
         now = clock.now()
         trigger = Trigger(line=line, kind=kind, created_at=now, changed_at=now, changed_by=by, written_by=by)
-        _fill(trigger, options, inputs, request)
+        _fill_in_trigger(trigger, options, inputs, request)
         trigger.next_at = KINDS[kind].next_at(options, now)
         trigger.save(force_insert=True)
         if KINDS[kind].has_address:
-            connect(trigger, request.secret, by=by, now=now)
+            create_webhook(trigger, request.secret, by=by, now=now)
             set_example(trigger, request.example)
         due_notices.announce()
-        _record("trigger.created", trigger, by, now, after=_recorded(trigger))
+        _record_in_audit("trigger.created", trigger, by, now, after=_audit_fields(trigger))
     return trigger
 
 
-def change(trigger: Trigger, request: TriggerRequest, *, by: User) -> Trigger:
+def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Trigger:
     """Change a trigger. From then on its tasks start in the name of who changed it. A paused one stays
     paused. Raises as `add` does."""
     kind = KINDS[trigger.kind]
-    options, inputs = _checked(trigger.line, kind, request, by)
+    options, inputs = _checked_options_and_inputs(trigger.line, kind, request, by)
     with transaction.atomic():
-        stored = _locked(trigger)
-        before, previous_request = _recorded(stored), _requested(stored)
-        _fill(stored, options, inputs, request)
+        stored = _lock_trigger(trigger)
+        before, previous_request = _audit_fields(stored), _requested_fields(stored)
+        _fill_in_trigger(stored, options, inputs, request)
         now = clock.now()
         stored.changed_by, stored.changed_at = by, now
-        if _requested(stored) != previous_request or not access.can(
+        if _requested_fields(stored) != previous_request or not access.can(
             stored.written_by, "submit", trigger.line.project
         ):
             stored.written_by = by
@@ -91,18 +91,18 @@ def change(trigger: Trigger, request: TriggerRequest, *, by: User) -> Trigger:
         stored.save()
         set_example(stored, request.example)
         due_notices.announce()
-        _record("trigger.changed", stored, by, now, before=before, after=_recorded(stored))
+        _record_in_audit("trigger.changed", stored, by, now, before=before, after=_audit_fields(stored))
     return stored
 
 
-def pause(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
+def set_paused(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
     """Pause or resume it. A paused one owes nothing: resumed, it waits for its next time. Whoever resumes it changed it
     last. Raises Forbidden, Conflict (an archived line)."""
     access.require(by, "submit", trigger.line.project)
     if not paused:
-        _open(trigger.line)
+        _check_open_line(trigger.line)
     with transaction.atomic():
-        stored = _locked(trigger)
+        stored = _lock_trigger(trigger)
         if paused != (stored.paused_at is not None):
             now = clock.now()
             stored.paused_at = now if paused else None
@@ -111,30 +111,30 @@ def pause(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
             stored.changed_by, stored.changed_at = by, now
             stored.save(update_fields=["paused_at", "next_at", "changed_by", "changed_at"])
             due_notices.announce()
-            _record("trigger.paused" if paused else "trigger.resumed", stored, by, now)
+            _record_in_audit("trigger.paused" if paused else "trigger.resumed", stored, by, now)
     return stored
 
 
-def rotate(trigger: Trigger, secret: str, *, at_once: bool, by: User) -> None:
+def rotate_trigger_secret(trigger: Trigger, secret: str, *, at_once: bool, by: User) -> None:
     """Change the secret of a trigger that is called over HTTP. Who knows the new one is barred from approving what it
     starts. Raises Forbidden, Invalid, Conflict."""
     access.require(by, "submit", trigger.line.project)
-    _open(trigger.line)
+    _check_open_line(trigger.line)
     if not KINDS[trigger.kind].has_address:
         raise Conflict("This trigger has no secret.")
     check_secret(secret, trigger.options["signature"])
     with transaction.atomic():
-        stored, now = _locked(trigger), clock.now()
+        stored, now = _lock_trigger(trigger), clock.now()
         replace_secret(stored, secret, at_once=at_once, by=by, now=now)
-        _record("trigger.rotated", stored, by, now, at_once=at_once)
+        _record_in_audit("trigger.rotated", stored, by, now, at_once=at_once)
 
 
 def delete(trigger: Trigger, *, by: User) -> None:
     """Delete a trigger with its log; the tasks stay. Raises Forbidden."""
     access.require(by, "submit", trigger.line.project)
     with transaction.atomic():
-        stored = _locked(trigger)
-        _record("trigger.deleted", stored, by, clock.now(), before=_recorded(stored))
+        stored = _lock_trigger(trigger)
+        _record_in_audit("trigger.deleted", stored, by, clock.now(), before=_audit_fields(stored))
         stored.delete()
 
 
@@ -157,34 +157,37 @@ def expire_some(now: datetime) -> int:
     return TriggerDelivery.objects.filter(pk__in=old.order_by("at").values("pk")[:AT_ONCE]).delete()[0]
 
 
-def words_of(trigger: Trigger) -> str:
+def trigger_words(trigger: Trigger) -> str:
     """Name a trigger by what it waits for."""
     return KINDS[trigger.kind].words(trigger.options)
 
 
-def _kind(key: str) -> TriggerKind:
+def _checked_kind(key: str) -> TriggerKind:
     if key not in KINDS:
         raise Invalid.at("kind", f"Choose one of: {', '.join(KINDS)}.")
     return KINDS[key]
 
 
-def _open(line: Line) -> None:
+def _check_open_line(line: Line) -> None:
     if line.archived_at or line.project.archived_at:
         raise LineArchived
 
 
-def _checked(
+def _checked_options_and_inputs(
     line: Line, kind: TriggerKind, request: TriggerRequest, by: User, *, is_new: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options and the inputs as they are stored: of inputs only what was given, so that a default is that of
     the version which is live then."""
     access.require(by, "submit", line.project)
-    _open(line)
+    _check_open_line(line)
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
     problems: list[Problem] = []
     options: dict[str, Any] = {}
-    parsed, reach = versions.parsed(line.live), ValueScope(line.project.owner_id, line.project_id, line.pk)
+    parsed, reach = (
+        versions.parsed_version(line.live),
+        ValueScope(line.project.owner_id, line.project_id, line.pk),
+    )
     inputs = {key: value for key, value in request.inputs.items() if value not in (None, "")}
     # Given by what comes with an occasion: only their values are not known yet.
     paths = request.options.get("inputs") if kind.is_mapped else None
@@ -214,19 +217,21 @@ def _checked(
     return options, {key: filled[key] for key in inputs}
 
 
-def _fill(trigger: Trigger, options: dict[str, Any], inputs: dict[str, Any], request: TriggerRequest) -> None:
+def _fill_in_trigger(
+    trigger: Trigger, options: dict[str, Any], inputs: dict[str, Any], request: TriggerRequest
+) -> None:
     trigger.options, trigger.inputs = options, inputs
     once = request.one_at_a_time
     trigger.title = request.title.strip()
     trigger.one_at_a_time = KINDS[trigger.kind].one_at_a_time if once is None else once
 
 
-def _requested(trigger: Trigger) -> tuple[Any, ...]:
+def _requested_fields(trigger: Trigger) -> tuple[Any, ...]:
     """Return what a trigger asks for: who changes that wrote it."""
     return trigger.title, trigger.inputs, trigger.options if KINDS[trigger.kind].is_mapped else None
 
 
-def _locked(trigger: Trigger) -> Trigger:
+def _lock_trigger(trigger: Trigger) -> Trigger:
     stored = (
         Trigger.objects.select_for_update(of=("self",), no_key=True)
         .select_related("line__project__owner", "line__live", "changed_by", "written_by")
@@ -238,14 +243,14 @@ def _locked(trigger: Trigger) -> Trigger:
     return stored
 
 
-def _recorded(trigger: Trigger) -> dict[str, Any]:
+def _audit_fields(trigger: Trigger) -> dict[str, Any]:
     """Return what the audit log says of it: no inputs, which may be long and are not for everybody who reads that."""
     return {**trigger.options, "title": trigger.title, "one_at_a_time": trigger.one_at_a_time}
 
 
-def _record(what: str, trigger: Trigger, by: User, now: datetime, **data: Any) -> None:
+def _record_in_audit(what: str, trigger: Trigger, by: User, now: datetime, **data: Any) -> None:
     line = trigger.line
-    name = f"{line.name}: {words_of(trigger)}"
+    name = f"{line.name}: {trigger_words(trigger)}"
     audit.record(what, by=by, at=now, project=line.project, about=f"line:{line.pk}", name=name, **data)
 
 
@@ -276,10 +281,10 @@ def check_secret(secret: str, signature: str) -> None:
 
 
 @sensitive_variables("secret")
-def connect(trigger: Trigger, secret: str, *, by: User, now: datetime) -> None:
+def create_webhook(trigger: Trigger, secret: str, *, by: User, now: datetime) -> None:
     """Give a new trigger its address and its first secret."""
     WebhookAddress.objects.create(trigger=trigger, address=secrets.token_urlsafe(24))
-    _store(trigger, secret, by, now)
+    _store_secret(trigger, secret, by, now)
 
 
 @sensitive_variables("secret")
@@ -292,7 +297,7 @@ def replace_secret(trigger: Trigger, secret: str, *, at_once: bool, by: User, no
     elif trigger.secrets.count() >= MOST_VALID:
         raise Conflict("Its secret was changed too often today. Let the old ones end at once, or wait.")
     trigger.secrets.filter(valid_until=None).update(valid_until=now + OVERLAP)
-    _store(trigger, secret, by, now)
+    _store_secret(trigger, secret, by, now)
 
 
 def set_example(trigger: Trigger, text: str) -> None:
@@ -303,7 +308,11 @@ def set_example(trigger: Trigger, text: str) -> None:
         )
 
 
-def _store(trigger: Trigger, secret: str, by: User, now: datetime) -> None:
+def _store_secret(trigger: Trigger, secret: str, by: User, now: datetime) -> None:
     WebhookSecret.objects.create(
-        trigger=trigger, content=keys.encrypt(secret), hint=secret[-HINT:], created_at=now, created_by=by
+        trigger=trigger,
+        content=keys.encrypt_secret(secret),
+        hint=secret[-HINT:],
+        created_at=now,
+        created_by=by,
     )

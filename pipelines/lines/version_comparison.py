@@ -9,10 +9,10 @@ from typing import Any
 
 from pipelines import access
 from pipelines.errors import Invalid, NotFound
-from pipelines.formats.changes import DocumentChange, changes
-from pipelines.formats.overlay import Overlay, overlay
+from pipelines.formats.changes import DocumentChange, document_changes
+from pipelines.formats.overlay import Overlay, overlay_documents
 from pipelines.models import Line, LineEvent
-from pipelines.routing.analysis.difference.compare import Difference, difference
+from pipelines.routing.analysis.difference.compare import Difference, line_difference
 from pipelines.routing.basics.canonical import digest
 from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import DocumentError, read_line
@@ -77,9 +77,11 @@ class DocumentComparison:
 @lru_cache(maxsize=REMEMBERED)
 def compare_documents(old: ComparedSide, new: ComparedSide) -> DocumentComparison:
     """Raises Invalid: a draft that cannot be read."""
-    before, now = _read(old).to_document(), _read(new).to_document()
-    differences = tuple(change for change in changes(before, now) if not _is_orphan_layout(change, now))
-    return DocumentComparison(before, now, differences, overlay(before, now, differences))
+    before, now = _parsed_side(old).to_document(), _parsed_side(new).to_document()
+    differences = tuple(
+        change for change in document_changes(before, now) if not _is_orphan_layout(change, now)
+    )
+    return DocumentComparison(before, now, differences, overlay_documents(before, now, differences))
 
 
 def _is_orphan_layout(change: DocumentChange, now: Mapping[str, Any]) -> bool:
@@ -94,10 +96,10 @@ def _is_orphan_layout(change: DocumentChange, now: Mapping[str, Any]) -> bool:
 @lru_cache(maxsize=REMEMBERED)
 def routing_difference(old: ComparedSide, new: ComparedSide) -> Difference:
     """Raises Invalid: a draft that cannot be read."""
-    return difference(_read(old), _read(new))
+    return line_difference(_parsed_side(old), _parsed_side(new))
 
 
-def _read(side: ComparedSide) -> Any:
+def _parsed_side(side: ComparedSide) -> Any:
     try:
         return read_line(side.document, keep_faulty_rules=True)
     except DocumentError as fault:

@@ -19,7 +19,7 @@ class NothingToRestore(Conflict):
     says = "The draft already has this content."
 
 
-def restore(line: Line, source: str, user: User, based_on: int) -> Line:
+def restore_as_draft(line: Line, source: str, user: User, based_on: int) -> Line:
     """Make a draft of a version (its number) or of a draft that was put aside (`aside-<id>`). The present draft, where
     it holds anything that the live version does not, is put aside in its turn: nothing is lost, and restoring that one
     undoes this. `based_on`: the number of the draft that was shown.

@@ -61,7 +61,7 @@ from pipelines.models.tasks import (
     Task,
     TaskText,
     Token,
-    overdue,
+    overdue_condition,
     running_due_at,
     with_display_status,
 )
@@ -164,7 +164,7 @@ __all__ = [
     "WebhookSecret",
     "Word",
     "Worker",
-    "overdue",
+    "overdue_condition",
     "running_due_at",
     "with_display_status",
 ]

@@ -54,7 +54,7 @@ def simplify_roles(roles: Iterable[str]) -> list[str]:
     ]
 
 
-def granting(role: str) -> list[str]:
+def roles_granting(role: str) -> list[str]:
     """The roles each of which gives this one."""
     return [candidate for candidate in Role.values if role in expand_roles([candidate])]
 

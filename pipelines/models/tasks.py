@@ -82,7 +82,7 @@ class Deadline(models.Model):
         return self.due_at - self.paused_at
 
 
-def overdue(now: datetime | Combinable, prefix: str = "") -> Q:
+def overdue_condition(now: datetime | Combinable, prefix: str = "") -> Q:
     """Return the condition of a due time that has passed, and not while a pause stopped its clock. `prefix`: of the
     fields, such as `task__`."""
     due, paused = f"{prefix}due_at", f"{prefix}paused_at"

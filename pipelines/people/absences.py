@@ -42,7 +42,7 @@ def set_absence(
         by=user,
         at=now,
         project=project,
-        about=audit.ref(user),
+        about=audit.actor_reference(user),
         name=user.username,
         stand_in=stand_in.username,
         until=until.isoformat(),
@@ -60,7 +60,7 @@ def end_absence(user: User, absence: int, *, now: datetime) -> None:
         by=user,
         at=now,
         project=absence_row.project,
-        about=audit.ref(user),
+        about=audit.actor_reference(user),
         name=user.username,
     )
 

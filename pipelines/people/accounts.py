@@ -60,14 +60,14 @@ def create_sign_in_link(user: User, now: datetime) -> str:
     """The secret of a sign-in link for this person: ten minutes, single use (house §5)."""
     secret = secrets.token_urlsafe(32)
     SignInLink.objects.create(
-        user=user, digest=digest_of(secret), created_at=now, expires_at=now + LINK_LASTS, used_at=None
+        user=user, digest=secret_digest(secret), created_at=now, expires_at=now + LINK_LASTS, used_at=None
     )
     return secret
 
 
 def redeem_link(secret: str, now: datetime) -> User:
     """The person whom a link signs in; only the first of two who try at once gets through. Raises LinkRefused."""
-    link = SignInLink.objects.filter(digest=digest_of(secret)).select_related("user").first()
+    link = SignInLink.objects.filter(digest=secret_digest(secret)).select_related("user").first()
     if link is None or not link.user.is_active:
         raise LinkRefused
     usable = SignInLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=now)
@@ -131,7 +131,7 @@ def mint_token(
             labels=sorted(set(labels)),
             # Enough to tell tokens apart, and far too little to guess one.
             prefix=secret[:8],
-            digest=digest_of(secret),
+            digest=secret_digest(secret),
             created_at=now,
             created_by=created_by,
             expires_at=now + lasts,
@@ -141,7 +141,7 @@ def mint_token(
             if kind == ApiToken.TokenKind.RUNNER
             else {"scopes": token.scopes, "role": role}
         )
-        _record("token.created", token, created_by, now, **details)
+        _record_in_audit("token.created", token, created_by, now, **details)
     return token, secret
 
 
@@ -150,7 +150,7 @@ def find_token(secret: str, now: datetime) -> ApiToken | None:
     # What cannot be a token of ours costs no query.
     if not secret.startswith(PREFIX):
         return None
-    tokens = ApiToken.objects.filter(digest=digest_of(secret), revoked_at=None, expires_at__gt=now)
+    tokens = ApiToken.objects.filter(digest=secret_digest(secret), revoked_at=None, expires_at__gt=now)
     by_groups = Membership.objects.filter(user=OuterRef("user"), provider_roles__len__gt=0)
     tokens = tokens.annotate(confirmed_at=Max("user__socialaccount__last_login"), by_groups=Exists(by_groups))
     token = tokens.select_related("user", "project__owner").first()
@@ -196,7 +196,7 @@ def find_runner_tokens(secrets: Collection[str], now: datetime) -> dict[str, Api
     """{secret: its token} of those that are a runner's and in force. Runners ask all the time: one statement that the
     server keeps."""
     # What cannot be a token of ours costs no query
-    by_digest = {digest_of(secret): secret for secret in secrets if secret.startswith(PREFIX)}
+    by_digest = {secret_digest(secret): secret for secret in secrets if secret.startswith(PREFIX)}
     tokens = {}
     for row in send([Statement(RUNNER_TOKENS, [list(by_digest), now])])[0] if by_digest else ():
         its, project, owner = map(json.loads, row)
@@ -213,12 +213,12 @@ def revoke_token(token: ApiToken, now: datetime, by: User | None) -> None:
     """Revoke a token: from now on it opens nothing. Revoking twice keeps the first time. `by`: None from the
     shell."""
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
-        _record("token.revoked", token, by, now)
+        _record_in_audit("token.revoked", token, by, now)
     # Of two who revoke it at once the first has set the time.
     token.refresh_from_db(fields=["revoked_at"])
 
 
-def _record(kind: str, token: ApiToken, by: User | None, now: datetime, **data: object) -> None:
+def _record_in_audit(kind: str, token: ApiToken, by: User | None, now: datetime, **data: object) -> None:
     about = f"token:{token.pk}"
     audit.record(kind, by=by, at=now, project=token.project, about=about, name=str(token), **data)
 
@@ -259,6 +259,6 @@ def _check_token(
             raise TokenRefused(why)
 
 
-def digest_of(secret: str) -> str:
+def secret_digest(secret: str) -> str:
     """Return the digest as which a secret is stored: 64 hexadecimal digits."""
     return hashlib.sha256(secret.encode()).hexdigest()

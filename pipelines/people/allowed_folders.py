@@ -11,7 +11,7 @@ from pipelines.errors import Forbidden, Invalid
 from pipelines.models import AllowedFolder, Owner, User
 from pipelines.ports import audit
 from pipelines.ports.server_folders import FolderRefused
-from pipelines.queries.allowed_folders import folders_of, may_see_paths
+from pipelines.queries.allowed_folders import may_see_paths, server_folders_of_owner
 from pipelines.routing.basics.problems import Problem
 
 
@@ -30,7 +30,7 @@ def folder_question(owner: Owner, text: str) -> FolderToAllow:
     """Return the error that asks an administrator whether to allow the folder. Raises Invalid if nobody can
     allow it."""
     try:
-        folder = folders_of(owner.pk).allowable(text)
+        folder = server_folders_of_owner(owner.pk).allowable(text)
     except FolderRefused as refused:
         raise Invalid.at("address", str(refused)) from refused
     message = f"This folder is not allowed for the owner {owner.name} yet."
@@ -38,12 +38,12 @@ def folder_question(owner: Owner, text: str) -> FolderToAllow:
     return FolderToAllow(problem, folder.path)
 
 
-def allow(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
+def allow_folder(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
     """Raises Forbidden, Invalid. Allowing again records the folder as it is now."""
     if not may_see_paths(by):
         raise Forbidden
     try:
-        folder = folders_of(owner.pk).allowable(text)
+        folder = server_folders_of_owner(owner.pk).allowable(text)
     except FolderRefused as refused:
         raise Invalid.at("address", str(refused)) from refused
     # By device and inode it is told when another folder was put in its place
@@ -60,7 +60,7 @@ def allow(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
                 "allowed_at": now,
             },
         )
-        _record("folder.allowed", row, by, now)
+        _record_in_audit("folder.allowed", row, by, now)
     return row
 
 
@@ -82,16 +82,16 @@ def record_prepared_folder(owner: Owner, path: str, *, now: datetime) -> None:
     )
 
 
-def revoke(row: AllowedFolder, *, by: User, now: datetime) -> None:
+def revoke_folder(row: AllowedFolder, *, by: User, now: datetime) -> None:
     """Tasks that work in it fail from their next station on. Raises Forbidden."""
     if not may_see_paths(by):
         raise Forbidden
     with transaction.atomic():
-        _record("folder.revoked", row, by, now)
+        _record_in_audit("folder.revoked", row, by, now)
         row.delete()
 
 
-def _record(kind: str, row: AllowedFolder, by: User, now: datetime) -> None:
+def _record_in_audit(kind: str, row: AllowedFolder, by: User, now: datetime) -> None:
     """An act of the installation: members of a project do not see it, for it names a path."""
     audit.record(
         kind,

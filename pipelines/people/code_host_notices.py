@@ -28,20 +28,20 @@ def send_again(notice: HostNotice, *, by: User, now: datetime) -> None:
     # The condition is part of the statement: of two at once one gets through.
     if not failed.update(state=State.QUEUED, queued_at=clock.now(), error=""):
         raise Conflict("Only what failed is sent again. Load the page again.")
-    queue.enqueue(TELL_HOST, HOSTS, {"notice_id": notice.pk})
-    _record("notice.sent_again", notice, by, now)
+    queue.enqueue_jobs(TELL_HOST, HOSTS, {"notice_id": notice.pk})
+    _record_in_audit("notice.sent_again", notice, by, now)
 
 
 @transaction.atomic
-def drop(notice: HostNotice, *, by: User, now: datetime) -> None:
+def drop_notice(notice: HostNotice, *, by: User, now: datetime) -> None:
     """Send it never, not even if it is tried just now in vain. Raises Conflict."""
     pending = HostNotice.objects.filter(pk=notice.pk, state__in=(State.FAILED, State.QUEUED))
     if not pending.update(state=State.DROPPED):
         raise Conflict("It was sent or dropped already. Load the page again.")
-    _record("notice.dropped", notice, by, now)
+    _record_in_audit("notice.dropped", notice, by, now)
 
 
-def _record(kind: str, notice: HostNotice, by: User, now: datetime) -> None:
+def _record_in_audit(kind: str, notice: HostNotice, by: User, now: datetime) -> None:
     link = notice.link
     audit.record(
         kind,

@@ -23,25 +23,25 @@ class NoHeir(Conflict):
     says = "Choose another active member of the project."
 
 
-def agents_of(user: User, project: Project) -> QuerySet[Agent]:
+def agents_of_owner(user: User, project: Project) -> QuerySet[Agent]:
     """Return the agents that a person answers for in a project, and somebody else has to when they go."""
     return Agent.objects.filter(project=project, owner=user).order_by("key")
 
 
 @transaction.atomic
-def leave(project: Project, user: User, *, heir: User | None, by: User, now: datetime) -> None:
+def remove_person(project: Project, user: User, *, heir: User | None, by: User, now: datetime) -> None:
     """Remove a person from a project. `by` is the person, or an admin who removes them. Their tokens of this
     project die. Gates that ask for them by name wait on: whom a published version names is the line's to
     change. Raises NotFound, LastAdmin, NeedsHeir, NoHeir."""
     member = Membership.objects.filter(project=project, user=user).first()
     _transfer_agents(project, user, heir, by)
-    members.remove(project, member.pk if member else 0, by=by, now=now)
+    members.remove_member(project, member.pk if member else 0, by=by, now=now)
     for token in ApiToken.objects.filter(user=user, project=project, revoked_at=None):
         accounts.revoke_token(token, now, by)
 
 
 @transaction.atomic
-def deactivate(user: User, *, heir: User | None, by: User | None, now: datetime) -> None:
+def deactivate_user(user: User, *, heir: User | None, by: User | None, now: datetime) -> None:
     """Nothing signs them in any more, memberships stay so that the record reads as it was. `heir` takes over in each
     project. Raises LastAdmin (with the project), NeedsHeir, NoHeir."""
     for member in Membership.objects.filter(user=user).select_related("project__owner"):
@@ -57,18 +57,20 @@ def deactivate(user: User, *, heir: User | None, by: User | None, now: datetime)
     for project in Project.objects.filter(memberships__user=user, memberships__roles__contains=[Role.ADMIN]):
         invitations.close_admin_invitations(project, user, by=by, now=now)
     accounts.end_sessions(user)
-    audit.record("person.deactivated", by=by, at=now, about=audit.ref(user), name=user.username)
+    audit.record("person.deactivated", by=by, at=now, about=audit.actor_reference(user), name=user.username)
 
 
 @transaction.atomic
-def reactivate(user: User, *, by: User | None, now: datetime) -> None:
+def reactivate_user(user: User, *, by: User | None, now: datetime) -> None:
     """They sign in again with the password of before; tokens stay dead."""
     if User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
-        audit.record("person.reactivated", by=by, at=now, about=audit.ref(user), name=user.username)
+        audit.record(
+            "person.reactivated", by=by, at=now, about=audit.actor_reference(user), name=user.username
+        )
 
 
 def _transfer_agents(project: Project, user: User, heir: User | None, by: User | None) -> None:
-    agents = list(agents_of(user, project))
+    agents = list(agents_of_owner(user, project))
     if not agents:
         return
     if heir is None:

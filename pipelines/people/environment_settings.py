@@ -17,7 +17,7 @@ from pipelines.errors import Invalid
 from pipelines.models import Repository, User
 from pipelines.ports import audit
 from pipelines.queries.allowed_folders import may_see_paths
-from pipelines.routing.document.work.network import MOST_HOSTS, host_of
+from pipelines.routing.document.work.network import MOST_HOSTS, parsed_host
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 
 # Not $, which permits the end of a line behind it
@@ -75,7 +75,7 @@ class PreparationText:
                 raise Invalid.at("cache", "Enter a path inside the repository, like package-lock.json.")
         if not argv and (cache or self.hosts.strip()):
             raise Invalid.at("command", "Enter the command that prepares the folder.")
-        hosts = hosts_of(self.hosts.split())
+        hosts = checked_hosts(self.hosts.split())
         services = tuple(
             service.to_program(f"services-{index}-") for index, service in enumerate(self.services)
         )
@@ -86,11 +86,11 @@ class PreparationText:
         return Preparation(argv, cache, hosts, services, checked_image(self.image, "image"))
 
 
-def hosts_of(typed: Sequence[str]) -> tuple[str, ...]:
+def checked_hosts(typed: Sequence[str]) -> tuple[str, ...]:
     """Raises Invalid."""
     hosts = tuple(dict.fromkeys(typed))
     for host in hosts:
-        if host_of(host) is None:
+        if parsed_host(host) is None:
             wrong = "%(host)s is not the name of a host. Write it like example.com or example.com:8443."
             raise Invalid.at("hosts", wrong % {"host": host[:60]})
     if len(hosts) > MOST_HOSTS:
@@ -130,7 +130,7 @@ def change_environment(
     if not may_see_paths(by):
         allowed = Preparation.of_dict(repository.prepare).private
     made = replace(definition, private=tuple(host for host in definition.hosts if host in allowed)).to_dict()
-    _store(repository, made, by=by, now=now)
+    _store_environment(repository, made, by=by, now=now)
 
 
 def allow_hosts(
@@ -139,16 +139,18 @@ def allow_hosts(
     """Let the command that prepares it reach these, too. `private`: names of listed hosts whose addresses may be
     private, which counts from administrators of the installation alone. Raises Invalid."""
     definition = Preparation.of_dict(repository.prepare)
-    listed, inside = hosts_of([*definition.hosts, *hosts]), set(definition.private)
+    listed, inside = checked_hosts([*definition.hosts, *hosts]), set(definition.private)
     if may_see_paths(by):
         inside.update(host for host in listed if host.partition(":")[0] in private)
         # Where the tick holds for every host it holds for the ones that are added
         inside.update(hosts if definition.private == definition.hosts else ())
     allowed = tuple(host for host in listed if host in inside)
-    _store(repository, replace(definition, hosts=listed, private=allowed).to_dict(), by=by, now=now)
+    _store_environment(
+        repository, replace(definition, hosts=listed, private=allowed).to_dict(), by=by, now=now
+    )
 
 
-def _store(repository: Repository, made: dict[str, Any], *, by: User, now: datetime) -> None:
+def _store_environment(repository: Repository, made: dict[str, Any], *, by: User, now: datetime) -> None:
     before = repository.prepare
     if made == before:
         return

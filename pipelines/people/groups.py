@@ -14,11 +14,11 @@ from pipelines.queries import versions
 
 
 @transaction.atomic
-def create(project: Project, key: str, name: str, *, by: User | None, now: datetime) -> Group:
+def create_group(project: Project, key: str, name: str, *, by: User | None, now: datetime) -> Group:
     """Create a group. Of two who create it at once the second gets that of the first."""
     group, made = Group.objects.get_or_create(project=project, key=key, defaults={"name": name})
     if made:
-        _record("group.created", group, by, now)
+        _record_in_audit("group.created", group, by, now)
     return group
 
 
@@ -31,18 +31,20 @@ def set_members(group: Group, people: Iterable[User], *, by: User | None, now: d
     if before == after:
         return
     group.members.set(people)
-    _record("group.changed", group, by, now, added=sorted(after - before), removed=sorted(before - after))
+    _record_in_audit(
+        "group.changed", group, by, now, added=sorted(after - before), removed=sorted(before - after)
+    )
 
 
 @transaction.atomic
 def delete(group: Group, *, by: User | None, now: datetime) -> None:
     people = sorted(group.members.values_list("username", flat=True))
     # Before: a row that was deleted has no number any more, by which the record names it
-    _record("group.deleted", group, by, now, people=people)
+    _record_in_audit("group.deleted", group, by, now, people=people)
     group.delete()
 
 
-def _record(kind: str, group: Group, by: User | None, now: datetime, **data: object) -> None:
+def _record_in_audit(kind: str, group: Group, by: User | None, now: datetime, **data: object) -> None:
     audit.record(
         kind, by=by, at=now, project=group.project, about=f"group:{group.pk}", name=group.key, **data
     )
@@ -63,7 +65,7 @@ class GateMention:
     tasks: int
 
 
-def gate_mentions_of(user: User, project: Project) -> list[GateMention]:
+def gates_naming_user(user: User, project: Project) -> list[GateMention]:
     """Return the gates that name this user, by line and gate, in the order of their names."""
     lines = {line.pk: line for line in Line.objects.filter(project=project)}
     open_tasks = Task.objects.filter(project=project).exclude(status__in=ENDED)

@@ -33,7 +33,7 @@ class InvitedSomebodyElse(Refused):
     )
 
 
-def invite(
+def create_invitations(
     project: Project,
     emails: Sequence[str],
     *,
@@ -45,11 +45,11 @@ def invite(
 ) -> list[Invitation]:
     """Create an invitation for each address, mailed after the commit; without an address one whose link is
     handed over."""
-    return [_invite(project, email, roles, execute, groups, by, now) for email in emails or [""]]
+    return [_create_invitation(project, email, roles, execute, groups, by, now) for email in emails or [""]]
 
 
 @transaction.atomic
-def _invite(
+def _create_invitation(
     project: Project,
     email: str,
     roles: Collection[str],
@@ -68,13 +68,13 @@ def _invite(
         expires_at=now + LASTS,
     )
     made.groups.set(groups)
-    _record("invitation.created", made, by, now, roles=made.roles, execute=execute)
+    _record_in_audit("invitation.created", made, by, now, roles=made.roles, execute=execute)
     _enqueue_mail(made)
     return made
 
 
 @transaction.atomic
-def renew(invitation: Invitation, *, by: User, now: datetime) -> Invitation:
+def renew_invitation(invitation: Invitation, *, by: User, now: datetime) -> Invitation:
     """Make a new link for as long again; the one before opens nothing. Raises InvitationRefused (used or revoked)."""
     current = _lock_invitation(invitation)
     if current.state(now) not in (Invitation.State.OPEN, Invitation.State.EXPIRED):
@@ -95,23 +95,23 @@ def close_admin_invitations(project: Project, user: User, *, by: User | None, no
     # In one order, so that two who leave at once do not wait for each other
     for invitation in open_links.select_for_update(of=("self",)).select_related("project").order_by("pk"):
         if invitation.created_by_id == user.pk:
-            _revoke(invitation, by, now)
+            _mark_revoked(invitation, by, now)
         elif invitation.state(now) == Invitation.State.OPEN:
             _replace_key(invitation, by, now)
 
 
 @transaction.atomic
-def revoke(invitation: Invitation, *, by: User, now: datetime) -> None:
+def revoke_invitation(invitation: Invitation, *, by: User, now: datetime) -> None:
     """Let its link open nothing any more. Raises InvitationRefused (used already)."""
     current = _lock_invitation(invitation)
     if current.accepted_at is not None:
         raise InvitationRefused
     if current.revoked_at is None:
-        _revoke(current, by, now)
+        _mark_revoked(current, by, now)
 
 
 @transaction.atomic
-def accept(invitation: Invitation, user: User, now: datetime) -> Membership:
+def accept_invitation(invitation: Invitation, user: User, now: datetime) -> Membership:
     """Make the user a member; one who is keeps the roles of before. Of two who try at once the first gets through.
 
     Raises InvitationRefused, also where whoever invited could not give these roles today, and InvitedSomebodyElse.
@@ -142,8 +142,8 @@ def accept(invitation: Invitation, user: User, now: datetime) -> Membership:
         group.members.add(user)
     current.accepted_at, current.accepted_by = now, user
     current.save(update_fields=["accepted_at", "accepted_by"])
-    _record("invitation.accepted", current, user, now, roles=member.roles, execute=member.execute)
-    observers.emit(
+    _record_in_audit("invitation.accepted", current, user, now, roles=member.roles, execute=member.execute)
+    observers.emit_consequences(
         observers.InvitationAccepted(current.pk, current.project_id, current.created_by_id, str(user), now)
     )
     return member
@@ -168,7 +168,7 @@ def _is_addressed_to(invitation: Invitation, user: User) -> bool:
     return bool(invitation.email) and user.email.casefold() == invitation.email.casefold()
 
 
-def secret_of(invitation: Invitation) -> str:
+def invitation_secret(invitation: Invitation) -> str:
     """Return the secret that an invitation's link ends in. Made from the key of this installation, so that it
     can be shown again and never leaks with the rows."""
     # Made and not stored: it can be shown again, and never leaks with the rows
@@ -202,26 +202,28 @@ def _lock_invitation(invitation: Invitation) -> Invitation:
     )
 
 
-def _revoke(invitation: Invitation, by: User | None, now: datetime) -> None:
+def _mark_revoked(invitation: Invitation, by: User | None, now: datetime) -> None:
     invitation.revoked_at = now
     invitation.save(update_fields=["revoked_at"])
-    _record("invitation.revoked", invitation, by, now)
+    _record_in_audit("invitation.revoked", invitation, by, now)
 
 
 def _replace_key(invitation: Invitation, by: User | None, now: datetime) -> None:
     invitation.key, invitation.expires_at = new_key(), now + LASTS
     invitation.mailed_at, invitation.mail_error = None, ""
     invitation.save(update_fields=["key", "created_by", "expires_at", "mailed_at", "mail_error"])
-    _record("invitation.renewed", invitation, by, now)
+    _record_in_audit("invitation.renewed", invitation, by, now)
     _enqueue_mail(invitation)
 
 
 def _enqueue_mail(invitation: Invitation) -> None:
     if invitation.email:
-        queue.enqueue(SEND_INVITATION, MAIL, {"invitation_id": invitation.pk})
+        queue.enqueue_jobs(SEND_INVITATION, MAIL, {"invitation_id": invitation.pk})
 
 
-def _record(kind: str, invitation: Invitation, by: User | None, now: datetime, **data: object) -> None:
+def _record_in_audit(
+    kind: str, invitation: Invitation, by: User | None, now: datetime, **data: object
+) -> None:
     audit.record(
         kind,
         by=by,

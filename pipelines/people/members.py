@@ -20,7 +20,7 @@ class LastAdmin(Conflict):
 
 
 @transaction.atomic
-def add(
+def add_member(
     project: Project, user: User, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Add a member to a project. Of two who add the same person at once the second changes nothing."""
@@ -28,13 +28,13 @@ def add(
         project=project, user=user, defaults={"roles": list(roles), "execute": execute}
     )
     if made:
-        _record("member.added", member, by, now, roles=member.roles, execute=execute)
+        _record_in_audit("member.added", member, by, now, roles=member.roles, execute=execute)
         _notify_observers(member, by, now, before=())
     return member
 
 
 @transaction.atomic
-def change(
+def change_member(
     project: Project, member: int, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Raises NotFound, LastAdmin."""
@@ -44,11 +44,11 @@ def change(
 
 
 @transaction.atomic
-def remove(project: Project, member: int, *, by: User | None, now: datetime) -> None:
+def remove_member(project: Project, member: int, *, by: User | None, now: datetime) -> None:
     """Leaves the groups, too. Raises NotFound, LastAdmin."""
     membership = _lock_member(project, member, stays_admin=False)
     left = by is not None and by.pk == membership.user_id
-    _record("member.left" if left else "member.removed", membership, by, now, roles=membership.roles)
+    _record_in_audit("member.left" if left else "member.removed", membership, by, now, roles=membership.roles)
     membership.delete()
     for group in Group.objects.filter(project=project, members=membership.user_id):
         group.members.remove(membership.user_id)
@@ -63,7 +63,7 @@ def add_or_change(
     """Added or changed, whichever it takes; the shell may take the last admin away."""
     membership = Membership.objects.select_for_update().filter(project=project, user=user).first()
     if membership is None:
-        return add(project, user, roles=roles, execute=execute, by=by, now=now)
+        return add_member(project, user, roles=roles, execute=execute, by=by, now=now)
     return _apply_change(membership, roles, execute, by, now)
 
 
@@ -79,7 +79,7 @@ def _apply_change(
         return member
     member.roles, member.execute = list(roles), execute
     member.save(update_fields=["roles", "execute"])
-    _record("member.changed", member, by, now, before=before, after=after)
+    _record_in_audit("member.changed", member, by, now, before=before, after=after)
     # Otherwise a link that they saw would let them back in
     if Role.ADMIN in previous and Role.ADMIN not in roles:
         invitations.close_admin_invitations(member.project, member.user, by=by, now=now)
@@ -99,20 +99,20 @@ def _lock_member(project: Project, member: int, *, stays_admin: bool) -> Members
 
 
 def _notify_observers(member: Membership, by: User | None, now: datetime, *, before: Collection[str]) -> None:
-    observers.emit(
+    observers.emit_consequences(
         observers.RolesChanged(
             member.project_id, member.user_id, by.pk if by else None, tuple(before), tuple(member.roles), now
         )
     )
 
 
-def _record(kind: str, member: Membership, by: User | None, now: datetime, **data: object) -> None:
+def _record_in_audit(kind: str, member: Membership, by: User | None, now: datetime, **data: object) -> None:
     audit.record(
         kind,
         by=by,
         at=now,
         project=member.project,
-        about=audit.ref(member.user),
+        about=audit.actor_reference(member.user),
         name=member.user.username,
         **data,
     )
@@ -138,5 +138,5 @@ def create_reset_key(user: User, *, by: User, now: datetime) -> tuple[str, str]:
     of the mail address. Raises Forbidden, also where a provider alone signs them in."""
     if not may_manage(by, user) or not user.is_active or accounts.signs_in_by_provider(user):
         raise Forbidden
-    audit.record("password.link", by=by, at=now, about=audit.ref(user), name=user.username)
+    audit.record("password.link", by=by, at=now, about=audit.actor_reference(user), name=user.username)
     return user_pk_to_url_str(user), default_token_generator.make_token(user)

@@ -12,8 +12,8 @@ from datetime import datetime
 import httpx2
 
 from pipelines.models import Project, Repository, Worker
-from pipelines.queries.workers import with_programs
-from pipelines.routing.document.work.network import host_of
+from pipelines.queries.workers import living_program_workers
+from pipelines.routing.document.work.network import parsed_host
 from pipelines.work.git.probe import Check, ConnectionFact
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.spec.ecosystems import BY_NPM, Proposal
@@ -55,7 +55,7 @@ def serving_runners(now: datetime, project: Project) -> list[Worker]:
     """Return the runners that are online, run programs and serve the owner; one statement."""
     return [
         worker
-        for worker in with_programs(now, project.pk)
+        for worker in living_program_workers(now, project.pk)
         if worker.owners is None or project.owner.key in worker.owners
     ]
 
@@ -125,7 +125,7 @@ def _npm_install_hint(name: str, proposal: Proposal) -> str:
 def host_fact(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> ConnectionFact:
     """Say which hosts have private addresses that nobody `allowed`, or that this does not allow, and who could. A
     runner elsewhere may find them at others, so it is no failure."""
-    remedies = asyncio.run(_remedies(hosts, allowed, guard))
+    remedies = asyncio.run(_host_remedies(hosts, allowed, guard))
     warnings = [
         INSIDE.format(names=", ".join(names), verb="lies" if len(names) == 1 else "lie", remedy=remedy)
         for remedy in (TICK, LISTED)
@@ -134,13 +134,13 @@ def host_fact(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> Con
     return ConnectionFact(", ".join(hosts), warning=" ".join(warnings))
 
 
-async def _remedies(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> list[str]:
-    return await asyncio.gather(*(_remedy(host, host in allowed, guard) for host in hosts))
+async def _host_remedies(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> list[str]:
+    return await asyncio.gather(*(_host_remedy(host, host in allowed, guard) for host in hosts))
 
 
-async def _remedy(entry: str, allowed: bool, guard: Guard) -> str:
+async def _host_remedy(entry: str, allowed: bool, guard: Guard) -> str:
     """Return what would allow the address of a host; "" where it is allowed, or nobody knows the name here."""
-    host = host_of(entry)
+    host = parsed_host(entry)
     if host is None:
         return ""
     # As the guard would be with the tick, so that nothing is proposed that would not help

@@ -19,7 +19,7 @@ MOST_COST = Decimal(10_000_000)
 LONGEST_NAME = 200
 
 
-def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
+def create_project(owner: Owner, key: str, name: str, *, by: User) -> Project:
     """A project of this owner whose only member is its admin. They may publish programs there if they may anywhere in
     the projects of this owner, or administer the installation. Raises Forbidden, Invalid (path `key`, `name`), Conflict
     (the key is taken)."""
@@ -33,7 +33,7 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
         with transaction.atomic():
             project = Project.objects.create(owner=owner, key=key, name=name)
             Membership.objects.create(project=project, user=by, roles=[Role.ADMIN], execute=runs)
-            _record("project.created", project, by)
+            _record_in_audit("project.created", project, by)
     except IntegrityError as conflict:
         raise Conflict(f"{owner.key} already has a project “{key}”.") from conflict
     return project
@@ -55,21 +55,23 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
     return owner
 
 
-def rename(project: Project, name: str, *, by: User) -> None:
+def rename_project(project: Project, name: str, *, by: User) -> None:
     """Another name for people; the key, which addresses and task numbers hold, stays. Raises Forbidden, Invalid."""
     access.require(by, "settings", project)
     name = _checked_name(name)
     with transaction.atomic():
         stored = _lock_project(project)
         if stored.name != name:
-            _record("project.renamed", stored, by, before={"name": stored.name}, after={"name": name})
+            _record_in_audit(
+                "project.renamed", stored, by, before={"name": stored.name}, after={"name": name}
+            )
             stored.name = name
             stored.save(update_fields=["name"])
     # Only now: the caller's object never says what was rolled back
     project.name = name
 
 
-def archive(project: Project, archived: bool, *, by: User) -> None:
+def set_archived(project: Project, archived: bool, *, by: User) -> None:
     """Archive a project, or restore it. No line of an archived one takes a task or is published; tasks that run go on,
     and nothing is lost. Archiving twice keeps the first time. Raises Forbidden."""
     access.require(by, "settings", project)
@@ -79,7 +81,7 @@ def archive(project: Project, archived: bool, *, by: User) -> None:
         if archived != (stored.archived_at is not None):
             stored.archived_at = timezone.now() if archived else None
             stored.save(update_fields=["archived_at"])
-            _record("project.archived" if archived else "project.restored", stored, by)
+            _record_in_audit("project.archived" if archived else "project.restored", stored, by)
     project.archived_at = stored.archived_at
 
 
@@ -92,7 +94,7 @@ def require_second_factor(project: Project, required: bool, *, by: User) -> None
         if stored.second_factor != required:
             stored.second_factor = required
             stored.save(update_fields=["second_factor"])
-            _record("project.factor_required" if required else "project.factor_optional", stored, by)
+            _record_in_audit("project.factor_required" if required else "project.factor_optional", stored, by)
     project.second_factor = required
 
 
@@ -110,7 +112,7 @@ def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
             before = {"month_cost_usd": _amount_text(stored.month_cost_usd)}
             after = {"month_cost_usd": _amount_text(most)}
             what = "project.cost_unlimited" if most is None else "project.cost_limited"
-            _record(what, stored, by, before=before, after=after)
+            _record_in_audit(what, stored, by, before=before, after=after)
             stored.month_cost_usd = most
             stored.save(update_fields=["month_cost_usd"])
     project.month_cost_usd = most
@@ -120,7 +122,7 @@ def _amount_text(most: Decimal | None) -> str | None:
     return None if most is None else str(most)
 
 
-def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
+def transfer_to_owner(project: Project, owner_key: str, *, by: User) -> Owner:
     """Give the project to another owner: its addresses change, and what is stored for all projects of the owner is
     from now on the new one's. Members, lines, tasks and the project's own secrets stay. Raises Forbidden, Invalid (path
     `owner`: who asks may not create projects there), Conflict (the key is taken there)."""
@@ -140,14 +142,16 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
             was, stored.owner = stored.owner.key, owner
             stored.save(update_fields=["owner"])
             if was != owner.key:
-                _record("project.transferred", stored, by, before={"name": was}, after={"name": owner.key})
+                _record_in_audit(
+                    "project.transferred", stored, by, before={"name": was}, after={"name": owner.key}
+                )
     except IntegrityError as conflict:
         raise Conflict(f"{owner.key} already has a project “{project.key}”.") from conflict
     project.owner = owner
     return owner
 
 
-def _record(what: str, project: Project, by: User, **data: Any) -> None:
+def _record_in_audit(what: str, project: Project, by: User, **data: Any) -> None:
     about = f"project:{project.pk}"
     audit.record(what, by=by, at=timezone.now(), project=project, about=about, name=project.name, **data)
 

@@ -46,7 +46,9 @@ def _checked_keys(keys: Iterable[str], field: str) -> tuple[str, ...]:
 
 
 @transaction.atomic
-def protect(repository: Repository, rules: Protection, *, by: User, of_owner: bool, now: datetime) -> None:
+def set_protection(
+    repository: Repository, rules: Protection, *, by: User, of_owner: bool, now: datetime
+) -> None:
     """Let these rules hold, of the project or its owner as they say, or as before where they say neither; none of them
     ends it. `of_owner`: whoever asks may change what holds for the owner. Raises Forbidden, Invalid."""
     project, place = repository.project, canonical_address(repository.address)

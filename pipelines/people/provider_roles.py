@@ -21,7 +21,7 @@ def apply_provider_roles(user: User, groups: Iterable[str], mapped: Mapped, now:
     """A membership that nothing gives any more ends; the last admin of a project stays one."""
     roles_by_project = _roles_by_project(groups, mapped)
     memberships = {membership.project_id: membership for membership in _locked_memberships(user)}
-    projects = {project.pk: project for project in _projects(roles_by_project)}
+    projects = {project.pk: project for project in _projects_by_name(roles_by_project)}
     # In one order: two sign-ins that lock the admins of the same projects would else wait for each
     # other
     for project_id in sorted(memberships.keys() | projects.keys()):
@@ -42,11 +42,11 @@ def _apply_to_member(
     if member is None:
         if after:
             Membership.objects.create(project=project, user=user, roles=after, provider_roles=sorted(roles))
-            _record("member.added", user, project, now, roles=after)
+            _record_in_audit("member.added", user, project, now, roles=after)
             _notify_observers(user, project, now, [], after)
         return
     if not after:
-        _record("member.removed", user, project, now, roles=before)
+        _record_in_audit("member.removed", user, project, now, roles=before)
         member.delete()
         for group in Group.objects.filter(project=project, members=user):
             group.members.remove(user)
@@ -58,7 +58,9 @@ def _apply_to_member(
     if Role.ADMIN in before and Role.ADMIN not in after:
         invitations.close_admin_invitations(project, user, by=user, now=now)
     if set(before) != set(after):
-        _record("member.changed", user, project, now, before={"roles": before}, after={"roles": after})
+        _record_in_audit(
+            "member.changed", user, project, now, before={"roles": before}, after={"roles": after}
+        )
         _notify_observers(user, project, now, before, after)
 
 
@@ -79,7 +81,7 @@ def _locked_memberships(user: User) -> Iterable[Membership]:
     )
 
 
-def _projects(roles_by_project: Mapping[str, frozenset[str]]) -> list[Project]:
+def _projects_by_name(roles_by_project: Mapping[str, frozenset[str]]) -> list[Project]:
     projects = []
     for name in roles_by_project:
         owner, _, key = name.partition("/")
@@ -97,16 +99,18 @@ def _is_last_admin(member: Membership) -> bool:
 def _notify_observers(
     user: User, project: Project, now: datetime, before: Iterable[str], after: Iterable[str]
 ) -> None:
-    observers.emit(observers.RolesChanged(project.pk, user.pk, None, tuple(before), tuple(after), now))
+    observers.emit_consequences(
+        observers.RolesChanged(project.pk, user.pk, None, tuple(before), tuple(after), now)
+    )
 
 
-def _record(kind: str, user: User, project: Project, now: datetime, **data: object) -> None:
+def _record_in_audit(kind: str, user: User, project: Project, now: datetime, **data: object) -> None:
     audit.record(
         kind,
         by=user,
         at=now,
         project=project,
-        about=audit.ref(user),
+        about=audit.actor_reference(user),
         name=user.username,
         source="provider",
         **data,

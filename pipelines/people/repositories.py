@@ -25,7 +25,7 @@ from pipelines.people.program_requirements import program_fact, requirement_chec
 from pipelines.ports import audit
 from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
-from pipelines.queries.allowed_folders import fault_of_folder, folders_of, may_see_paths
+from pipelines.queries.allowed_folders import fault_of_folder, may_see_paths, server_folders_of_owner
 from pipelines.queries.protections import canonical_address
 from pipelines.work.git.addresses import LONGEST, parsed
 from pipelines.work.git.commits import is_branch
@@ -64,7 +64,7 @@ class RepositorySettings:
     def checked(self, project: Project) -> RepositorySettings:
         """Raises Invalid with the field."""
         try:
-            address = parsed(self.address.strip(), folders_of(project.owner_id))
+            address = parsed(self.address.strip(), server_folders_of_owner(project.owner_id))
         except GitRefused as refused:
             raise Invalid.at("address", str(refused)) from refused
         name = self.name.strip() or address.path.rstrip("/").rpartition("/")[2].removesuffix(".git")
@@ -100,7 +100,11 @@ class RepositorySettings:
             raise Invalid.at("page" if self.host in table.HOSTS else "host", str(fault)) from fault
         if page and host_page is None and self.host != table.NONE:
             raise Invalid.at("host", "Choose which host this page is of.")
-        if host_page and host_page[1].origin.startswith("http:") and not _guard().lists(host_page[1].server):
+        if (
+            host_page
+            and host_page[1].origin.startswith("http:")
+            and not _configured_guard().lists(host_page[1].server)
+        ):
             raise Invalid.at(
                 "page",
                 "Use https. Over http a token is sent only to hosts of GATELINE_PRIVATE_HOSTS.",
@@ -123,7 +127,7 @@ class RepositorySettings:
         }
 
 
-def _guard() -> Guard:
+def _configured_guard() -> Guard:
     return Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
 
 
@@ -157,13 +161,13 @@ def require_allowed_folder(
         # Nobody is asked to allow what is refused afterwards
         question.obstacle = _folder_obstacle(project, question.folder, repository_settings)
         raise question
-    allowed_folders.allow(project.owner, text, by=by, now=now)
+    allowed_folders.allow_folder(project.owner, text, by=by, now=now)
 
 
 def _folder_obstacle(project: Project, folder: str, repository_settings: RepositorySettings) -> str:
     """Look at a folder for the administrator who is asked about it. Return why nothing can be merged into it as it is
     now, or "". Raises Invalid: it cannot be used."""
-    allowed = folders_of(project.owner_id)
+    allowed = server_folders_of_owner(project.owner_id)
     folders = replace(allowed, allowed=(*allowed.allowed, allowed.allowable(folder)))
     branch, pushes = repository_settings.default_branch.strip(), repository_settings.pushing
     try:
@@ -178,7 +182,7 @@ def _folder_obstacle(project: Project, folder: str, repository_settings: Reposit
 
 
 @transaction.atomic
-def connect(
+def connect_repository(
     project: Project,
     repository_settings: RepositorySettings,
     *,
@@ -194,14 +198,14 @@ def connect(
         # A block of its own: after an error PostgreSQL takes no more statements in the outer one
         with transaction.atomic():
             made = Repository.objects.create(project=project, connected_at=now, **fields)
-            _record("repository.connected", made, by, now, address=made.title)
+            _record_in_audit("repository.connected", made, by, now, address=made.title)
     except IntegrityError as conflict:
         raise _name_conflict(fields["name"]) from conflict
     return made
 
 
 @transaction.atomic
-def change(
+def change_repository(
     repository: Repository,
     repository_settings: RepositorySettings,
     *,
@@ -237,7 +241,7 @@ def change(
                 for key in fields
                 if before[key] != fields[key]
             }
-            _record("repository.changed", repository, by, now, changed=changed)
+            _record_in_audit("repository.changed", repository, by, now, changed=changed)
     except IntegrityError as conflict:
         raise _name_conflict(fields["name"]) from conflict
 
@@ -254,11 +258,11 @@ def _refuse_duplicate(project: Project, address: str) -> None:
         raise Invalid.at("address", f"This repository is connected already, as {known.name}.")
 
 
-def disconnect(repository: Repository, *, by: User, now: datetime) -> None:
+def disconnect_repository(repository: Repository, *, by: User, now: datetime) -> None:
     """Its branches and commits stay where they are."""
     with transaction.atomic():
         # Before: a row that was deleted has no number any more, by which the record names it
-        _record("repository.disconnected", repository, by, now, address=repository.title)
+        _record_in_audit("repository.disconnected", repository, by, now, address=repository.title)
         repository.delete()
 
 
@@ -266,7 +270,7 @@ def _name_conflict(name: str) -> Conflict:
     return Conflict(f"The project already has a repository {name}.")
 
 
-def _record(kind: str, repository: Repository, by: User, now: datetime, **data: Any) -> None:
+def _record_in_audit(kind: str, repository: Repository, by: User, now: datetime, **data: Any) -> None:
     about = f"repository:{repository.pk}"
     audit.record(kind, by=by, at=now, project=repository.project, about=about, name=repository.name, **data)
 
@@ -283,7 +287,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
             value_lookup.record_use(
                 nearest_secrets(repository, repository.credential, repository.of_host).values(), now
             )
-        _record(
+        _record_in_audit(
             "repository.tested",
             repository,
             by,
@@ -291,12 +295,12 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
             address=repository.title,
             credential=repository.credential,
         )
-    guard, access, proposal, probe = _guard(), host_access(repository, of_host), None, None
+    guard, access, proposal, probe = _configured_guard(), host_access(repository, of_host), None, None
     pushes = repository.pushing != Repository.Pushing.NOBODY
     try:
         if missing:
             raise GitRefused(missing)
-        folders = folders_of(repository.project.owner_id)
+        folders = server_folders_of_owner(repository.project.owner_id)
         address = parsed(repository.address, folders)
         https = address.scheme == "https"
         credential = asyncio.run(git_credential(access, https, credential, guard))
@@ -341,7 +345,7 @@ def _requirement_results(
     ]
 
 
-def proposal_of(repository: Repository) -> Proposal:
+def corrected_proposal(repository: Repository) -> Proposal:
     """Return what is proposed for it, with what people typed in place of it."""
     stored = repository.proposed or {}
     return Proposal.of_dict(stored).corrected(stored.get(TYPED, {}))
@@ -357,7 +361,10 @@ def store_corrections(repository: Repository, typed: Mapping[str, str], *, now: 
     needs = {
         check["check"]: check
         for check in _requirement_results(
-            repository, proposal_of(repository), _guard(), serving_runners(now, repository.project)
+            repository,
+            corrected_proposal(repository),
+            _configured_guard(),
+            serving_runners(now, repository.project),
         )
     }
     others = [check for check in repository.tested or () if check["check"] not in NEEDS]
@@ -373,12 +380,12 @@ def current_checks(repository: Repository, workers: Sequence[Worker]) -> list[di
     for check in repository.tested or ():
         if check["check"] != "programs":
             checks.append(check)
-        elif fact := program_fact(repository, proposal_of(repository), workers):
+        elif fact := program_fact(repository, corrected_proposal(repository), workers):
             checks.append({**check, "said": fact.said, "warning": fact.warning})
     return checks
 
 
-def lines_of(project: Project) -> dict[str, list[Line]]:
+def lines_by_repository(project: Project) -> dict[str, list[Line]]:
     """{name of a repository: the lines whose live version or draft works in it}."""
     lines_by_name: dict[str, list[Line]] = {}
     for line in project.lines.select_related("live").order_by("name"):

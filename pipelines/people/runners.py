@@ -19,7 +19,7 @@ def may_manage(user: User, project: Project) -> bool:
     return access.can(user, "admin", project) or access.can(user, "execute", project)
 
 
-def add(
+def add_runner(
     project: Project, name: str, labels: Sequence[str], lasts: timedelta, by: User, now: datetime
 ) -> tuple[ApiToken, str]:
     """Its token and the secret, which is never shown again."""
@@ -36,23 +36,23 @@ def add(
 
 
 @transaction.atomic
-def drain(token: ApiToken, by: User, now: datetime) -> None:
+def drain_runner(token: ApiToken, by: User, now: datetime) -> None:
     """Drain a runner: from now on it gets no new work; what it has it ends."""
     if ApiToken.objects.filter(pk=token.pk, drained_at=None, revoked_at=None).update(drained_at=now):
         Worker.objects.filter(token=token).update(stopping=True)
-        _record("runner.drained", token, by, now)
+        _record_in_audit("runner.drained", token, by, now)
 
 
 @transaction.atomic
-def resume(token: ApiToken, by: User, now: datetime) -> None:
+def resume_runner(token: ApiToken, by: User, now: datetime) -> None:
     if ApiToken.objects.filter(pk=token.pk, drained_at__isnull=False, revoked_at=None).update(
         drained_at=None
     ):
         Worker.objects.filter(token=token).update(stopping=False)
-        _record("runner.resumed", token, by, now)
+        _record_in_audit("runner.resumed", token, by, now)
 
 
-def revoke(token: ApiToken, by: User, now: datetime) -> None:
+def revoke_runner(token: ApiToken, by: User, now: datetime) -> None:
     """Its token opens nothing any more, and what it does goes to another, at once."""
     # Before its work is given back, so that it cannot claim that once more.
     accounts.revoke_token(token, now, by)
@@ -60,5 +60,5 @@ def revoke(token: ApiToken, by: User, now: datetime) -> None:
         presence.give_all_back(runner)
 
 
-def _record(kind: str, token: ApiToken, by: User, now: datetime) -> None:
+def _record_in_audit(kind: str, token: ApiToken, by: User, now: datetime) -> None:
     audit.record(kind, by=by, at=now, project=token.project, about=f"token:{token.pk}", name=str(token))

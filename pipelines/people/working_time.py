@@ -53,10 +53,10 @@ def time_zone_names() -> list[str]:
     return sorted({name for name in known if "/" in name or name == "UTC"} - {"localtime"})
 
 
-def change(project: Project, hours: WorkingHours, *, by: User) -> None:
+def change_working_hours(project: Project, hours: WorkingHours, *, by: User) -> None:
     """Times that were set before stay. Raises Forbidden, Invalid (path: the field)."""
     access.require(by, "settings", project)
-    _check(hours)
+    _check_hours(hours)
     new_hours = WorkingHours(
         hours.time_zone,
         sorted(set(hours.work_days)),
@@ -85,7 +85,7 @@ def change(project: Project, hours: WorkingHours, *, by: User) -> None:
             )
 
 
-def _check(hours: WorkingHours) -> None:
+def _check_hours(hours: WorkingHours) -> None:
     if hours.time_zone not in time_zone_names():
         raise Invalid.at("time_zone", "There is no such time zone.")
     if not hours.work_days or any(day not in WEEK for day in hours.work_days):

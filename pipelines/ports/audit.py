@@ -110,11 +110,11 @@ def record(
     if kind not in KINDS:
         raise KeyError(kind)
     AdministrativeAct.objects.create(
-        at=at, actor=ref(by), kind=kind, project=project, about=about, name=name[:300], data=data
+        at=at, actor=actor_reference(by), kind=kind, project=project, about=about, name=name[:300], data=data
     )
 
 
-def ref(user: User | str | None) -> str:
+def actor_reference(user: User | str | None) -> str:
     """A person as the record names them; what is named already stays so."""
     if isinstance(user, str):
         return user

@@ -37,11 +37,11 @@ def enqueue_notices(notices: Iterable[tuple[HostLink, str]], now: datetime) -> N
             HostNotice.objects.filter(pk=row.pk).update(state=State.QUEUED, queued_at=queued_at, error="")
         if new or about == STATUS:
             tickets.append({"notice_id": row.pk})
-    queue.enqueue(TELL_HOST, HOSTS, *tickets)
+    queue.enqueue_jobs(TELL_HOST, HOSTS, *tickets)
 
 
 @transaction.atomic
-def fail(notice: HostNotice, why: str) -> bool:
+def mark_failed(notice: HostNotice, why: str) -> bool:
     """Mark a notice as failed; it is not retried automatically. False if it was queued again, sent or dropped
     meanwhile."""
     # One conditional UPDATE: somebody may have queued it again, or dropped it
@@ -68,20 +68,21 @@ def pending_row(notice: HostNotice) -> QuerySet[HostNotice]:
 
 def fail_unsent(most: int = AT_ONCE) -> int:
     """Fail what is queued although its ticket is gone, whatever took it, and what is too late. Returns how many."""
-    candidates = _unsent(most)
+    candidates = _unsent_notices(most)
     if not candidates:
         return 0
     with transaction.atomic():
         rows = HostNotice.objects.select_related("link__task__project").order_by("pk")
         locked = {row.pk: row for row in rows.select_for_update(of=("self",)).filter(pk__in=candidates)}
         # Again, by a statement of its own: who queued one anew meanwhile has written its ticket, too.
-        unsent = _unsent(most, list(locked))
+        unsent = _unsent_notices(most, list(locked))
         return sum(
-            fail(locked[pk], locked[pk].error or (LATE if late else LOST)) for pk, late in unsent.items()
+            mark_failed(locked[pk], locked[pk].error or (LATE if late else LOST))
+            for pk, late in unsent.items()
         )
 
 
-def _unsent(most: int, among: list[int] | None = None) -> dict[int, bool]:
+def _unsent_notices(most: int, among: list[int] | None = None) -> dict[int, bool]:
     """{id: whether it is too late} of queued notices that nobody will send."""
     before = clock.now() - LATEST
     values = {"among": among, "before": before, "queue": HOSTS, "task": TELL_HOST, "most": most}

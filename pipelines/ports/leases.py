@@ -90,21 +90,21 @@ def live_claims() -> list[Claim]:
     return [
         Claim(
             worker,
-            labels=_words(labels) or frozenset(),
-            owners=_words(owners),
-            offers=_words(offers),
+            labels=_parsed_words(labels) or frozenset(),
+            owners=_parsed_words(owners),
+            offers=_parsed_words(offers),
             project=project,
         )
         for worker, labels, owners, offers, project in rows
     ]
 
 
-def _words(text: str | None) -> frozenset[str] | None:
+def _parsed_words(text: str | None) -> frozenset[str] | None:
     parsed = None if text is None else json.loads(text)
     return None if parsed is None else frozenset(parsed)
 
 
-def renew(
+def renew_leases(
     worker: uuid.UUID, seconds: float = LEASE_SECONDS, but: Collection[int] = ()
 ) -> dict[int, uuid.UUID]:
     """Renew all leases of a worker by one statement, `but` for those of these jobs; {job id: key} of what it holds.
@@ -115,7 +115,7 @@ def renew(
     return dict(fetch(RENEW_LEASES, {"worker": worker, "seconds": seconds, "but": list(but)}))
 
 
-def expired(limit: int = 100) -> list[LeaseRecord]:
+def expired_leases(limit: int = 100) -> list[LeaseRecord]:
     """Leases past their time, the oldest first: their workers are dead or cut off.
 
     None while the server has only just started: nobody could renew while it was away. (A worker that lived through
@@ -123,12 +123,12 @@ def expired(limit: int = 100) -> list[LeaseRecord]:
     return [LeaseRecord(*row) for row in fetch(EXPIRED_LEASES, [AFTER_A_RESTART, limit])]
 
 
-def leases_of(worker: uuid.UUID) -> list[LeaseRecord]:
+def leases_of_worker(worker: uuid.UUID) -> list[LeaseRecord]:
     """Every lease of one worker, for its planned stop."""
     return [LeaseRecord(*row) for row in fetch(LEASES_OF_WORKER, [worker])]
 
 
-def expire_leases_of(worker: uuid.UUID) -> None:
+def expire_worker_leases(worker: uuid.UUID) -> None:
     """Let the leases of a worker expire whose process is known to be gone: the next sweep takes them back, and
     counts the attempt."""
     execute(CUT_LEASES_SHORT, [worker])

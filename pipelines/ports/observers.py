@@ -384,25 +384,25 @@ class InvariantSource(Protocol):
 
 
 @lru_cache(maxsize=1)
-def observers() -> tuple[Observer, ...]:
+def configured_observers() -> tuple[Observer, ...]:
     return tuple(import_string(path)() for path in settings.OBSERVERS)
 
 
-def emit(*batch: Consequence) -> None:
+def emit_consequences(*batch: Consequence) -> None:
     """Notify observers of what the moves of a batch, or an act outside the engine, have brought about, in its
     transaction."""
-    for observer in observers():
+    for observer in configured_observers():
         if relevant := [consequence for consequence in batch if type(consequence) in observer.hears]:
             observer.consequences(relevant)
 
 
 @lru_cache(maxsize=1)
-def _sink() -> Callable[[Sequence[LiveHint]], Any] | None:
+def _hint_sink() -> Callable[[Sequence[LiveHint]], Any] | None:
     return import_string(settings.HINT_SINK) if settings.HINT_SINK else None
 
 
 def publish_hints(hints: Sequence[LiveHint]) -> None:
     """Hand the hints to the live push. Only ever called after the commit; lost ones heal (house §4)."""
-    sink = _sink()
+    sink = _hint_sink()
     if sink and hints:
         sink(hints)

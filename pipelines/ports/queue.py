@@ -32,25 +32,25 @@ class _Connector(DjangoConnector):
 _manager = manager.JobManager(_Connector())
 
 
-def queue_of(job: Job | None) -> str:
+def queue_of_job(job: Job | None) -> str:
     """Return the queue of the ticket of a token whose open job this is."""
-    return DRIVE if job is None else queue_for(job.purpose, job.kind)
+    return DRIVE if job is None else queue_of_kind(job.purpose, job.kind)
 
 
-def queue_for(purpose: str, kind: str) -> str:
+def queue_of_kind(purpose: str, kind: str) -> str:
     """Return where the tickets of such jobs lie."""
     if purpose != Purpose.STATION:
         return EVALUATE
     return QUICK if is_instant(kind) else DRIVE
 
 
-def drive(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None) -> None:
+def enqueue_tokens(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None) -> None:
     """A ticket for each of these tokens."""
     tickets: list[JSONDict] = [{"token_id": token} for token in tokens]
-    enqueue(DRIVE_TOKEN, queue, *tickets, not_before=not_before)
+    enqueue_jobs(DRIVE_TOKEN, queue, *tickets, not_before=not_before)
 
 
-def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None) -> None:
+def enqueue_jobs(task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None) -> None:
     """Insert one queue job of the task named `task` for each of `arguments`, by one statement, on Django's
     connection, with Django's errors: by these a transaction is done again, or the caller is told to try
     again.

@@ -74,7 +74,7 @@ class ServerFolders:
 
     def resolve_folder(self, text: str) -> str:
         """The folder without links, checked as it is at this moment. :raises FolderRefused"""
-        path = real(text)
+        path = real_path(text)
         allowed = next((folder for folder in self.allowed if folder.path == path), None)
         if allowed is None:
             raise FolderRefused(
@@ -95,7 +95,7 @@ class ServerFolders:
 
     def allowable(self, text: str) -> PermittedFolder:
         """A folder as an administrator allows it. :raises FolderRefused"""
-        path = real(text)
+        path = real_path(text)
         self._check(path, prepared=False)
         if not os.path.isdir(path):
             raise FolderRefused("There is no such folder on this machine.")
@@ -106,10 +106,10 @@ class ServerFolders:
         if not prepared:
             self._check_place(path, guard)
         for part in repository_parts(path):
-            if prepared and below(part, path):
+            if prepared and is_below(part, path):
                 continue
             self._check_place(part, guard)
-            if not below(part, path):
+            if not is_below(part, path):
                 raise FolderRefused(
                     "Parts of this repository lie outside of its folder: a link, alternates, or the git folder of a "
                     "worktree. Connect a repository that is complete, such as a bare clone."
@@ -121,7 +121,7 @@ class ServerFolders:
                 "This folder leads into the state or the workspaces of Gateline, where no repository is taken from."
             )
         # What the operator listed holds, whatever an administrator has allowed
-        if self.bounds is not None and not any(below(path, real(bound)) for bound in self.bounds):
+        if self.bounds is not None and not any(is_below(path, real_path(bound)) for bound in self.bounds):
             raise FolderRefused(
                 "This folder is not below one that the operator listed in GATELINE_REPOSITORY_ROOTS."
             )
@@ -132,37 +132,37 @@ class ProtectedPlaces:
     shows."""
 
     def __init__(self, folders: Iterable[str]) -> None:
-        self._paths = tuple(dict.fromkeys(real(folder) for folder in folders))
-        self._mounts = mounts()
-        self._inodes = {place for path in self._paths if (place := inode(path)) is not None}
+        self._paths = tuple(dict.fromkeys(real_path(folder) for folder in folders))
+        self._mounts = process_mounts()
+        self._inodes = {place for path in self._paths if (place := device_and_inode(path)) is not None}
         inner = [
-            mount.point for mount in self._mounts if any(below(mount.point, path) for path in self._paths)
+            mount.point for mount in self._mounts if any(is_below(mount.point, path) for path in self._paths)
         ]
         self._origins = [origin for path in (*self._paths, *inner) if (origin := self._origin(path))]
 
     def is_protected(self, path: str) -> bool:
         """Return whether anything at or below this resolved path belongs to a protected folder."""
-        if any(below(path, folder) for folder in self._paths):
+        if any(is_below(path, folder) for folder in self._paths):
             return True
-        if any(inode(str(above)) in self._inodes for above in (Path(path), *Path(path).parents)):
+        if any(device_and_inode(str(above)) in self._inodes for above in (Path(path), *Path(path).parents)):
             return True
-        inner = (mount.point for mount in self._mounts if mount.point != path and below(mount.point, path))
+        inner = (mount.point for mount in self._mounts if mount.point != path and is_below(mount.point, path))
         # A folder around the state itself shows the mounts that are part of it: those are no way into it.
         reached = [
             path,
-            *(point for point in inner if not any(below(point, folder) for folder in self._paths)),
+            *(point for point in inner if not any(is_below(point, folder) for folder in self._paths)),
         ]
         return any(self._comes_from_protected(place) for place in reached)
 
     def _comes_from_protected(self, path: str) -> bool:
         origin = self._origin(path)
         return origin is not None and any(
-            origin[0] == device and below(origin[1], root) for device, root in self._origins
+            origin[0] == device and is_below(origin[1], root) for device, root in self._origins
         )
 
     def _origin(self, path: str) -> tuple[str, str] | None:
         """The file system that holds a path, and where in it."""
-        around = [mount for mount in self._mounts if below(path, mount.point)]
+        around = [mount for mount in self._mounts if is_below(path, mount.point)]
         if not around:
             return None
         # Of two mounts at one place the later one is seen.
@@ -178,7 +178,7 @@ class Mount:
     point: str
 
 
-def mounts() -> list[Mount]:
+def process_mounts() -> list[Mount]:
     """Return the mounts of this process, none where the system does not list them."""
     try:
         text = Path("/proc/self/mountinfo").read_text(errors="surrogateescape")
@@ -186,10 +186,14 @@ def mounts() -> list[Mount]:
         return []
     # 36 35 98:0 /root /point …: device, root and mount point are the third to the fifth field.
     rows = [line.split(" ") for line in text.splitlines()]
-    return [Mount(row[2], unescaped(row[3]), unescaped(row[4])) for row in rows if len(row) > 4]
+    return [
+        Mount(row[2], unescaped_mount_path(row[3]), unescaped_mount_path(row[4]))
+        for row in rows
+        if len(row) > 4
+    ]
 
 
-def unescaped(text: str) -> str:
+def unescaped_mount_path(text: str) -> str:
     # The kernel writes a space as \040.
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
@@ -200,14 +204,14 @@ def repository_parts(folder: str) -> Iterator[str]:
     waiting, known = [(folder, False)], set[str]()
     while waiting:
         place, is_git = waiting.pop()
-        path = real(place)
+        path = real_path(place)
         if path in known:
             continue
         known.add(path)
         yield path
         folders, links = git_pointers(path, is_git)
         waiting += [(folder, True) for folder in folders]
-        yield from (real(link) for link in links)
+        yield from (real_path(link) for link in links)
         # A folder behind a link is followed like one that is there.
         waiting += [(link, True) for link in links if os.path.isdir(link)]
 
@@ -219,29 +223,29 @@ def git_pointers(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     if os.path.lexists(dot) and not is_git:
         folders.append(dot)
         if os.path.isfile(dot):
-            folders += [os.path.join(path, target) for target in text_after(text_of(dot), "gitdir:")]
-    if common := text_of(os.path.join(path, "commondir")):
+            folders += [os.path.join(path, target) for target in text_after(file_text(dot), "gitdir:")]
+    if common := file_text(os.path.join(path, "commondir")):
         folders.append(os.path.join(path, common))
     for objects in (os.path.join(path, "objects"), path):
         for name in ("alternates", "http-alternates"):
-            listed = lines_of(os.path.join(objects, "info", name))
+            listed = config_lines(os.path.join(objects, "info", name))
             # An address of http-alternates is no folder.
-            folders += [os.path.join(objects, unquoted(line)) for line in listed if "://" not in line]
+            folders += [os.path.join(objects, without_quotes(line)) for line in listed if "://" not in line]
     for file in (path, os.path.join(path, "config"), os.path.join(path, "config.worktree")):
-        for written in INCLUDED.findall(text_of(file)):
+        for written in INCLUDED.findall(file_text(file)):
             # Settings may end with a comment, and file names may contain its sign: neither may lead elsewhere.
             for value in (written, COMMENT.split(written)[0]):
-                folders.append(os.path.join(os.path.dirname(file), os.path.expanduser(unquoted(value))))
+                folders.append(os.path.join(os.path.dirname(file), os.path.expanduser(without_quotes(value))))
     is_repository = is_git or (
         os.path.lexists(os.path.join(path, "objects")) and os.path.lexists(os.path.join(path, "refs"))
     )
     if not is_repository:
         return folders, []
     # Of a bare repository all is git's, a log that is written, too; of a working copy the files beside it are not.
-    return folders, links_in(path, OWN_PARTS if os.path.lexists(dot) and not is_git else ())
+    return folders, links_below(path, OWN_PARTS if os.path.lexists(dot) and not is_git else ())
 
 
-def links_in(path: str, only: Sequence[str] = ()) -> list[str]:
+def links_below(path: str, only: Sequence[str] = ()) -> list[str]:
     """Symbolic links at any depth. :raises FolderRefused: there is no end to it"""
     links: list[str] = []
     waiting, count = [path], 0
@@ -268,15 +272,15 @@ def text_after(text: str, start: str) -> list[str]:
     return [text.removeprefix(start).strip()] if text.startswith(start) else []
 
 
-def lines_of(path: str) -> list[str]:
-    return [line.strip() for line in text_of(path).split("\n") if line.strip() and not line.startswith("#")]
+def config_lines(path: str) -> list[str]:
+    return [line.strip() for line in file_text(path).split("\n") if line.strip() and not line.startswith("#")]
 
 
-def unquoted(text: str) -> str:
+def without_quotes(text: str) -> str:
     return text.strip().strip('"')
 
 
-def text_of(path: str) -> str:
+def file_text(path: str) -> str:
     """The whole of a file; "" where there is none. :raises FolderRefused: git would read on where this stops"""
     if not os.path.isfile(path):
         return ""
@@ -291,17 +295,17 @@ def text_of(path: str) -> str:
     return os.fsdecode(text).strip()
 
 
-def real(path: str | os.PathLike[str]) -> str:
+def real_path(path: str | os.PathLike[str]) -> str:
     return os.path.realpath(path)
 
 
-def below(path: str, root: str) -> bool:
+def is_below(path: str, root: str) -> bool:
     """Return whether the path is the root or lies in it."""
     # With the slash: /srv/app2 does not lie in /srv/app.
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def inode(path: str) -> tuple[int, int] | None:
+def device_and_inode(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except OSError:

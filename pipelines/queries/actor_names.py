@@ -19,7 +19,7 @@ class ActorLabel:
 ENGINE = ActorLabel("engine", "Gateline")
 
 
-def names(actors: Iterable[str]) -> dict[str, ActorLabel]:
+def actor_labels(actors: Iterable[str]) -> dict[str, ActorLabel]:
     """Return the names of actors with one query per kind of actor, however many events there are."""
     actors = set(actors)
     requested = set(actors)
@@ -28,20 +28,20 @@ def names(actors: Iterable[str]) -> dict[str, ActorLabel]:
         kind, _, ident = actor.partition(":")
         ids_by_kind.setdefault(kind, set()).add(ident)
     names_by_actor = {"engine": ENGINE, "engine:": ENGINE}
-    people = User.objects.filter(pk__in=_numbers(ids_by_kind.get("person", ())))
+    people = User.objects.filter(pk__in=_numeric_ids(ids_by_kind.get("person", ())))
     names_by_actor |= {f"person:{user.pk}": ActorLabel("person", str(user)) for user in people}
     # An actor is a text of the event: what is no number names no row
-    tokens = ApiToken.objects.filter(pk__in=_numbers(ids_by_kind.get("machine", ())))
+    tokens = ApiToken.objects.filter(pk__in=_numeric_ids(ids_by_kind.get("machine", ())))
     names_by_actor |= {f"machine:{token.pk}": ActorLabel("machine", token.name) for token in tokens}
     workers = Worker.objects.filter(pk__in=ids_by_kind.get("worker", ()))
     names_by_actor |= {f"worker:{worker.pk}": ActorLabel("worker", worker.name) for worker in workers}
-    return {actor: names_by_actor.get(actor, _unknown(actor)) for actor in requested}
+    return {actor: names_by_actor.get(actor, _unknown_actor(actor)) for actor in requested}
 
 
-def _numbers(idents: Iterable[str]) -> list[int]:
+def _numeric_ids(idents: Iterable[str]) -> list[int]:
     return [int(ident) for ident in idents if ident.isascii() and ident.isdigit()]
 
 
-def _unknown(actor: str) -> ActorLabel:
+def _unknown_actor(actor: str) -> ActorLabel:
     kind, _, ident = actor.partition(":")
     return ActorLabel(kind if kind in {"person", "machine", "worker"} else "engine", ident or kind)

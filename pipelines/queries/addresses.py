@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import get_script_prefix, reverse
 
 
-def absolute(name: str, *args: Any) -> str:
+def absolute_url(name: str, *args: Any) -> str:
     """Return the absolute URL of a page: under BASE_URL, whose path prefix `reverse` knows in some threads
     only."""
     return f"{settings.BASE_URL}/{reverse(name, args=args).removeprefix(get_script_prefix())}"

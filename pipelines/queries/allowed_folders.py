@@ -9,7 +9,7 @@ from pipelines.ports import server_folders
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 
 
-def allowed_to(owner: int) -> tuple[server_folders.PermittedFolder, ...]:
+def permitted_folders(owner: int) -> tuple[server_folders.PermittedFolder, ...]:
     rows = AllowedFolder.objects.filter(owner=owner).order_by("pk")
     return tuple(
         server_folders.PermittedFolder(row.path, int(row.inode), row.origin == AllowedFolder.Origin.PREPARED)
@@ -17,8 +17,8 @@ def allowed_to(owner: int) -> tuple[server_folders.PermittedFolder, ...]:
     )
 
 
-def folders_of(owner: int) -> ServerFolders:
-    return ServerFolders(allowed_to(owner), protected_folders(), repository_bounds())
+def server_folders_of_owner(owner: int) -> ServerFolders:
+    return ServerFolders(permitted_folders(owner), protected_folders(), repository_bounds())
 
 
 def protected_folders() -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def repository_bounds() -> tuple[str, ...] | None:
 def fault_of_folder(owner: int, text: str) -> str:
     """Return why a folder may not be used, or ""."""
     try:
-        folders_of(owner).resolve_folder(text)
+        server_folders_of_owner(owner).resolve_folder(text)
     except FolderRefused as refused:
         return str(refused)
     return ""

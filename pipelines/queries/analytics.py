@@ -119,7 +119,7 @@ class _Counts:
     taken: dict[Key, tuple[int, datetime]] = field(default_factory=dict)
 
 
-def of_line(line: Line, number: int | None = None, dates: DateRange = EVER) -> LineInsights | None:
+def line_insights(line: Line, number: int | None = None, dates: DateRange = EVER) -> LineInsights | None:
     """Return the insights of the version with this number; without a number those of all versions, listed as
     the live one has them. None where there is no such version. `dates`: when it was decided, and jobs
     began."""
@@ -142,11 +142,11 @@ def build_insights(
     and rules are listed, in order; those of other versions come last."""
     every = [version.pk] if version else line.versions.values_list("pk", flat=True)
     query = _InsightsQuery(line.pk, tuple(every), dates)
-    counts = _counts(query)
-    spent = station_times.of_stations(query.versions, *dates.bounds)
+    counts = _read_counts(query)
+    spent = station_times.station_time_spreads(query.versions, *dates.bounds)
     having = _versions_with_rule(line, version)
     stations = [
-        _station(parsed, key, counts, spent.get((line.pk, key), NO_TIMES), having)
+        _station_numbers(parsed, key, counts, spent.get((line.pk, key), NO_TIMES), having)
         # Stations that only other versions have come last
         for key in dict.fromkeys((*parsed.stations_by_key, *counts.outcomes))
     ]
@@ -158,7 +158,7 @@ def build_insights(
         tasks=counts.tasks_of_all,
         decisions=counts.decisions,
         stations=tuple(stations),
-        gates=_gates(query, parsed),
+        gates=_gate_numbers(query, parsed),
         policy=tuple(AppliedPolicy(*count) for count in total.most_common()),
     )
 
@@ -175,7 +175,7 @@ class _InsightsQuery:
         return fetch(sql, station_times.query_values(self.versions, *self.dates.bounds))
 
 
-def _counts(query: _InsightsQuery) -> _Counts:
+def _read_counts(query: _InsightsQuery) -> _Counts:
     counts = _Counts()
     for version, station, outcomes, tasks, decisions in query.rows(STATION_OUTCOMES):
         # The row without a station is of all of them (GROUPING SETS).
@@ -207,7 +207,7 @@ def _versions_with_rule(line: Line, version: LineVersion | None) -> dict[Key, se
 # Stations and rules
 
 
-def _station(
+def _station_numbers(
     parsed: ParsedLine,
     key: str,
     counts: _Counts,
@@ -218,7 +218,7 @@ def _station(
     listed = {rule.id: rule for rule in station.rules} if station else {}
     recorded_rules = (rule for where, rule in (*counts.tested, *counts.taken) if where == key)
     rules = [
-        _rule(parsed, key, rule, listed.get(rule), counts, having)
+        _rule_numbers(parsed, key, rule, listed.get(rule), counts, having)
         for rule in dict.fromkeys((*listed, *recorded_rules))
     ]
     return StationNumbers(
@@ -235,7 +235,7 @@ def _station(
     )
 
 
-def _rule(
+def _rule_numbers(
     parsed: ParsedLine,
     key: str,
     rule: str,
@@ -276,7 +276,7 @@ def _unused_rule(parsed: ParsedLine, key: str, rule: str, tasks: int) -> UnusedR
 # Times
 
 
-def _gates(query: _InsightsQuery, parsed: ParsedLine) -> tuple[GateNumbers, ...]:
+def _gate_numbers(query: _InsightsQuery, parsed: ParsedLine) -> tuple[GateNumbers, ...]:
     words: dict[str, Counter[tuple[str, str]]] = {gate.key: Counter() for gate in parsed.gates}
     deciding: dict[str, TimeSpread] = {}
     for gate, state, word, count, decided, spread in query.rows(GATE_WORDS):

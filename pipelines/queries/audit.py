@@ -25,7 +25,7 @@ class ActFilter:
     until: date | None = None
 
 
-def acts(project: Project, filters: ActFilter) -> QuerySet[AdministrativeAct]:
+def administrative_acts(project: Project, filters: ActFilter) -> QuerySet[AdministrativeAct]:
     """The latest first, with those of its owner, which reach the project. Days are of the active time zone."""
     of_owner = Q(project=None, about=f"owner:{project.owner_id}")
     rows = AdministrativeAct.objects.filter(Q(project=project) | of_owner)
@@ -43,13 +43,13 @@ def acts(project: Project, filters: ActFilter) -> QuerySet[AdministrativeAct]:
     return rows.order_by("-pk")
 
 
-def exported(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
+def flat_acts(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
     """Yield each act as a flat object, for a file."""
     names: dict[str, actor_names.ActorLabel] = {}
     for act in rows.iterator(chunk_size=500):
         # Few people do most of it: each is looked up once
         if act.actor not in names:
-            names |= actor_names.names([act.actor])
+            names |= actor_names.actor_labels([act.actor])
         yield {
             "at": act.at.isoformat(),
             "actor": act.actor,

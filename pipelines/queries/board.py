@@ -18,7 +18,7 @@ from pipelines.models import (
 )
 from pipelines.queries import medians, versions
 from pipelines.queries.board_cards import REVIEWED_BY_PEOPLE, Card, placed_cards
-from pipelines.queries.board_places import BoardPlaces, places
+from pipelines.queries.board_places import BoardPlaces, board_places
 from pipelines.queries.statements import BY_POSITION
 from pipelines.queries.unmerged import unmerged_among
 from pipelines.routing.document.line import ParsedLine
@@ -98,7 +98,7 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     cards = placed_cards(board_places, {line.project_id: line.project}, now)
     for card in cards:
         card.task.line = line
-    columns = _columns(line, board_places, cards)
+    columns = _board_columns(line, board_places, cards)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
     ended = narrow(ended, filters, user_id)
     ends = dict(ended.values_list("status").annotate(Count("pk")).order_by())
@@ -112,7 +112,7 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     return Board(
         columns,
         strip_counts(board_places),
-        medians.of_line(line.pk),
+        medians.line_median(line.pk),
         [
             EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end), task.pk in unmerged)
             for task in newest
@@ -129,7 +129,7 @@ def filtered_places(
     open_tasks: QuerySet[Task], filters: Filters, now: datetime, user_id: int | None, by: str
 ) -> BoardPlaces:
     tasks, late = narrow(open_tasks, filters, user_id), filters.show == "late"
-    return places(open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=PER_COLUMN, by=by)
+    return board_places(open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=PER_COLUMN, by=by)
 
 
 MOST_CHOSEN = 1_000
@@ -190,7 +190,7 @@ SHOWS = {
 }
 
 
-def _columns(line: Line, board_places: BoardPlaces, cards: Sequence[Card]) -> list[Column]:
+def _board_columns(line: Line, board_places: BoardPlaces, cards: Sequence[Card]) -> list[Column]:
     columns = (
         {column.key: column for column in line_columns(versions.by_id(line.live_id))} if line.live_id else {}
     )
@@ -198,10 +198,10 @@ def _columns(line: Line, board_places: BoardPlaces, cards: Sequence[Card]) -> li
         key = f"gate:{card.gate}" if card.gate else f"station:{card.token.station}"
         # A task of an earlier version may be where the live one has nothing
         if key not in columns:
-            columns[key] = _of_earlier(key, versions.by_id(card.task.pinned_id))
+            columns[key] = _earlier_version_column(key, versions.by_id(card.task.pinned_id))
         columns[key].cards.append(card)
-    usual = {f"station:{key}": value for key, value in medians.of_stations(line.pk).items()}
-    usual |= {f"gate:{key}": value for key, value in medians.of_gates(line.pk).items()}
+    usual = {f"station:{key}": value for key, value in medians.station_medians(line.pk).items()}
+    usual |= {f"gate:{key}": value for key, value in medians.gate_medians(line.pk).items()}
     for key, column in columns.items():
         column.median = usual.get(key)
         if key in board_places.of:
@@ -225,7 +225,7 @@ def line_columns(parsed: ParsedLine) -> list[Column]:
     return list(columns.values())
 
 
-def _of_earlier(key: str, parsed: ParsedLine) -> Column:
+def _earlier_version_column(key: str, parsed: ParsedLine) -> Column:
     shape, _, name = key.partition(":")
     if shape == "gate":
         return Column("gate", key, gate_name(parsed, name), "manual", stale=True)

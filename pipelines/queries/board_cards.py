@@ -9,13 +9,18 @@ from datetime import datetime
 
 from pipelines.models import WAITING_FOR_INPUT, GateVisit, Job, Project, Status, Task, Token
 from pipelines.queries import log_tails, versions
-from pipelines.queries.actors import actor_of
+from pipelines.queries.actors import station_actor
 from pipelines.queries.board_places import BoardPlaces
-from pipelines.queries.board_rows import approvals_of, jobs_at, open_visits_at, positions_of
-from pipelines.queries.failure_causes import errors
+from pipelines.queries.board_rows import (
+    approved_visit_ids,
+    latest_jobs,
+    open_visits_of_tokens,
+    tokens_with_tasks,
+)
+from pipelines.queries.failure_causes import error_lines
 from pipelines.queries.join_waits import join_sentences
 from pipelines.queries.unanswered_questions import unanswered_sentences
-from pipelines.queries.usage import NOTHING, Spending, of_tasks
+from pipelines.queries.usage import NOTHING, Spending, spending_of_tasks
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine, Station
@@ -75,7 +80,7 @@ class Card:
 def placed_cards(board_places: BoardPlaces, projects: Mapping[int, Project], now: datetime) -> list[Card]:
     """Return the cards that are displayed, in the order in which they came, each complete."""
     tokens = [token_id for place in board_places.of.values() for token_id in place.ids]
-    positions = list(positions_of(tokens=tokens))
+    positions = list(tokens_with_tasks(tokens=tokens))
     for token in positions:
         token.task.project = projects[token.task.project_id]
     cards = _cards(positions, now)
@@ -110,17 +115,17 @@ def _spending(tokens: Sequence[Token]) -> dict[int, Spending]:
     pinned = {token.task.pinned_id for token in tokens}
     costly = {version_id for version_id in pinned if any(map(may_cost, versions.by_id(version_id).stations))}
     tasks = {token.task_id for token in tokens if token.task.pinned_id in costly}
-    return of_tasks(tasks) if tasks else {}
+    return spending_of_tasks(tasks) if tasks else {}
 
 
 def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
-    return {job.token_id: job for job in jobs_at(tokens=list(token_ids))}
+    return {job.token_id: job for job in latest_jobs(tokens=list(token_ids))}
 
 
 def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
     token_ids = [token.pk for token in tokens]
     visits_by_token: defaultdict[int, list[GateVisit]] = defaultdict(list)
-    for visit in open_visits_at(tokens=token_ids) if token_ids else ():
+    for visit in open_visits_of_tokens(tokens=token_ids) if token_ids else ():
         visits_by_token[visit.token_id].append(visit)
     return visits_by_token
 
@@ -149,7 +154,7 @@ def _card(
     card = Card(token.task, token, status, _since(token, job), _expected(station), job=job)
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
-    card.actor_kind, card.actor = actor_of(station)
+    card.actor_kind, card.actor = station_actor(station)
     card.sentence = wait_sentence(token, parsed, job.summary if job else "")
     card.branches = branches.get(token.parent_id or 0)
     if visits:
@@ -198,8 +203,8 @@ def _complete_cards(cards: Sequence[Card]) -> None:
         [card.job.pk for card in cards if card.job and card.status == Status.RUNNING]
     )
     # At once for all columns: the statements do not grow with the cards
-    lines |= errors(card.job for card in cards if card.job and card.status == Status.STUCK)
-    votes = Counter(approvals_of(visits=[card.visit.pk for card in cards if card.visit]))
+    lines |= error_lines(card.job for card in cards if card.job and card.status == Status.STUCK)
+    votes = Counter(approved_visit_ids(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:
         card.line = lines.get(card.job.pk, "") if card.job else ""
         card.left = _retries_left(card)

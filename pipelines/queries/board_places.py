@@ -63,7 +63,7 @@ class BoardPlaces:
             )
 
 
-def places(
+def board_places(
     open_tasks: QuerySet[Task],
     tasks: QuerySet[Task],
     now: datetime,
@@ -92,7 +92,7 @@ def places(
         review=Status.AWAITING_REVIEW.value,
         **{name: Status(name).value for name in ("blocked", "stuck", "held", "running")},
     )
-    values = {**names, **_limits(open_tasks), "now": now, "late": late, "most": most}
+    values = {**names, **_expected_time_columns(open_tasks), "now": now, "late": late, "most": most}
     values["statuses"] = None if statuses is None else [str(status) for status in statuses]
     board_places = BoardPlaces()
     for place, status, late_ones, is_visible, number, oldest, seq, ids in fetch(sql, values):
@@ -107,7 +107,7 @@ def places(
     return board_places
 
 
-def _limits(open_tasks: QuerySet[Task]) -> dict[str, list[Any]]:
+def _expected_time_columns(open_tasks: QuerySet[Task]) -> dict[str, list[Any]]:
     """The time that each station of each version expects, as columns; only of versions in which a job runs: no other
     position is late by it."""
     running = open_tasks.filter(jobs__state=Job.State.RUNNING)

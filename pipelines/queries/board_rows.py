@@ -21,7 +21,7 @@ HEAVY = (
 
 
 @compiled(tokens=array_field())
-def positions_of(tokens: Any) -> QuerySet[Token]:
+def tokens_with_tasks(tokens: Any) -> QuerySet[Token]:
     return (
         Token.objects.filter(pk__among=tokens)
         .select_related("task")
@@ -31,7 +31,7 @@ def positions_of(tokens: Any) -> QuerySet[Token]:
 
 
 @compiled(tokens=array_field())
-def jobs_at(tokens: Any) -> QuerySet[Job]:
+def latest_jobs(tokens: Any) -> QuerySet[Job]:
     jobs = Job.objects.filter(token__among=tokens, purpose=Purpose.STATION)
     # DISTINCT ON keeps the first row of each token: its latest job.
     jobs = jobs.order_by("token_id", "-pk").distinct("token_id")
@@ -39,11 +39,11 @@ def jobs_at(tokens: Any) -> QuerySet[Job]:
 
 
 @compiled(tokens=array_field())
-def open_visits_at(tokens: Any) -> QuerySet[GateVisit]:
+def open_visits_of_tokens(tokens: Any) -> QuerySet[GateVisit]:
     visits = GateVisit.objects.filter(token__among=tokens, state=GateVisit.State.OPEN)
     return visits.order_by("position").defer("evidence")
 
 
 @compiled(visits=array_field(UUIDField()))
-def approvals_of(visits: Any) -> QuerySet[Vote, UUID]:
+def approved_visit_ids(visits: Any) -> QuerySet[Vote, UUID]:
     return Vote.objects.filter(visit__among=visits, word=Word.APPROVE).values_list("visit_id", flat=True)

@@ -8,17 +8,17 @@ from pipelines.models import ENDED, Token
 from pipelines.routing.decide.branch_joins.branches import Arrival, Branch, Fork
 
 
-def branches_of(tokens: Iterable[Token]) -> list[Branch]:
+def living_branches(tokens: Iterable[Token]) -> list[Branch]:
     """Return the branches of the living tokens of one task."""
     living = {token.pk: token for token in tokens if token.status not in ENDED}
     return [
-        Branch(token.pk, token.station, _within(token, living), _arrival(token))
+        Branch(token.pk, token.station, _enclosing_forks(token, living), _join_arrival(token))
         for token in living.values()
         if not token.forked
     ]
 
 
-def _within(token: Token, living: Mapping[int, Token]) -> tuple[Fork, ...]:
+def _enclosing_forks(token: Token, living: Mapping[int, Token]) -> tuple[Fork, ...]:
     forks: list[Fork] = []
     while token.parent_id is not None:
         # A forked token lives as long as it waits for a child.
@@ -27,7 +27,7 @@ def _within(token: Token, living: Mapping[int, Token]) -> tuple[Fork, ...]:
     return tuple(forks)
 
 
-def _arrival(token: Token) -> Arrival | None:
+def _join_arrival(token: Token) -> Arrival | None:
     if not token.waits_at_join:
         return None
     join = token.wait["join"]

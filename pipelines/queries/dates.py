@@ -27,7 +27,9 @@ class DateRange:
     def bounds(self) -> tuple[datetime | None, datetime | None]:
         """The first moment that belongs to it, and the first after it."""
         # The next day, not 24 hours later: where clocks change, a day has 23 or 25.
-        return _begin(self.since), _begin(self.until + timedelta(days=1)) if self.until else None
+        return _begin_of_day(self.since), _begin_of_day(
+            self.until + timedelta(days=1)
+        ) if self.until else None
 
     @property
     def query(self) -> dict[str, str]:
@@ -44,5 +46,5 @@ class DateRange:
 EVER = DateRange()
 
 
-def _begin(day: date | None) -> datetime | None:
+def _begin_of_day(day: date | None) -> datetime | None:
     return timezone.make_aware(datetime.combine(day, time.min)) if day else None

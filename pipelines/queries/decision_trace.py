@@ -14,7 +14,7 @@ from pipelines.models import Decision
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.stored_trace import full_entries
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import edge_name, gate_name, station_name
 from pipelines.routing.sentences.trace_notes import note_words
 
@@ -47,7 +47,7 @@ class TraceStep:
     micros: float | None
 
 
-def trace_of(decision: Decision) -> list[dict[str, Any]]:
+def decision_trace(decision: Decision) -> list[dict[str, Any]]:
     return full_entries(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
@@ -58,7 +58,7 @@ def check_results(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[
         {
             **check,
             "gate": gate_name(line, str(entry.get("why", "")).partition(":")[0]),
-            "words": _words(check),
+            "words": _check_words(check),
         }
         for entry in trace
         if entry.get("step") in GATES
@@ -67,23 +67,23 @@ def check_results(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[
     ]
 
 
-def _words(check: Mapping[str, Any]) -> str:
+def _check_words(check: Mapping[str, Any]) -> str:
     if check["label"]:
         return str(check["label"])
     operator = check["operator"].replace("_", " ")
     return "{field} {operator} {value}".format(**check, operator=operator)
 
 
-def steps_of(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[TraceStep]:
-    return [_step(line, entry) for entry in trace]
+def trace_steps(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[TraceStep]:
+    return [_trace_step(line, entry) for entry in trace]
 
 
-def _step(line: ParsedLine, entry: Mapping[str, Any]) -> TraceStep:
+def _trace_step(line: ParsedLine, entry: Mapping[str, Any]) -> TraceStep:
     key = str(entry.get("step") or "")
     took = entry.get("took")
     return TraceStep(
         STEPS.get(key, key),
-        _rule(line, str(entry.get("rule") or "")),
+        _rule_text(line, str(entry.get("rule") or "")),
         str(entry.get("result")).lower(),
         [_operand_text(line, operand) for operand in entry.get("saw") or ()],
         note_words(line, str(entry.get("why") or "")),
@@ -92,26 +92,27 @@ def _step(line: ParsedLine, entry: Mapping[str, Any]) -> TraceStep:
     )
 
 
-def _rule(line: ParsedLine, key: str) -> str:
+def _rule_text(line: ParsedLine, key: str) -> str:
     if key not in line.rules_by_id:
         return ""
     station, rule = line.rules_by_id[key]
-    label = rule.label or describe(rule.when, called=partial(station_name, line))
+    label = rule.label or condition_words(rule.when, called=partial(station_name, line))
     return f"rule {station.rules.index(rule) + 1} · {label}"
 
 
 def _operand_text(line: ParsedLine, operand: Mapping[str, Any]) -> str:
     """`output $.high: 2`, `edge Build → Test: 1`, or a check with what it saw."""
     if "passed" in operand:
-        what = f"{operand.get('label') or operand['field']} {operand.get('operator', '')} {_text(operand.get('value'))}"
-        return f"{what}: {_text(operand.get('saw'))}"
+        expected = _as_text(operand.get("value"))
+        what = f"{operand.get('label') or operand['field']} {operand.get('operator', '')} {expected}"
+        return f"{what}: {_as_text(operand.get('saw'))}"
     if operand.get("operand") == "edge" and operand.get("path"):
         operand = {**operand, "path": edge_name(line, str(operand["path"]))}
     label = " ".join(str(operand[key]) for key in ("operand", "path") if operand.get(key))
     rest = {key: value for key, value in operand.items() if key not in ("operand", "path")}
     value = next(iter(rest.values())) if len(rest) == 1 else rest
-    return f"{label}: {_text(value)}" if label else _text(rest)
+    return f"{label}: {_as_text(value)}" if label else _as_text(rest)
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -32,11 +32,11 @@ def lock_queue(repository: int, branch: str) -> None:
 
 def seconds_to_turn(job: Job, repository: int, branch: str) -> float:
     """Seconds after which this delivery looks again; 0.0: it is its turn."""
-    ahead = len(_ahead(job, repository, branch))
+    ahead = len(_task_ids_ahead(job, repository, branch))
     return min(SOONEST + PER_TASK * ahead, LATEST) if ahead else 0.0
 
 
-def _ahead(job: Job, repository: int, branch: str) -> list[int]:
+def _task_ids_ahead(job: Job, repository: int, branch: str) -> list[int]:
     """Return the tasks that deliver to the branch before this one: those that push now, or check the same
     change on top of what landed last."""
     now = timezone.now()

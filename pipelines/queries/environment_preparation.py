@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db.models import F
 
 from pipelines.models import Job, LogChunk, Purpose
-from pipelines.routing.document.kinds import executes
+from pipelines.routing.document.kinds import kind_executes
 from pipelines.routing.document.line import ParsedLine
 
 OURS = "[gateline] "
@@ -65,12 +65,14 @@ def running_preparations(
 ) -> dict[int, PreparationProgress]:
     """Return by job id the progress of the environments that are being prepared in the runs of one task; at
     most two statements."""
-    preparations = {job.pk: PreparationProgress(job) for job in jobs if line.workspace and _may(job, now)}
+    preparations = {
+        job.pk: PreparationProgress(job) for job in jobs if line.workspace and _may_be_preparing(job, now)
+    }
     if not preparations:
         return {}
     # Nearly all logs say it at their beginning: only of the others more is read
-    _read(preparations, range(FIRST_CHUNKS))
-    _read(
+    _read_progress(preparations, range(FIRST_CHUNKS))
+    _read_progress(
         {
             pk: preparation
             for pk, preparation in preparations.items()
@@ -81,12 +83,12 @@ def running_preparations(
     return {pk: preparation for pk, preparation in preparations.items() if preparation.is_running(now)}
 
 
-def _may(job: Job, now: datetime) -> bool:
-    runs = job.state == Job.State.RUNNING and job.purpose == Purpose.STATION and executes(job.kind)
+def _may_be_preparing(job: Job, now: datetime) -> bool:
+    runs = job.state == Job.State.RUNNING and job.purpose == Purpose.STATION and kind_executes(job.kind)
     return runs and job.started_at is not None and now - job.started_at < LONGEST
 
 
-def _read(preparations: dict[int, PreparationProgress], numbers: Sequence[int]) -> None:
+def _read_progress(preparations: dict[int, PreparationProgress], numbers: Sequence[int]) -> None:
     if not preparations:
         return
     chunks = LogChunk.objects.filter(

@@ -9,12 +9,12 @@ from typing import Any
 from pipelines.models import Purpose, Repository, Task
 from pipelines.queries import versions
 from pipelines.queries.queued_work import QueuedWork
-from pipelines.routing.document.kinds import IMAGES, executes
+from pipelines.routing.document.kinds import IMAGES, kind_executes
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.workspace import GitWorkspace
 
 
-def repository_of(task: Task, line: ParsedLine) -> Repository | None:
+def task_repository(task: Task, line: ParsedLine) -> Repository | None:
     """The one that the line names, or that an input names by its address or name."""
     return find_repository(task.project_id, line, task.inputs)
 
@@ -35,7 +35,7 @@ def required_offers(
     project: int, line: ParsedLine, station: Station, inputs: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Return what a worker has to offer besides what the station itself needs."""
-    if line.workspace is None or not executes(station.kind):
+    if line.workspace is None or not kind_executes(station.kind):
         return ()
     repository = find_repository(project, line, inputs)
     return (IMAGES,) if repository is not None and runs_images(repository) else ()
@@ -65,11 +65,11 @@ class ImageRepositories:
             by_address[repository.project_id].setdefault(repository.address, runs)
         # As `find_repository` does: an address counts before a name.
         by_input = {project: {**by_name[project], **by_address[project]} for project in projects}
-        return cls(_with_images(by_name), _with_images(by_input))
+        return cls(_image_texts(by_name), _image_texts(by_input))
 
     def all_need_images(self, work: QueuedWork) -> bool:
         """True if all these jobs need images."""
-        workspace = workspace_of(work)
+        workspace = work_workspace(work)
         return (
             workspace is not None
             and not workspace.input_key
@@ -78,18 +78,18 @@ class ImageRepositories:
 
     def image_input(self, work: QueuedWork) -> str:
         """Return the key of the input by which it turns out whether a job needs images; "" where there is none."""
-        workspace = workspace_of(work)
+        workspace = work_workspace(work)
         return workspace.input_key if workspace is not None and self.by_input[work.project] else ""
 
 
-def workspace_of(work: QueuedWork) -> GitWorkspace | None:
+def work_workspace(work: QueuedWork) -> GitWorkspace | None:
     """Return the workspace whose environment these jobs run in."""
     line = versions.by_id(work.version)
-    runs = work.purpose == Purpose.STATION and executes(line.station(work.station).kind)
+    runs = work.purpose == Purpose.STATION and kind_executes(line.station(work.station).kind)
     return line.workspace if runs else None
 
 
-def _with_images(repositories: Mapping[int, Mapping[str, bool]]) -> dict[int, frozenset[str]]:
+def _image_texts(repositories: Mapping[int, Mapping[str, bool]]) -> dict[int, frozenset[str]]:
     return {
         project: frozenset(text for text, runs in texts.items() if runs)
         for project, texts in repositories.items()

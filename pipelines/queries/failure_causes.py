@@ -91,15 +91,15 @@ def has_failed(job: Job) -> bool:
     return job.purpose == Purpose.STATION and job.state == Job.State.DONE and job.result in FAILED
 
 
-def causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureCause]:
+def failure_causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureCause]:
     """Return the causes of the runs that failed, by the id of the run; one statement. `among`: all runs of
     their task, to be counted."""
     runs = {job.pk: job for job in jobs if has_failed(job)}
     if not runs:
         return {}
-    logs, times = _logs(runs), Counter(job.station for job in among if has_failed(job))
+    logs, times = _log_ends(runs), Counter(job.station for job in among if has_failed(job))
     return {
-        pk: _cause(
+        pk: _failure_cause(
             job,
             station_name(versions.by_id(job.pinned_id), job.station),
             logs.get(pk, []),
@@ -109,20 +109,20 @@ def causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureC
     }
 
 
-def _cause(job: Job, station: str, lines: Sequence[str], times: int) -> FailureCause:
+def _failure_cause(job: Job, station: str, lines: Sequence[str], times: int) -> FailureCause:
     # A log that is noise and nothing else is shown as it is
     legible = [line for line in lines if not NOISE.match(line)] or list(lines)
     error, place = first_error(legible)
     # From the error on; the last ones where fewer lines follow it.
     around = legible[max(min(place, len(legible) - MOST_LINES), 0) :][:MOST_LINES]
-    signalled = _signal(job.exit_code)
+    signalled = _signal_name(job.exit_code)
     failure_type = str((job.outcome or {}).get("failure_type") or "")
     refusals = job.summary if failure_type == PREPARE_FAILED else ""
     return FailureCause(
         job.pk,
         station,
-        signalled or _shortened(error),
-        tuple(_shortened(line) for line in around if signalled or line.strip() != error),
+        signalled or _shortened_line(error),
+        tuple(_shortened_line(line) for line in around if signalled or line.strip() != error),
         max(times, 1),
         failure_type,
         tuple(host + (f":{port}" if port else "") for port, host in NOT_LISTED.findall(refusals)),
@@ -139,7 +139,7 @@ def _is_inside(address: str) -> bool:
     return ip.is_private and not (ip.is_loopback or ip.is_link_local or ip.is_unspecified)
 
 
-def _logs(runs: Iterable[int]) -> dict[int, list[str]]:
+def _log_ends(runs: Iterable[int]) -> dict[int, list[str]]:
     """Return the end of the log of the last attempt of each, by one statement."""
     last = Window(RowNumber(), partition_by=F("job_id"), order_by=(F("attempt").desc(), F("number").desc()))
     rows = LogChunk.objects.filter(job__in=runs).annotate(rank=last).filter(rank__lte=CHUNKS)
@@ -148,7 +148,7 @@ def _logs(runs: Iterable[int]) -> dict[int, list[str]]:
     for chunk in rows.order_by("job_id", "rank"):
         # The first row is of the last attempt: earlier ones are left out.
         if attempts.setdefault(chunk.job_id, chunk.attempt) == chunk.attempt:
-            logs[chunk.job_id] = [*_lines(bytes(chunk.data)), *logs.get(chunk.job_id, [])]
+            logs[chunk.job_id] = [*_log_lines(bytes(chunk.data)), *logs.get(chunk.job_id, [])]
     return logs
 
 
@@ -156,12 +156,12 @@ def last_cause(jobs: Iterable[Job]) -> FailureCause | None:
     """Return the cause of the run of a task that was done last, where it failed."""
     done = [job for job in jobs if job.purpose == Purpose.STATION and job.ended_at]
     last = max(done, key=lambda job: (job.ended_at, job.pk), default=None)
-    return causes([last], done).get(last.pk) if last else None
+    return failure_causes([last], done).get(last.pk) if last else None
 
 
-def errors(jobs: Iterable[Job]) -> dict[int, str]:
+def error_lines(jobs: Iterable[Job]) -> dict[int, str]:
     """The first error of each, else its last line, by the id of the run."""
-    by_job = causes(jobs).values()
+    by_job = failure_causes(jobs).values()
     return {cause.job: cause.error or cause.lines[-1] for cause in by_job if cause.error or cause.lines}
 
 
@@ -179,7 +179,7 @@ def first_error(lines: Sequence[str]) -> tuple[str, int]:
     return "", len(lines)
 
 
-def _signal(code: int | None) -> str:
+def _signal_name(code: int | None) -> str:
     """A shell says 128 and the number of the signal, a program that was started without one the negative number."""
     number = 0 if code is None else -code if code < 0 else code - 128
     if number not in signal.valid_signals():
@@ -190,20 +190,20 @@ def _signal(code: int | None) -> str:
     return f"A signal ended it: {name}."
 
 
-def _shortened(line: str) -> str:
+def _shortened_line(line: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
-def _lines(data: bytes) -> Iterator[str]:
+def _log_lines(data: bytes) -> Iterator[str]:
     """Lines are `seconds<TAB>text` (pipelines.work.logs)."""
     # Not splitlines, which breaks at signs that may stand within the text of a line
     for line in zlib.decompress(data).decode().split("\n"):
         text = line.partition("\t")[2].rstrip()
         if text:
-            yield from _texts(text)
+            yield from _event_texts(text)
 
 
-def _texts(line: str) -> Iterator[str]:
+def _event_texts(line: str) -> Iterator[str]:
     """Yield the texts in an event of an agent, but not of what went well; any other line as it is."""
     try:
         event = json.loads(line) if line.startswith("{") else None

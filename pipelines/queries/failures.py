@@ -38,10 +38,10 @@ def failure_reasons(task_ids: Iterable[int]) -> dict[int, FailureReason]:
             KT("outcome__exit_code"),
         )
     )
-    return {task: _failure(summary or reason, *rest) for task, summary, reason, *rest in rows}
+    return {task: _failure_reason(summary or reason, *rest) for task, summary, reason, *rest in rows}
 
 
-def _failure(text: str | None, failure_type: str | None, exit_code: str | None) -> FailureReason:
+def _failure_reason(text: str | None, failure_type: str | None, exit_code: str | None) -> FailureReason:
     if not text and not failure_type and exit_code not in (None, "0"):
         return FailureReason(f"Exit code {exit_code}.")
     return FailureReason((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pipelines.models import Line, Project, PublishRequest, Repository
-from pipelines.queries.protections import protections_of
+from pipelines.queries.protections import protections_by_repository
 from pipelines.routing.document.line import ParsedLine, digest
-from pipelines.routing.guarantees.protection import delivers
+from pipelines.routing.guarantees.protection import line_delivers
 
 
-def repositories_of(project: Project, document: ParsedLine) -> list[str]:
+def four_eyes_repositories(project: Project, document: ParsedLine) -> list[str]:
     """Name the repositories that a line delivers to, or may, and whose lines two people publish."""
     workspace = document.workspace
-    if workspace is None or not delivers(document):
+    if workspace is None or not line_delivers(document):
         return []
-    names = [name for name, protection in protections_of(project).items() if protection.four_eyes]
+    names = [name for name, protection in protections_by_repository(project).items() if protection.four_eyes]
     return [name for name in names if workspace.input_key or name == workspace.repository]
 
 

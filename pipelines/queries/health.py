@@ -17,7 +17,7 @@ from pipelines.routing.analysis.health import (
     QUEUE,
     Figure,
     cycle_time_figure,
-    share,
+    share_or_none,
 )
 
 WEEK = timedelta(days=7)
@@ -26,7 +26,7 @@ MONTH = timedelta(days=28)
 """Escalations and gates; and, before that week, the baseline of the cycle time."""
 
 
-def figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
+def health_figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
     """Return all figures, in the order of the law; one for each gate that was decided. `line` narrows to one."""
     tasks = Task.objects.filter(project=project)
     # Of visits by their tasks: with a set of tasks, all of the project would be read.
@@ -35,14 +35,16 @@ def figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
         tasks, of = tasks.filter(line__key=line), of & Q(task__line__key=line)
     return [
         Figure(QUEUE, float(tasks.filter(status=Status.QUEUED).count())),
-        cycle_time_figure(_cycle(tasks, now - WEEK, now), _cycle(tasks, now - WEEK - MONTH, now - WEEK)),
-        Figure(DEADLOCKS, float(_deadlocks(tasks, now))),
-        Figure(ESCALATED, _escalated(tasks, now)),
-        *_gates(of, now),
+        cycle_time_figure(
+            _cycle_seconds(tasks, now - WEEK, now), _cycle_seconds(tasks, now - WEEK - MONTH, now - WEEK)
+        ),
+        Figure(DEADLOCKS, float(_deadlock_count(tasks, now))),
+        Figure(ESCALATED, _escalated_share(tasks, now)),
+        *_refusal_figures(of, now),
     ]
 
 
-def _cycle(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
+def _cycle_seconds(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
     done = tasks.filter(
         ~unmerged_condition(), status=Status.COMPLETED, ended_at__gt=since, ended_at__lte=until
     )
@@ -50,23 +52,23 @@ def _cycle(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | N
     return took.total_seconds() if took else None
 
 
-def _deadlocks(tasks: QuerySet[Task], now: datetime) -> int:
+def _deadlock_count(tasks: QuerySet[Task], now: datetime) -> int:
     return Deadlock.objects.filter(task__in=tasks, found_at__gt=now - WEEK).count()
 
 
-def _escalated(tasks: QuerySet[Task], now: datetime) -> float | None:
+def _escalated_share(tasks: QuerySet[Task], now: datetime) -> float | None:
     recent = tasks.filter(created_at__gt=now - MONTH)
     opened = Escalation.objects.filter(task=OuterRef("pk"))
-    return share(recent.filter(Exists(opened)).count(), recent.count())
+    return share_or_none(recent.filter(Exists(opened)).count(), recent.count())
 
 
-def _gates(of: Q, now: datetime) -> list[Figure]:
+def _refusal_figures(of: Q, now: datetime) -> list[Figure]:
     """Return the share that people or the clock refused, of all that was decided, for each gate."""
     decided = GateVisit.objects.filter(of, state="decided", decided_at__gt=now - MONTH)
     rows: Any = decided.values("task__line__key", "gate").order_by("task__line__key", "gate")
     counted = rows.annotate(n=Count("pk"), refused=Count("pk", filter=~Q(word="approve")))
     return [
-        Figure(GATE, share(row["refused"], row["n"]), f"{row['task__line__key']} › {row['gate']}")
+        Figure(GATE, share_or_none(row["refused"], row["n"]), f"{row['task__line__key']} › {row['gate']}")
         for row in counted
     ]
 

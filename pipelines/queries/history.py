@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from pipelines.models import DUE_TIME, Event, Task, Word
 from pipelines.queries import actor_names, versions
-from pipelines.queries.actors import actor_of
+from pipelines.queries.actors import station_actor
 from pipelines.queries.join_waits import join_result_words
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
-from pipelines.routing.sentences.waits import question_of
+from pipelines.routing.sentences.waits import waiting_question
 
 LONGEST = 300
 """Characters of an explanation."""
@@ -64,57 +64,61 @@ class TimelineItem:
         return bool(self.target)
 
 
-def history(task: Task, events: Sequence[Event], now: datetime) -> list[TimelineItem]:
+def timeline_items(task: Task, events: Sequence[Event], now: datetime) -> list[TimelineItem]:
     """Newest first."""
     line = versions.by_id(task.pinned_id)
-    who = actor_names.names(event.actor for event in events)
-    items = [item for event in events if (item := _item(task, line, event, who[event.actor]))]
+    who = actor_names.actor_labels(event.actor for event in events)
+    items = [item for event in events if (item := _timeline_item(task, line, event, who[event.actor]))]
     _fill_gate_openings(line, items, events)
-    _durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
+    _fill_in_durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
     return items[::-1]
 
 
 def latest_change(task: Task) -> str:
     """Return what happened to the task last, in one sentence with who did it."""
     events = list(task.events.order_by("-seq")[:LATEST])[::-1]
-    items = history(task, events, timezone.now())
+    items = timeline_items(task, events, timezone.now())
     if not items:
         return "This task changed."
     item = items[0]
     return f"{item.by}: {item.source} → {item.target}." if item.move else f"{item.text}."
 
 
-def _item(task: Task, line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
+def _timeline_item(
+    task: Task, line: ParsedLine, event: Event, who: actor_names.ActorLabel
+) -> TimelineItem | None:
     if event.kind in MOVES:
-        made: TimelineItem | None = _move(line, event)
+        made: TimelineItem | None = _move_item(line, event)
     elif event.kind in SUPPLY_TEXTS:
         names = ", ".join(map(str, event.data.get("given", ())))
         words = {"who": who.name, "station": station_name(line, event.source), "names": names}
-        made = _dot(event, SUPPLY_TEXTS[event.kind] % words)
+        made = _dot_item(event, SUPPLY_TEXTS[event.kind] % words)
     else:
-        made = _alarm(line, event, who) if event.kind in ALARMS else _remark(line, event, who)
+        made = _alarm_item(line, event, who) if event.kind in ALARMS else _remark_item(line, event, who)
     if made is None:
         return None
     made.decision = str(event.decision_id or "")
     if not made.by:
         made.by, made.by_kind = who.name, who.kind
     if event.kind in ("token.moved", "gate.opened", "token.ended") and not event.actor.startswith("person:"):
-        kind, name = actor_of(line.stations_by_key.get(event.source))
+        kind, name = station_actor(line.stations_by_key.get(event.source))
         made.by, made.by_kind = (name, kind) if name else (made.by, made.by_kind)
     return made
 
 
-def _move(line: ParsedLine, event: Event) -> TimelineItem:
+def _move_item(line: ParsedLine, event: Event) -> TimelineItem:
     item = TimelineItem(event.seq, event.at, "station", "taken", station_name(line, event.source))
     rule = event.data.get("rule")
-    item.number, item.label = _rule(line, event.source, rule)
+    item.number, item.label = _rule_number_and_name(line, event.source, rule)
     item.key = item.label != "" and item.label == rule
     match event.kind:
         case "task.submitted":
             item.shape, item.source = "station", "Start"
-            item.target, item.label = station_name(line, _first(line, event)), "Start form"
+            item.target, item.label = station_name(line, _first_station(line, event)), "Start form"
             if event.trigger == "retry":
-                item.label = _with(f"Retries {event.data.get('follows', '')}", event.data.get("reason"))
+                item.label = _text_with_remark(
+                    f"Retries {event.data.get('follows', '')}", event.data.get("reason")
+                )
             if event.trigger == "follow_up":
                 item.label = f"Follows {event.data.get('follows', '')}, whose end starts another task"
         case "token.forked":
@@ -139,9 +143,9 @@ def _move(line: ParsedLine, event: Event) -> TimelineItem:
                 item.state = "waiting"
             item.label = item.label or BY.get(event.data.get("by", ""), "")
             if event.trigger.startswith("escalation:"):
-                item.label = _with("By the person it was escalated to", event.data.get("reason"))
+                item.label = _text_with_remark("By the person it was escalated to", event.data.get("reason"))
             if event.trigger in BY_HAND:
-                item.label = _with(BY_HAND[event.trigger], event.data.get("reason"))
+                item.label = _text_with_remark(BY_HAND[event.trigger], event.data.get("reason"))
     return item
 
 
@@ -165,12 +169,12 @@ BY_HAND = {
 }
 
 
-def _first(line: ParsedLine, event: Event) -> str:
+def _first_station(line: ParsedLine, event: Event) -> str:
     tokens = event.data.get("tokens") or [{}]
     return str(event.target or tokens[0].get("station") or line.start)
 
 
-def _rule(line: ParsedLine, station_key: str, rule_id: str | None) -> tuple[int | None, str]:
+def _rule_number_and_name(line: ParsedLine, station_key: str, rule_id: str | None) -> tuple[int | None, str]:
     station = line.stations_by_key.get(station_key)
     for number, rule in enumerate(station.rules if station else (), start=1):
         if rule.id == rule_id:
@@ -192,7 +196,7 @@ OF_TASK = {
 """Verb and tone of what somebody does to a whole task, by the kind of its event."""
 
 
-def _remark(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
+def _remark_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
     data = event.data
     station = station_name(line, event.source)
     wait = data.get("wait") or {}
@@ -201,31 +205,31 @@ def _remark(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> Time
             word = "self_approve" if data.get("self_approved") else data.get("word", "")
             name = _voter_words(who.name, data.get("stands_for"), data.get("chat"))
             text = VOTED.get(word, "%(who)s voted") % {"who": name}
-            return _dot(event, _with(text, data.get("reason")))
+            return _dot_item(event, _text_with_remark(text, data.get("reason")))
         case "gate.overridden":
             gate = gate_name(line, event.source)
             text = f"{who.name} overrode {gate}"
-            return _dot(event, _with(text, data.get("reason")), "attention")
+            return _dot_item(event, _text_with_remark(text, data.get("reason")), "attention")
         case "gate.closed":
-            return _dot(event, f"{gate_name(line, event.source)} closed without a decision")
+            return _dot_item(event, f"{gate_name(line, event.source)} closed without a decision")
         case "token.stuck":
-            return _dot(event, f"{station}: stuck", "danger")
+            return _dot_item(event, f"{station}: stuck", "danger")
         case "token.waits":
             return _wait_dot(event, station, wait)
         case "task.migrated":
             text = (
                 "Migration undone: %(was)s → %(now)s" if "undoes" in data else "Migrated: %(was)s → %(now)s"
             )
-            return _dot(event, text % {"was": event.source, "now": event.target})
+            return _dot_item(event, text % {"was": event.source, "now": event.target})
         case "job.lost":
             attempt = data.get("attempt") or (data.get("job") or {}).get("attempt") or ""
             text = "The runner of %(station)s was lost; attempt %(attempt)s"
-            return _dot(event, text % {"station": station, "attempt": attempt})
+            return _dot_item(event, text % {"station": station, "attempt": attempt})
         case "job.ignored":
-            return _dot(event, "A late report was ignored")
+            return _dot_item(event, "A late report was ignored")
         case "signal.ignored":
             words = {"station": station, "verdict": ", ".join(map(str, data.get("verdicts", ())))}
-            return _dot(event, "{station} gave an unknown signal: {verdict}".format(**words))
+            return _dot_item(event, "{station} gave an unknown signal: {verdict}".format(**words))
         case kind if kind in OF_TASK:
             verb, tone = OF_TASK[kind]
             subject = (
@@ -233,9 +237,11 @@ def _remark(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> Time
                 if "station" in data
                 else f"the {data.get('scope', 'task')}"
             )
-            return _dot(event, _with(f"{who.name} {verb} {subject}", data.get("reason")), tone)
+            return _dot_item(
+                event, _text_with_remark(f"{who.name} {verb} {subject}", data.get("reason")), tone
+            )
         case "evaluation.asked" | "evaluation.answered":
-            return _dot(
+            return _dot_item(
                 event, _question_words(data) if "question" in data else _answer_words(data["answer"], who)
             )
     return None
@@ -249,19 +255,19 @@ SUPPLY_TEXTS = {
 
 
 def _question_words(data: dict[str, Any]) -> str:
-    return f"Evaluating: {question_of({'evaluation': data['question']})}"
+    return f"Evaluating: {waiting_question({'evaluation': data['question']})}"
 
 
 def _answer_words(answer: dict[str, Any], who: actor_names.ActorLabel) -> str:
     text = str(answer.get("text") or "").strip()
     if answer.get("answer") == UNANSWERED:
-        return _with("No answer", text[:LONGEST])
+        return _text_with_remark("No answer", text[:LONGEST])
     by = "Answered %(answer)s" if who.kind == "worker" else "%(who)s answered %(answer)s"
     sentence = by % {"who": who.name, "answer": answer.get("answer", "")}
-    return _with(sentence, text[:LONGEST])
+    return _text_with_remark(sentence, text[:LONGEST])
 
 
-def _alarm(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
+def _alarm_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
     data = event.data
     words = {
         "what": trigger_words(str(data.get("escalated", ""))),
@@ -271,23 +277,29 @@ def _alarm(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> Timel
     match event.kind:
         case "gate.overdue":
             text = f"{gate_name(line, event.source)} was not decided in time"
-            return _dot(event, text, "waiting")
+            return _dot_item(event, text, "waiting")
         case "gate.decided":
             # What a person decided, their vote has told.
             text = f"Due time: {Word(data['word']).label}"
-            return _dot(event, _with(text, data["reason"])) if data.get("by") == DUE_TIME else None
+            return (
+                _dot_item(event, _text_with_remark(text, data["reason"]))
+                if data.get("by") == DUE_TIME
+                else None
+            )
         case "deadlock.found":
-            return _dot(event, f"Deadlock: {deadlock_words(event.trigger)}", "danger")
+            return _dot_item(event, f"Deadlock: {deadlock_words(event.trigger)}", "danger")
         case "deadlock.resolved":
-            return _dot(event, _with("{who} resolved the deadlock".format(**words), data.get("reason")))
+            return _dot_item(
+                event, _text_with_remark("{who} resolved the deadlock".format(**words), data.get("reason"))
+            )
         case "escalation.opened":
             text = "Escalated to %(role)s: %(what)s"
             words["role"] = role_words(str(words["role"]))
-            return _dot(event, _with(text % words, data.get("reason")), "waiting")
+            return _dot_item(event, _text_with_remark(text % words, data.get("reason")), "waiting")
         case "escalation.breached":
-            return _dot(event, late_words(str(words["role"]), str(data.get("escalated", ""))), "danger")
+            return _dot_item(event, late_words(str(words["role"]), str(data.get("escalated", ""))), "danger")
     text = RESOLVED.get(str(data.get("how", "")), "%(who)s resolved it: %(what)s")
-    return _dot(event, _with(text % words, data.get("reason")))
+    return _dot_item(event, _text_with_remark(text % words, data.get("reason")))
 
 
 RESOLVED = {
@@ -315,16 +327,16 @@ def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> TimelineIt
     # The opening of the gate says it already
     if wait.get("gates"):
         return None
-    question = question_of(wait)
+    question = waiting_question(wait)
     text = (
         "%(station)s asks: %(question)s"
         if question
-        else _HOLD_TEXTS.get(_cause(wait), "%(station)s waits for a person")
+        else _HOLD_TEXTS.get(_hold_cause(wait), "%(station)s waits for a person")
     )
-    return _dot(event, text % {"station": station, "question": question}, "waiting")
+    return _dot_item(event, text % {"station": station, "question": question}, "waiting")
 
 
-def _cause(wait: dict[str, object]) -> str:
+def _hold_cause(wait: dict[str, object]) -> str:
     return next((key for key in _HOLD_TEXTS if wait.get(key)), "")
 
 
@@ -338,11 +350,11 @@ _HOLD_TEXTS = {
 }
 
 
-def _dot(event: Event, text: str, state: str = "") -> TimelineItem:
+def _dot_item(event: Event, text: str, state: str = "") -> TimelineItem:
     return TimelineItem(event.seq, event.at, "dot", state, text=text)
 
 
-def _with(text: str, remark: object) -> str:
+def _text_with_remark(text: str, remark: object) -> str:
     return f"{text}: {remark}" if remark else text
 
 
@@ -360,10 +372,14 @@ def _fill_gate_openings(line: ParsedLine, items: list[TimelineItem], events: Seq
         wait = wait_events.get(item.seq)
         if wait:
             item.decision = str(wait.decision_id or "")
-            item.number, item.label = _rule(line, wait.source, (wait.data.get("wait") or {}).get("rule"))
+            item.number, item.label = _rule_number_and_name(
+                line, wait.source, (wait.data.get("wait") or {}).get("rule")
+            )
 
 
-def _durations(items: list[TimelineItem], events: Sequence[Event], until: datetime, ended: bool) -> None:
+def _fill_in_durations(
+    items: list[TimelineItem], events: Sequence[Event], until: datetime, ended: bool
+) -> None:
     """Fill in how long each position lasted: until the next move of the same token; the last ones until now."""
     token_of = {event.seq: event.token_id for event in events}
     leaves: dict[int | None, datetime] = {}

@@ -32,7 +32,7 @@ from pipelines.models import (
     Task,
     Token,
     User,
-    overdue,
+    overdue_condition,
     with_display_status,
 )
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
@@ -117,20 +117,20 @@ def home(projects: Iterable[Project], designed: Collection[int], now: datetime) 
         Task.objects.filter(late_condition(), project__in=visible_projects).count(),
         ended.count(),
         busiest_lines(visible_projects, now, by_line),
-        _today(visible_projects, designed, now - DAY),
+        _today_counts(visible_projects, designed, now - DAY),
     )
 
 
-def _today(visible_projects: Collection[Project], designed: Collection[int], since: datetime) -> Today:
+def _today_counts(visible_projects: Collection[Project], designed: Collection[int], since: datetime) -> Today:
     changed = Task.objects.filter(project__in=visible_projects, changed_at__gte=since)
     ended = {end: Count("pk", filter=Q(status=end, ended_at__gte=since)) for end in ENDED}
     sums = changed.aggregate(started=Count("pk", filter=Q(created_at__gte=since)), **ended)
     unmerged = changed.filter(unmerged_condition(), status=Status.COMPLETED, ended_at__gte=since).count()
-    newest = _newest(projects=[project.pk for project in visible_projects], since=since)
+    newest = _newest_tasks(projects=[project.pk for project in visible_projects], since=since)
     by_id = {project.pk: project for project in visible_projects}
     for task in newest:
         task.project = by_id[task.project_id]
-    happened = [*_task_events(newest), *_publications(visible_projects, designed, since)]
+    happened = [*_task_events(newest), *_recent_publications(visible_projects, designed, since)]
     happened.sort(key=lambda happening: happening.at, reverse=True)
     return Today(
         sums["started"],
@@ -143,14 +143,14 @@ def _today(visible_projects: Collection[Project], designed: Collection[int], sin
 
 
 @compiled(projects=array_field(), since=DateTimeField())
-def _newest(projects: Any, since: Any) -> QuerySet[Task]:
+def _newest_tasks(projects: Any, since: Any) -> QuerySet[Task]:
     tasks = with_display_status(Task.objects.filter(project__among=projects, changed_at__gte=since))
     lines = ("line__draft", "line__draft_text", "line__draft_hands")
     return tasks.select_related("line").defer(*HEAVY, *lines).order_by("-changed_at", "-pk")[:NEWEST]
 
 
 @compiled(projects=array_field(), since=DateTimeField())
-def _published(projects: Any, since: Any) -> QuerySet[LineEvent]:
+def _published_events(projects: Any, since: Any) -> QuerySet[LineEvent]:
     rows = LineEvent.objects.filter(
         line__project__among=projects,
         kind=LineEvent.RecordKind.PUBLISHED,
@@ -165,14 +165,14 @@ def _published(projects: Any, since: Any) -> QuerySet[LineEvent]:
 
 
 @compiled(tasks=array_field())
-def _living(tasks: Any) -> QuerySet[Token]:
+def _living_tokens(tasks: Any) -> QuerySet[Token]:
     living = Token.objects.filter(task__among=tasks, forked=False, ended_at__isnull=True).order_by("pk")
     return living.only("task_id", "station", "status", "wait")
 
 
 def _task_events(tasks: Sequence[Task]) -> list[RecentEvent]:
-    places = _places([task for task in tasks if task.ended_at is None])
-    reasons = reasons_of(tasks)
+    places = _places_text_by_task([task for task in tasks if task.ended_at is None])
+    reasons = ending_reasons(tasks)
     return [
         RecentEvent(
             task.ended_at or task.changed_at, task.project, task.line.name, task,
@@ -183,7 +183,7 @@ def _task_events(tasks: Sequence[Task]) -> list[RecentEvent]:
     ]  # fmt: skip
 
 
-def reasons_of(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
+def ending_reasons(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
     """Return why tasks failed or were cancelled, by id: the reason that somebody entered, else the last
     report of the station."""
     ended = [task for task in tasks if task.status in (Status.FAILED, Status.CANCELLED)]
@@ -195,9 +195,9 @@ def reasons_of(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
     return {**{pk: words for pk, words in failure_words.items() if words.text}, **task_reasons}
 
 
-def _places(tasks: Sequence[Task]) -> Mapping[int, str]:
+def _places_text_by_task(tasks: Sequence[Task]) -> Mapping[int, str]:
     """The stations at which open tasks are."""
-    living = positions(tasks)
+    living = living_positions(tasks)
     return {task.pk: station_words(task, living[task.pk]) for task in tasks if task.pk in living}
 
 
@@ -205,15 +205,15 @@ def station_words(task: Task, living: Sequence[Token]) -> str:
     return station_names(versions.by_id(task.pinned_id), dict.fromkeys(token.station for token in living))
 
 
-def positions(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
+def living_positions(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
     """The living positions of tasks, by id; one statement."""
     tokens_by_task: dict[int, list[Token]] = {}
-    for token in _living(tasks=[task.pk for task in tasks]):
+    for token in _living_tokens(tasks=[task.pk for task in tasks]):
         tokens_by_task.setdefault(token.task_id, []).append(token)
     return tokens_by_task
 
 
-def _publications(
+def _recent_publications(
     visible_projects: Collection[Project], designed: Collection[int], since: datetime
 ) -> list[RecentEvent]:
     projects = {project.pk: project for project in visible_projects if project.pk in designed}
@@ -222,11 +222,11 @@ def _publications(
             row.at, projects[row.line.project_id], row.line.name, line_key=row.line.key,
             version=row.version.number if row.version else 0, who=str(row.by or ""),
         )
-        for row in _published(projects=list(projects), since=since)
+        for row in _published_events(projects=list(projects), since=since)
     ]  # fmt: skip
 
 
-def requested(user: User, projects: Iterable[Project], but: Collection[int]) -> list[Task]:
+def requested_tasks(user: User, projects: Iterable[Project], but: Collection[int]) -> list[Task]:
     """Return the open tasks that this person requested, each with `is_late`. `but`: ids of tasks listed
     elsewhere."""
     tasks = with_display_status(
@@ -250,9 +250,11 @@ def troubled_positions(
     projects: Iterable[Project], now: datetime, but: Collection[int]
 ) -> list[TroubledPosition]:
     """Return positions that are stuck, held or late, the longest first. `but`: ids of tasks listed elsewhere."""
-    overdue_visits = GateVisit.objects.filter(overdue(now), token=OuterRef("pk"), state=GateVisit.State.OPEN)
+    overdue_visits = GateVisit.objects.filter(
+        overdue_condition(now), token=OuterRef("pk"), state=GateVisit.State.OPEN
+    )
     on_hold = Q(status=Status.HELD) & ~Q(wait__has_key="paused")
-    bad = Q(status=Status.STUCK) | on_hold | overdue(now, "task__") | Q(Exists(overdue_visits))
+    bad = Q(status=Status.STUCK) | on_hold | overdue_condition(now, "task__") | Q(Exists(overdue_visits))
     alive = Token.objects.filter(bad, task__project__in=list(projects), forked=False).exclude(
         status__in=ENDED
     )

@@ -80,7 +80,7 @@ def busiest_lines(
 ) -> HomeLines:
     """Return the lines that are live and not archived, in a number of statements that does not grow.
     `open_ones`: by the id of a line, how many of its tasks are open in each status that is displayed."""
-    every = _live(projects=[project.pk for project in projects])
+    every = _live_lines(projects=[project.pk for project in projects])
     open_of = {pk: sum(open_ones.get(pk, {}).values()) for pk, _ended in every}
     # Stable: of those with as many open tasks the order of the statement stays.
     every.sort(key=lambda row: -open_of[row[0]])
@@ -97,7 +97,7 @@ def busiest_lines(
     today = timezone.localdate(now)
     first = today - timedelta(days=DAYS - 1)
     since = timezone.make_aware(datetime.combine(first, time.min))
-    days, medians = _days(visible_ids, since), _medians(visible_ids, since)
+    days, medians = _completions_by_day(visible_ids, since), _median_seconds(visible_ids, since)
     rows = [
         HomeLine(
             line,
@@ -113,7 +113,7 @@ def busiest_lines(
 
 
 @compiled(projects=array_field())
-def _live(projects: Any) -> QuerySet[Line, tuple[int, datetime | None]]:
+def _live_lines(projects: Any) -> QuerySet[Line, tuple[int, datetime | None]]:
     """Select the live lines, those where something ended last first."""
     ended = Task.objects.filter(line=OuterRef("pk"), ended_at__isnull=False).order_by("-ended_at")
     live = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
@@ -127,7 +127,7 @@ def _displayed_lines(lines: Any) -> QuerySet[Line]:
     return read.only("key", "name", "project", "live__number").annotate(is_paused=is_paused())
 
 
-def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
+def _completions_by_day(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
     """Return how many tasks completed on each day of the active time zone, by line."""
     rows = Task.objects.filter(
         ~unmerged_condition(), line__among=lines, status=Status.COMPLETED, ended_at__gte=since
@@ -141,5 +141,5 @@ def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[dat
     return days_by_line
 
 
-def _medians(lines: Sequence[int], since: datetime) -> dict[int, float]:
+def _median_seconds(lines: Sequence[int], since: datetime) -> dict[int, float]:
     return {line: float(seconds) for line, seconds in fetch(HOME_TIMES, [list(lines), since])}

@@ -13,20 +13,20 @@ from pipelines.models import Line, Project
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 
 
-def value_of(project: Project, line: Line, *, several: bool) -> str:
+def line_filter_value(project: Project, line: Line, *, several: bool) -> str:
     return f"{project}/{line.key}" if several else line.key
 
 
-def choices(projects: Sequence[Project]) -> list[tuple[str, str]]:
+def line_choices(projects: Sequence[Project]) -> list[tuple[str, str]]:
     """(value, label) of every line of these projects, by name; the label says of which project it is where there are
     several."""
     by_id = {project.pk: project for project in projects}
-    lines = _lines(projects=list(by_id))
+    lines = _lines_of_projects(projects=list(by_id))
     return labelled_options([(by_id[line.project_id], line) for line in lines], several=len(by_id) > 1)
 
 
 @compiled(projects=array_field())
-def _lines(projects: Any) -> QuerySet[Line]:
+def _lines_of_projects(projects: Any) -> QuerySet[Line]:
     return Line.objects.filter(project__among=projects).only("key", "name", "project").order_by("name", "pk")
 
 
@@ -37,7 +37,7 @@ def labelled_options(lines: Sequence[tuple[Project, Line]], *, several: bool) ->
     often = Counter(names)
     return [
         (
-            value_of(project, line, several=True),
+            line_filter_value(project, line, several=True),
             # Two projects may have lines of one name: then the owner tells them apart
             name if often[name] == 1 else f"{line.name} · {project}",
         )

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.medians import DAYS
 from pipelines.queries.statements import LINE_FIGURES, MAX_TASKS
-from pipelines.queries.usage import dollars
+from pipelines.queries.usage import dollars_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class LineStats:
 
     @property
     def amount(self) -> str:
-        return dollars(self.cost) if self.cost is not None else ""
+        return dollars_text(self.cost) if self.cost is not None else ""
 
 
-def of_line(line_id: int) -> LineStats:
+def line_stats(line_id: int) -> LineStats:
     [(ended, completed, seconds, cost)] = fetch(
         LINE_FIGURES, {"line": line_id, "days": DAYS, "most": MAX_TASKS}
     )

@@ -16,11 +16,11 @@ def last_lines(job_ids: Iterable[int]) -> dict[int, str]:
     if not ids:
         return {}
     chunks = LogChunk.objects.filter(job__in=ids).order_by("job_id", "-attempt", "-number").distinct("job_id")
-    last_by_job = {chunk.job_id: _last(bytes(chunk.data)) for chunk in chunks}
+    last_by_job = {chunk.job_id: _last_line(bytes(chunk.data)) for chunk in chunks}
     return {job_id: line for job_id, line in last_by_job.items() if line}
 
 
-def _last(data: bytes) -> str:
+def _last_line(data: bytes) -> str:
     """Lines are `seconds<TAB>text` (pipelines.work.logs)."""
     lines = (line.partition("\t")[2].strip() for line in reversed(zlib.decompress(data).decode().split("\n")))
     return next((line[:LONGEST] for line in lines if line), "")

@@ -9,22 +9,22 @@ from pipelines.queries.statements import GATE_MEDIANS, LINE_MEDIAN, STATION_MEDI
 DAYS = 7
 
 
-def of_stations(line_id: int) -> dict[str, float]:
+def station_medians(line_id: int) -> dict[str, float]:
     """Median seconds from start to end of the jobs of each station, over the last days."""
-    return _pairs(STATION_MEDIANS, line_id)
+    return _median_by_key(STATION_MEDIANS, line_id)
 
 
-def of_gates(line_id: int) -> dict[str, float]:
+def gate_medians(line_id: int) -> dict[str, float]:
     """Median seconds from opening to decision of each gate."""
-    return _pairs(GATE_MEDIANS, line_id)
+    return _median_by_key(GATE_MEDIANS, line_id)
 
 
-def of_line(line_id: int) -> float | None:
+def line_median(line_id: int) -> float | None:
     """Median seconds from start to a completed end with nothing left unmerged; None without one lately."""
-    return _pairs(LINE_MEDIAN, line_id).get("line")
+    return _median_by_key(LINE_MEDIAN, line_id).get("line")
 
 
-def _pairs(sql: str, line_id: int) -> dict[str, float]:
+def _median_by_key(sql: str, line_id: int) -> dict[str, float]:
     return {
         key: float(value) for key, value in fetch(sql, {"line": line_id, "days": DAYS}) if value is not None
     }

@@ -42,7 +42,7 @@ class MemberRow:
         return self.membership.user.is_active and self.password and not self.factors
 
 
-def responsible_for(line: Line) -> list[int]:
+def responsible_user_ids(line: Line) -> list[int]:
     """Return the ids of the people who answer for a line: who published what is live, and the administrators."""
     admins = Membership.objects.filter(project=line.project_id, roles__contains=[Role.ADMIN])
     people = {*admins.values_list("user_id", flat=True)}
@@ -51,7 +51,7 @@ def responsible_for(line: Line) -> list[int]:
     return sorted(people)
 
 
-def members(project: Project) -> list[MemberRow]:
+def member_rows(project: Project) -> list[MemberRow]:
     """Return the members by name; those who may not sign in any more come last."""
     memberships = Membership.objects.filter(project=project).select_related("user")
     ordered = sorted(

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from pipelines.models import Job, Purpose, Token
-from pipelines.queries.usage import Spending, dollars
+from pipelines.queries.usage import Spending, dollars_text
 from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
@@ -29,22 +29,25 @@ in the branch then; and that a command ran is known."""
 _PRINTED: Final = re.compile(r"\d+ (?:test|package)s? passed(?:, \d+ skipped)?")
 
 
-def groups_of(outcome: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+def fact_groups(outcome: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     """Return the facts of an outcome by group. Anything else, as an old report may hold, is left out."""
     facts = (outcome or {}).get("facts")
     groups = facts.items() if isinstance(facts, dict) else ()
     return {group: members for group, members in groups if isinstance(members, dict)}
 
 
-def _count(members: Mapping[str, Any], key: str) -> int:
+def _fact_count(members: Mapping[str, Any], key: str) -> int:
     count = members.get(key)
     return int(count) if isinstance(count, int | float) else 0
 
 
 def tests_words(counts: Mapping[str, Any]) -> str:
     """Return the test counts in words: `3 tests passed, 1 failed, 2 skipped`, or that none ran."""
-    passed, failed = _count(counts, "passed"), _count(counts, "failed") + _count(counts, "errors")
-    skipped = _count(counts, "skipped")
+    passed, failed = (
+        _fact_count(counts, "passed"),
+        _fact_count(counts, "failed") + _fact_count(counts, "errors"),
+    )
+    skipped = _fact_count(counts, "skipped")
     parts = ["No tests ran"]
     if passed or failed:
         parts = [plural("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
@@ -72,7 +75,7 @@ def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
     for job in jobs:
         if job.purpose == Purpose.STATION:
             last[job.station] = job
-            for group, members in groups_of(job.outcome).items():
+            for group, members in fact_groups(job.outcome).items():
                 if (group, job.kind) not in OMITTED_GROUPS:
                     latest[group] = (job, members)
     rows = []
@@ -94,7 +97,7 @@ def printed_tests(job: Job) -> str:
     """Return how many tests passed by what a command printed; "" where it printed nothing of it, or left a report that
     counts them."""
     is_uncounted = (
-        job.kind == COMMAND.key and job.result == "success" and "tests" not in groups_of(job.outcome)
+        job.kind == COMMAND.key and job.result == "success" and "tests" not in fact_groups(job.outcome)
     )
     return job.summary if is_uncounted and _PRINTED.fullmatch(job.summary) else ""
 
@@ -102,7 +105,7 @@ def printed_tests(job: Job) -> str:
 def _output_rows(line: ParsedLine, job: Job) -> list[FactRow]:
     """Return the facts that the last run of a station left and that are not in its output, and the error that
     its agent reported."""
-    groups = groups_of(job.outcome)
+    groups = fact_groups(job.outcome)
     by = f"after {station_name(line, job.station)}"
     output, error = groups.get(OUTPUT, {}), groups.get("agent", {}).get("error")
     reasons = [
@@ -117,11 +120,11 @@ def _output_rows(line: ParsedLine, job: Job) -> list[FactRow]:
     return [*rows, *(FactRow("warning", words, by, "attention") for words, key in flags if output.get(key))]
 
 
-def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    files = _count(members, "files_changed")
+def _git_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    files = _fact_count(members, "files_changed")
     words = plural("%(n)s file changed", "%(n)s files changed", files) % {"n": files}
     if files:
-        words += f" +{_count(members, 'insertions')} −{_count(members, 'deletions')}"
+        words += f" +{_fact_count(members, 'insertions')} −{_fact_count(members, 'deletions')}"
     raw_paths = members.get("paths")
     paths = [escape_hidden(str(path)) for path in raw_paths] if isinstance(raw_paths, list) else []
     more = paths[:PATHS]
@@ -131,8 +134,8 @@ def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:
     return [FactRow("changed-files", words, by, more=more)]
 
 
-def _commands(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    run, failed, denied = (_count(members, key) for key in ("run", "failed", "denied"))
+def _command_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    run, failed, denied = (_fact_count(members, key) for key in ("run", "failed", "denied"))
     words = plural("%(n)s command", "%(n)s commands", run) % {"n": run}
     if failed:
         words += ", " + plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed}
@@ -143,43 +146,43 @@ def _commands(members: Mapping[str, Any], by: str) -> list[FactRow]:
     return rows
 
 
-def _tests(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    if _count(members, "failed") + _count(members, "errors"):
+def _test_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    if _fact_count(members, "failed") + _fact_count(members, "errors"):
         icon, tone = "x", "danger"
     else:
-        icon, tone = ("check", "ok") if _count(members, "passed") else ("warning", "attention")
+        icon, tone = ("check", "ok") if _fact_count(members, "passed") else ("warning", "attention")
     return [FactRow(icon, tests_words(members), by, tone)]
 
 
 def findings_words(counts: Mapping[str, Any]) -> str:
     """`3 findings, 1 high`; "" of none."""
-    total, high = _count(counts, "total"), _count(counts, "critical") + _count(counts, "high")
+    total, high = _fact_count(counts, "total"), _fact_count(counts, "critical") + _fact_count(counts, "high")
     if not total:
         return ""
     words = plural("%(n)s finding", "%(n)s findings", total) % {"n": total}
     return f"{words}, {high} high" if high else words
 
 
-def _findings(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    high = _count(members, "critical") + _count(members, "high")
+def _finding_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
+    high = _fact_count(members, "critical") + _fact_count(members, "high")
     return [FactRow("search", findings_words(members) or "0 findings", by, "danger" if high else "")]
 
 
-def _coverage(members: Mapping[str, Any], by: str) -> list[FactRow]:
+def _coverage_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     lines = members.get("lines")
     if not isinstance(lines, int | float):
         return []
     return [FactRow("check", f"{lines:.0f} % of the lines covered", by)]
 
 
-def _claims(members: Mapping[str, Any], by: str) -> list[FactRow]:
+def _claim_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     contradicted = members.get("contradicted")
     n = len(contradicted) if isinstance(contradicted, list) else 0
     words = plural("%(n)s claim contradicted", "%(n)s claims contradicted", n) % {"n": n}
     return [FactRow("danger", words, by, "danger")] if n else []
 
 
-def _prepare(members: Mapping[str, Any], by: str) -> list[FactRow]:
+def _prepare_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     seconds = members.get("seconds")
     if not isinstance(seconds, int | float):
         return []
@@ -190,13 +193,13 @@ def _prepare(members: Mapping[str, Any], by: str) -> list[FactRow]:
 
 
 ROW_BUILDERS = {
-    "prepare": _prepare,
-    "git": _git,
-    "commands": _commands,
-    "tests": _tests,
-    "findings": _findings,
-    "coverage": _coverage,
-    "claims": _claims,
+    "prepare": _prepare_rows,
+    "git": _git_rows,
+    "commands": _command_rows,
+    "tests": _test_rows,
+    "findings": _finding_rows,
+    "coverage": _coverage_rows,
+    "claims": _claim_rows,
 }
 """In this order; cost stands among the limits."""
 
@@ -211,7 +214,7 @@ class LimitRow:
     since: datetime | None = None
 
 
-def limits_of(
+def limit_rows(
     line: ParsedLine, token: Token, job: Job | None, spent: Spending, month: Spending | None, now: datetime
 ) -> list[LimitRow]:
     """Return what is left at the station at which a token stands: of the cost of the task and of the month,
@@ -219,46 +222,50 @@ def limits_of(
     task, station = token.task, line.stations_by_key.get(token.station)
     rows = []
     if line.limits.cost_usd is not None and spent.runs:
-        rows.append(_of_cost("Cost of the task", spent, exact_amount(line.limits.cost_usd)))
+        rows.append(_cost_limit_row("Cost of the task", spent, exact_amount(line.limits.cost_usd)))
     if month is not None and task.project.month_cost_usd is not None:
-        rows.append(_of_cost("Cost of the month", month, task.project.month_cost_usd))
+        rows.append(_cost_limit_row("Cost of the month", month, task.project.month_cost_usd))
     if station is None:
         return rows
     running = job is not None and job.state == Job.State.RUNNING and job.started_at is not None
     if running and job is not None and job.started_at is not None and station.limits.max_timeout:
         used, most = (now - job.started_at).total_seconds(), float(station.limits.max_timeout)
-        rows.append(LimitRow("Time of the run", _minutes(max(0.0, most - used), most), _share(used, most)))
+        rows.append(
+            LimitRow(
+                "Time of the run", _minutes_left_text(max(0.0, most - used), most), _used_percent(used, most)
+            )
+        )
     if station.limits.max_visits is not None:
-        rows.append(_of_count("Runs", task.visits.get(station.key, 0), station.limits.max_visits))
-    return [*rows, *(_retries(line, rule, task.rules) for rule in _rules_with_retries(station))]
+        rows.append(_count_limit_row("Runs", task.visits.get(station.key, 0), station.limits.max_visits))
+    return [*rows, *(_retries_row(line, rule, task.rules) for rule in _rules_with_retries(station))]
 
 
-def _of_cost(name: str, spent: Spending, most: Decimal) -> LimitRow:
+def _cost_limit_row(name: str, spent: Spending, most: Decimal) -> LimitRow:
     cost = spent.cost or Decimal()
-    words = {"left": dollars(max(most - cost, Decimal())), "most": dollars(most)}
-    return LimitRow(name, "{left} left of {most}".format(**words), _share(cost, most))
+    words = {"left": dollars_text(max(most - cost, Decimal())), "most": dollars_text(most)}
+    return LimitRow(name, "{left} left of {most}".format(**words), _used_percent(cost, most))
 
 
-def _of_count(name: str, used: int, most: int) -> LimitRow:
+def _count_limit_row(name: str, used: int, most: int) -> LimitRow:
     words = f"{max(0, most - used)} left of {most}"
-    return LimitRow(name, words, _share(used, most))
+    return LimitRow(name, words, _used_percent(used, most))
 
 
 def _rules_with_retries(station: Station) -> Iterable[Rule]:
     return (rule for rule in station.rules if rule.max_retries is not None)
 
 
-def _retries(line: ParsedLine, rule: Rule, match_counts: Mapping[str, int]) -> LimitRow:
+def _retries_row(line: ParsedLine, rule: Rule, match_counts: Mapping[str, int]) -> LimitRow:
     assert rule.max_retries is not None
     name = f"Retries: {rule_name(line, rule.id)}"
-    return _of_count(name, match_counts.get(rule.id, 0), rule.max_retries)
+    return _count_limit_row(name, match_counts.get(rule.id, 0), rule.max_retries)
 
 
-def _minutes(left: float, most: float) -> str:
+def _minutes_left_text(left: float, most: float) -> str:
     words = {"left": max(1, round(left / 60)) if left else 0, "most": max(1, round(most / 60))}
     return "{left} min left of {most} min".format(**words)
 
 
-def _share(used: Any, most: Any) -> int:
+def _used_percent(used: Any, most: Any) -> int:
     # A limit of 0 is used up.
     return min(100, int(100 * used / most)) if most else 100

@@ -22,7 +22,7 @@ from pipelines.queries.board import (
 )
 from pipelines.queries.board_places import BoardPlace, BoardPlaces
 from pipelines.queries.line_filter import line_condition
-from pipelines.queries.pauses import mark
+from pipelines.queries.pauses import mark_paused
 from pipelines.queries.statements import BY_LINE, BY_STATE
 from pipelines.queries.usage import NOTHING, Spending
 from pipelines.routing.sentences.names import gate_name, station_name
@@ -82,7 +82,7 @@ def state_board(
         column.cards = [by_token[token_id] for token_id in place.ids if token_id in by_token]
         column.count, column.oldest, column.worst = place.count, place.oldest, place.worst
     pauses = Pause.objects.filter(project__in=by_id, ended_at=None)
-    mark(columns.values(), list(pauses))
+    mark_paused(columns.values(), list(pauses))
     return _board(list(columns.values()), board_places, filters)
 
 

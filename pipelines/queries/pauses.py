@@ -26,13 +26,15 @@ class PauseView:
 
 def over_task(rows: Iterable[Pause], line: ParsedLine) -> list[PauseView]:
     """Return the pauses under which a task, or a station of its line, is."""
-    return [PauseView(row, _subject(row, line), row.task_id is not None) for row in rows]
+    return [PauseView(row, _paused_subject(row, line), row.task_id is not None) for row in rows]
 
 
 def over_line(rows: Iterable[Pause], line: ParsedLine | None) -> list[PauseView]:
     """Return the pauses of a line, its stations and its project, of all that are in force on it."""
     return [
-        PauseView(row, _subject(row, line), row.line_id is not None) for row in rows if row.task_id is None
+        PauseView(row, _paused_subject(row, line), row.line_id is not None)
+        for row in rows
+        if row.task_id is None
     ]
 
 
@@ -52,7 +54,7 @@ def paused_stations(rows: Iterable[Pause]) -> set[str]:
     return {row.station for row in rows if row.station}
 
 
-def mark(columns: Iterable[Column], rows: Sequence[Pause]) -> None:
+def mark_paused(columns: Iterable[Column], rows: Sequence[Pause]) -> None:
     """Mark the cards that are under one of these pauses, and the columns of paused stations."""
     stations = paused_stations(rows)
     for column in columns:
@@ -70,7 +72,7 @@ def _covers(row: Pause, card: Card) -> bool:
     )
 
 
-def _subject(row: Pause, line: ParsedLine | None) -> str:
+def _paused_subject(row: Pause, line: ParsedLine | None) -> str:
     if row.task_id is not None:
         return "This task"
     if row.line_id is None:

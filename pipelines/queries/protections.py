@@ -53,9 +53,9 @@ def _resolved_path(path: str) -> str:
     return "/".join(steps).removesuffix(".git")
 
 
-def protections_of(project: Project) -> dict[str, Protection]:
+def protections_by_repository(project: Project) -> dict[str, Protection]:
     """{name of a repository: what holds for it}: of the project and of its owner, all together; none of others."""
-    rows = list(_rows(project).order_by("pk"))
+    rows = list(_protection_rows(project).order_by("pk"))
     if not rows:
         return {}
     names = Repository.objects.filter(project=project).order_by("name").values_list("name", "address")
@@ -63,12 +63,14 @@ def protections_of(project: Project) -> dict[str, Protection]:
     return {name: protection for name, protection in together.items() if protection}
 
 
-def protection_of(repository: Repository) -> Protection:
+def repository_protection(repository: Repository) -> Protection:
     place = canonical_address(repository.address)
-    return _combined_protection(_rows(repository.project).filter(place__in=("", place)).order_by("pk"), place)
+    return _combined_protection(
+        _protection_rows(repository.project).filter(place__in=("", place)).order_by("pk"), place
+    )
 
 
-def _rows(project: Project) -> QuerySet[RepositoryProtection]:
+def _protection_rows(project: Project) -> QuerySet[RepositoryProtection]:
     return RepositoryProtection.objects.filter(Q(project=project.pk) | Q(owner=project.owner_id))
 
 

@@ -44,20 +44,20 @@ class QueuedWork:
         return self.reach.project
 
 
-def in_all_projects() -> list[QueuedWork]:
+def queued_work() -> list[QueuedWork]:
     """Return the work that waits in all projects."""
-    return _read(QUEUED_EVERYWHERE, [])
+    return _read_queued_work(QUEUED_EVERYWHERE, [])
 
 
-def in_project(project: int) -> list[QueuedWork]:
-    return _read(QUEUED_IN_PROJECT, [project])
+def queued_work_in_project(project: int) -> list[QueuedWork]:
+    return _read_queued_work(QUEUED_IN_PROJECT, [project])
 
 
-def in_line(line: int) -> list[QueuedWork]:
-    return _read(QUEUED_IN_LINE, [line])
+def queued_work_in_line(line: int) -> list[QueuedWork]:
+    return _read_queued_work(QUEUED_IN_LINE, [line])
 
 
-def _read(text: str, values: list[int]) -> list[QueuedWork]:
+def _read_queued_work(text: str, values: list[int]) -> list[QueuedWork]:
     return [
         QueuedWork(version, station, purpose, kind, ValueScope(owner_id, project, line), owner)
         for version, station, purpose, kind, line, project, owner_id, owner in fetch_prepared(text, values)

@@ -34,7 +34,7 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
         commit=delivery.commit,
         tree=delivery.landed_tree or delivery.tree,
         at=_utc_text(delivery.landed_at),
-        approval=_approval(delivery.visit) if delivery.visit else None,
+        approval=_receipt_approval(delivery.visit) if delivery.visit else None,
         rebase=SAME_PATCH if delivery.approved else "",
         host=str((delivery.request or {}).get("host", "")) if delivery.way else "",
         # Null where it was cleared before this was kept.
@@ -55,7 +55,7 @@ def check_in_repository(change: LandedChange, folder: Path) -> None:
         raise ReceiptInvalid(f"{change.commit} has another tree in the repository.")
 
 
-def _approval(visit: GateVisit) -> ReceiptApproval | None:
+def _receipt_approval(visit: GateVisit) -> ReceiptApproval | None:
     if visit.decided_at is None:
         return None
     votes = Vote.objects.filter(visit=visit).select_related("user", "stands_for").order_by("at", "pk")
@@ -64,7 +64,7 @@ def _approval(visit: GateVisit) -> ReceiptApproval | None:
         visit=str(visit.pk),
         round=visit.round,
         evidence=visit.evidence_digest,
-        tree=str(visit.evidence.get("tree") or _committed(visit)),
+        tree=str(visit.evidence.get("tree") or _last_committed_tree(visit)),
         by=visit.decided_by.username if visit.decided_by else "",
         at=_utc_text(visit.decided_at),
         votes=[
@@ -72,7 +72,7 @@ def _approval(visit: GateVisit) -> ReceiptApproval | None:
                 SignedVote(_voter_text(vote), vote.word, vote.evidence_digest, _utc_text(vote.at))
                 for vote in votes
             ),
-            *_overridden(visit),
+            *_override_votes(visit),
         ],
     )
 
@@ -84,7 +84,7 @@ def _voter_text(vote: Vote) -> str:
     return f"{vote.user.username}{stood_for}{chat}"
 
 
-def _overridden(visit: GateVisit) -> list[SignedVote]:
+def _override_votes(visit: GateVisit) -> list[SignedVote]:
     """Return the override that approved the visit instead of the votes that the gate asks for."""
     if not (visit.overridden and visit.decided_by and visit.decided_at):
         return []
@@ -93,7 +93,7 @@ def _overridden(visit: GateVisit) -> list[SignedVote]:
     ]
 
 
-def _committed(visit: GateVisit) -> str:
+def _last_committed_tree(visit: GateVisit) -> str:
     """Return the tree of the last commit before this gate, for evidence that names none: what people saw,
     whatever the delivery was cleared for. "" if there is none."""
     way: list[int] = []

@@ -37,45 +37,45 @@ def output_paths(line: Line, station: str) -> list[tuple[str, str]]:
     )
     examples: dict[str, str] = {}
     for output in outputs:
-        for path, example in _paths(output):
+        for path, example in _output_paths(output):
             # The newest output comes first: its example stays
             examples.setdefault(path, example)
     return list(examples.items())[:MOST]
 
 
-def _paths(output: Any) -> Iterator[tuple[str, str]]:
+def _output_paths(output: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(output, dict):
-        yield "$", _example(output)
+        yield "$", _example_text(output)
         return
     for key, value in list(output.items())[:WIDE]:
-        yield from _below(key if _is_plain_key(key) else f"$[{json.dumps(key)}]", value, DEEP)
+        yield from _paths_below(key if _is_plain_key(key) else f"$[{json.dumps(key)}]", value, DEEP)
 
 
 def _is_plain_key(key: str) -> bool:
     return bool(PLAIN.match(key))
 
 
-def _below(path: str, value: Any, left: int) -> Iterator[tuple[str, str]]:
-    yield path, _example(value)
+def _paths_below(path: str, value: Any, left: int) -> Iterator[tuple[str, str]]:
+    yield path, _example_text(value)
     if left == 0:
         return
     if isinstance(value, dict):
         for key, member in list(value.items())[:WIDE]:
-            yield from _below(_member(path, key), member, left - 1)
+            yield from _paths_below(_member_path(path, key), member, left - 1)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         rooted = path if path.startswith("$") else f"$.{path}"
         for key, member in list(value[0].items())[:WIDE]:
-            yield from _below(_member(f"{rooted}[*]", key), member, left - 1)
+            yield from _paths_below(_member_path(f"{rooted}[*]", key), member, left - 1)
 
 
-def _member(path: str, key: str) -> str:
+def _member_path(path: str, key: str) -> str:
     if _is_plain_key(key):
         return f"{path}.{key}"
     rooted = path if path.startswith("$") else f"$.{path}"
     return f"{rooted}[{json.dumps(key)}]"
 
 
-def _example(value: Any) -> str:
+def _example_text(value: Any) -> str:
     if isinstance(value, dict):
         return f"{{{', '.join(list(value)[:3])}{', …' if len(value) > 3 else ''}}}"[:LONGEST]
     text = json.dumps(value, ensure_ascii=False)

@@ -7,7 +7,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.statements import REVERTED_BY
 
 
-def reverted_by(job_id: int) -> list[Task]:
+def tasks_reverted_by(job_id: int) -> list[Task]:
     """Return the tasks whose change the delivery of this job took back."""
     ids = {task_id for task_id, _visit in fetch(REVERTED_BY, [job_id])}
     return (

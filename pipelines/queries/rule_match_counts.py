@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 
 from pipelines.models import Decision, Job, Line, Purpose, Task
-from pipelines.queries.why import tests_of
+from pipelines.queries.why import condition_tests
 from pipelines.routing.analysis.condition_matching import (
     ConditionAnswer,
     RuleAnswer,
@@ -95,7 +95,7 @@ def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches
     matches = StationMatches({rule.id: RuleMatches() for rule in rules})
     open_line = without_gate(line, station)
     # A bound on tests, not on outcomes: a station may have many rules
-    for recorded in _recorded(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
+    for recorded in _recorded_outcomes(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
         try:
             rule_answers = match_rules(open_line, recorded.situation, rules)
         except Malformed:
@@ -130,7 +130,7 @@ def _record_matched_rule(
     matches.untaken += not matched_rule
 
 
-def _recorded(row: Line, station: str, most: int) -> Iterator[RecordedOutcome]:
+def _recorded_outcomes(row: Line, station: str, most: int) -> Iterator[RecordedOutcome]:
     """The newest first, each as it was decided last: with the answers that evaluations had got."""
     tasks = Task.objects.filter(line=row).order_by("-id").values("id")[:TASKS]
     jobs = {
@@ -164,7 +164,7 @@ def _record_answer(
         rule_matches.why = rule_matches.why or rule_answer.why
     if rule_matches.example is None or (matches and not rule_matches.example.matches):
         rule_matches.example = MatchExample(
-            *_task_reference(row, recorded), matches, _values(line, rule_answer)
+            *_task_reference(row, recorded), matches, _tested_values(line, rule_answer)
         )
 
 
@@ -174,7 +174,7 @@ def _task_reference(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str
     return name, recorded.title, reverse("task", args=[row.project.owner.key, row.project.key, name])
 
 
-def _values(line: ParsedLine, rule_answer: RuleAnswer) -> list[tuple[str, str]]:
+def _tested_values(line: ParsedLine, rule_answer: RuleAnswer) -> list[tuple[str, str]]:
     """Return what the condition tested, and what was there."""
-    tests = tests_of(line, rule_answer.rule, [operand.to_dict() for operand in rule_answer.saw])
+    tests = condition_tests(line, rule_answer.rule, [operand.to_dict() for operand in rule_answer.saw])
     return [(test.words, test.value) for test in tests if test.value is not None][:VALUES]

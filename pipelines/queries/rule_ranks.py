@@ -21,11 +21,11 @@ CACHE_SECONDS = 300
 """Seconds for which a process does not ask again."""
 
 
-def ranks(line: ParsedLine, line_id: int) -> dict[str, int]:
+def rule_ranks(line: ParsedLine, line_id: int) -> dict[str, int]:
     """{rule id: rank}, 0 what was taken most, of every rule of the stations at which ranks differ. `line`: any version
     of it; a rule is its id."""
     # The period is a part of the cache's key: it changes every five minutes.
-    counts = _counts(line_id, int(time.monotonic()) // CACHE_SECONDS)
+    counts = _cached_rule_counts(line_id, int(time.monotonic()) // CACHE_SECONDS)
     return {
         rule: rank
         for station in line.stations
@@ -49,5 +49,5 @@ def ranks_of_counts(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 @lru_cache(maxsize=512)
-def _counts(line_id: int, _period: int) -> Mapping[str, int]:
+def _cached_rule_counts(line_id: int, _period: int) -> Mapping[str, int]:
     return dict(fetch(RULE_COUNTS, [line_id]))

@@ -77,7 +77,8 @@ class RunnerRow:
         """“Claude Code 2.1.330 (signed in)”, by name."""
         agents = self.worker.agents if self.worker else {}
         labels = {
-            key: " ".join(filter(None, (_agent_name(key), _number(agent)))) for key, agent in agents.items()
+            key: " ".join(filter(None, (_agent_name(key), _version_number(agent))))
+            for key, agent in agents.items()
         }
         ready = {need.partition(":")[2] for need in self._offers if need.startswith(f"{SIGNED_IN}:")}
         labels |= {key: f"{labels.get(key) or _agent_name(key)} (signed in)" for key in ready}
@@ -125,7 +126,7 @@ class RunnerRow:
         return str(self.worker.machine.get("git") or "") if self.worker else ""
 
 
-def runners(project: Project, now: datetime) -> list[RunnerRow]:
+def runner_rows(project: Project, now: datetime) -> list[RunnerRow]:
     """Return the runners by name; those of the project before what runs beside the server."""
     tokens = list(
         ApiToken.objects.filter(project=project, kind=ApiToken.TokenKind.RUNNER, revoked_at=None).order_by(
@@ -140,7 +141,7 @@ def runners(project: Project, now: datetime) -> list[RunnerRow]:
     for worker in workers:
         if worker.token_id or worker.owners is None or project.owner.key in worker.owners:
             by_token[worker.token_id].append(worker)
-    doing = _doing(project, workers)
+    doing = _current_jobs_by_worker(project, workers)
     rows = [
         RunnerRow(token, worker, now, doing.get(worker.pk, ()) if worker else ())
         for token in tokens
@@ -156,7 +157,7 @@ def _workers_or_none(workers: list[Worker]) -> Sequence[Worker | None]:
     return workers or [None]
 
 
-def _doing(project: Project, workers: Iterable[Worker]) -> dict[object, list[RunnerJob]]:
+def _current_jobs_by_worker(project: Project, workers: Iterable[Worker]) -> dict[object, list[RunnerJob]]:
     """Return the jobs of this project that each worker does: what it does for others is nobody's matter here."""
     leases = Lease.objects.filter(
         worker__in=list(workers), job__task__project=project, job__state=Job.State.RUNNING
@@ -175,7 +176,7 @@ def _agent_name(key: str) -> str:
     return preset.name if preset else key
 
 
-def _number(agent: dict[str, object]) -> str:
+def _version_number(agent: dict[str, object]) -> str:
     """The version alone, of “2.1.330 (Claude Code)” or “codex-cli 0.169.0”."""
     version = str(agent.get("version") or "")
     return next((word for word in version.split() if word[:1].isdigit()), "")

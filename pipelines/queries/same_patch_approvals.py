@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.models import BranchPush, Delivery, GateVisit, Job, Purpose, VisitCommit, Word
 from pipelines.queries import versions
-from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, NEVER, SAME_PATCH
@@ -75,7 +75,7 @@ def same_patch_approval(
         return None
     # A delivery that is being cleared has no outcome yet: those before it count.
     visits = others if delivers else [*others, job]
-    if not all(_passed(line, station_job) for station_job in visits):
+    if not all(_has_passed(line, station_job) for station_job in visits):
         return None
     commits = VisitCommit.objects.filter(task=job.task_id, job__in=[station_job.pk for station_job in visits])
     left = list(commits.values_list("job__station", "tree", "base"))
@@ -120,9 +120,9 @@ def _tree_before(outcome: Any) -> str:
     return str((((outcome or {}).get("facts") or {}).get("git") or {}).get("source", {}).get("before") or "")
 
 
-def _passed(line: ParsedLine, job: Job) -> bool:
+def _has_passed(line: ParsedLine, job: Job) -> bool:
     station = line.stations_by_key.get(job.station)
     if station is None or job.outcome is None:
         return False
     outcome = judge_outcome(line, station, read_outcome(job.outcome)).outcome
-    return derive(outcome, failure_eval(station.kind)).outcome_state == "passed"
+    return derived_outcome(outcome, failure_eval(station.kind)).outcome_state == "passed"

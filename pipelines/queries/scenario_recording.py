@@ -14,7 +14,7 @@ from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.sentences.decisions import decision_sentence
-from pipelines.routing.simulate.run import expectation, run_scenario
+from pipelines.routing.simulate.run import run_scenario, walk_expectation
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, start_task
 from pipelines.routing.simulate.walk_steps import take_step
@@ -46,11 +46,14 @@ def record_scenario(task: Task, key: str) -> Recording:
     expectation."""
     line = versions.by_id(_first_version(task))
     script = ScenarioScript(
-        key, f"{task.name} {task.title}"[:200], inputs=_inputs(line, task), task=_facts(line, task)
+        key,
+        f"{task.name} {task.title}"[:200],
+        inputs=_inputs_without_secrets(line, task),
+        task=_checked_task_fields(line, task),
     )
-    steps, rest = _steps(line, script, task)
+    steps, rest = _scenario_steps(line, script, task)
     script = replace(script, steps=steps)
-    return Recording(replace(script, expect=expectation(run_scenario(line, script))), rest)
+    return Recording(replace(script, expect=walk_expectation(run_scenario(line, script))), rest)
 
 
 def _first_version(task: Task) -> int:
@@ -58,13 +61,13 @@ def _first_version(task: Task) -> int:
     return int(submitted.data.get("pinned", task.pinned_id))
 
 
-def _inputs(line: ParsedLine, task: Task) -> dict[str, Any]:
+def _inputs_without_secrets(line: ParsedLine, task: Task) -> dict[str, Any]:
     """Return the inputs without secrets, which a file of tests is no place for."""
     known = {line_input.key for line_input in line.inputs if line_input.type != "secret"}
     return {key: value for key, value in task.inputs.items() if key in known}
 
 
-def _facts(line: ParsedLine, task: Task) -> dict[str, Any]:
+def _checked_task_fields(line: ParsedLine, task: Task) -> dict[str, Any]:
     """The fields of the task that its gates' checks read."""
     read = {
         check.field.removeprefix("task.").partition(".")[0]
@@ -78,7 +81,9 @@ def _facts(line: ParsedLine, task: Task) -> dict[str, Any]:
     return {name: value for name, value in task_facts.items() if name in read and value is not None}
 
 
-def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[ScenarioStep, ...], str]:
+def _scenario_steps(
+    line: ParsedLine, script: ScenarioScript, task: Task
+) -> tuple[tuple[ScenarioStep, ...], str]:
     walk, steps = start_task(line, script), list[ScenarioStep]()
     for happened in _recorded_steps(task):
         if walk.is_over or _is_included(walk, happened):
@@ -135,16 +140,18 @@ def _recorded_steps(task: Task) -> Iterator[_RecordedStep]:
     jobs = {job.pk: job for job in Job.objects.filter(token__task=task)}
     visits = {str(visit.pk): visit for visit in task.gate_visits.select_related("job")}
     for event in task.events.order_by("seq"):
-        happened = _of_event(event, jobs, visits)
+        happened = _recorded_step(event, jobs, visits)
         if happened is not None:
             # What was decided again by the facts of now is told by every event of that decision.
-            decision = decisions.pop(_cause(event), None) if event.trigger.startswith("facts:") else None
+            decision = (
+                decisions.pop(_event_cause(event), None) if event.trigger.startswith("facts:") else None
+            )
             if event.trigger.startswith("facts:") and decision is None:
                 continue
-            yield _with_missing(replace(happened, decision=decision or decisions.get(_cause(event))))
+            yield _with_missing(replace(happened, decision=decision or decisions.get(_event_cause(event))))
 
 
-def _cause(event: Event) -> str:
+def _event_cause(event: Event) -> str:
     if event.kind == "gate.decided":
         return f"gate:{event.data['visit']}"
     if event.kind == "escalation.resolved":
@@ -173,7 +180,9 @@ STOPS = {
 """After which no scenario goes on, by kind and trigger."""
 
 
-def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVisit]) -> _RecordedStep | None:
+def _recorded_step(
+    event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVisit]
+) -> _RecordedStep | None:
     match event.kind, event.trigger:
         case "job.reported", _trigger:
             job = jobs[event.data["job"]["id"]]
@@ -197,7 +206,7 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
             return _RecordedStep(ScenarioStep("escalate", said=escalation))
         case "escalation.resolved", _trigger if event.data["how"] in WORDS_TO_RESOLVE:
             return _RecordedStep(
-                ScenarioStep("resolve", event.source or None, said=_resolution(event)), event.source
+                ScenarioStep("resolve", event.source or None, said=_resolution_fields(event)), event.source
             )
         case kind, trigger if kind == "handoff.added" or trigger.startswith("facts:"):
             return _RecordedStep(ScenarioStep("reconsider"), event.source)
@@ -208,7 +217,7 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
     return None
 
 
-def _resolution(event: Event) -> dict[str, str]:
+def _resolution_fields(event: Event) -> dict[str, str]:
     route = {"route": event.data["route"]} if event.data["how"] in ROUTED else {}
     return {
         "word": event.data["how"],

@@ -46,7 +46,7 @@ def query_values(versions: Iterable[int], since: datetime | None, until: datetim
     return {"versions": list(versions), "start": since or "-infinity", "end": until or "infinity"}
 
 
-def of_stations(
+def station_time_spreads(
     versions: Iterable[int], since: datetime | None, until: datetime | None
 ) -> dict[tuple[int, str], list[TimeSpread | None]]:
     """Return `waiting`, `working` and `gates` of the jobs that began in that time, by line and station."""
@@ -58,7 +58,7 @@ def of_stations(
     }
 
 
-def of_project(
+def project_station_times(
     project: Project, since: datetime, until: datetime | None = None, line: Line | None = None
 ) -> list[StationTimes]:
     """The stations of what is live, where jobs began in that time; where an outcome takes longest comes first. `line`
@@ -66,7 +66,7 @@ def of_project(
     nothing: list[TimeSpread | None] = [None, None, None]
     lines = Line.objects.filter(project=project, **({"pk": line.pk} if line else {}))
     versions = LineVersion.objects.filter(line__in=lines).values_list("pk", flat=True)
-    spread = of_stations(versions, since, until)
+    spread = station_time_spreads(versions, since, until)
     live = lines.filter(live__isnull=False).values("live")
     stations = VersionStation.objects.filter(version__in=live)
     rows = stations.values_list(

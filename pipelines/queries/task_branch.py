@@ -74,7 +74,7 @@ class DeliveryReceipt:
         return bool(self.gate) and not self.approved and self.as_approved
 
 
-def branch_of(task: Task) -> TaskBranch | None:
+def task_branch(task: Task) -> TaskBranch | None:
     """Return the branch of the task, as it stands after the last visit that was reported."""
     last = (
         VisitCommit.objects.filter(task=task, job__state=Job.State.DONE)
@@ -144,7 +144,7 @@ class PeoplePush:
     proven: bool
 
 
-def pushes_of(task: Task, until: datetime | None = None) -> list[PeoplePush]:
+def people_pushes(task: Task, until: datetime | None = None) -> list[PeoplePush]:
     """Return the pushes of people to the branch of a task, the oldest first; `until`: by then."""
     rows = BranchPush.objects.filter(task=task).order_by("job").prefetch_related("people")
     rows = rows if until is None else rows.filter(at__lte=until)
@@ -169,10 +169,10 @@ def pack_sizes(task: Task) -> dict[str, int]:
 def receipts_of(task: Task) -> list[DeliveryReceipt]:
     """Return the receipts of what landed, the latest first."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False).order_by("-landed_at")
-    return [_receipt(delivery) for delivery in landed.select_related("visit__decided_by")]
+    return [_delivery_receipt(delivery) for delivery in landed.select_related("visit__decided_by")]
 
 
-def _receipt(delivery: Delivery) -> DeliveryReceipt:
+def _delivery_receipt(delivery: Delivery) -> DeliveryReceipt:
     visit = delivery.visit
     assert delivery.landed_at is not None
     return DeliveryReceipt(

@@ -29,7 +29,7 @@ from pipelines.queries.statements import TASK_ROWS
 FOLLOWERS = 20
 
 
-def read(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
+def read_task_rows(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
     """The rows by the names that `TaskView` has for them. `depends_on`: tasks that have to be completed before it does
     any work. `handoffs`, `linked`: how many are read at most."""
     statement = Statement(TASK_ROWS, [task.pk, handoffs, linked, linked, FOLLOWERS, task.pk])
@@ -42,24 +42,24 @@ def read(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
         done[job["id"]] = row = bulk_rows.row_from_json(Job, job)
         set_related(row, "worker", bulk_rows.row_from_json(Worker, worker) if worker else None)
     return {
-        "tokens": [_of(task, bulk_rows.row_from_json(Token, token)) for token in tokens],
+        "tokens": [_token_of_task(task, bulk_rows.row_from_json(Token, token)) for token in tokens],
         "jobs": list(done.values()),
         "events": [bulk_rows.row_from_json(Event, event) for event in events],
-        "visits": list(_visits(visits)),
+        "visits": list(_visit_rows(visits)),
         "decision_ids": decisions,
-        "artifacts": list(_artifacts(artifacts, done)),
+        "artifacts": list(_artifact_rows(artifacts, done)),
         "handoffs": [bulk_rows.row_from_json(Handoff, handoff) for handoff in latest],
-        "pauses": list(_pauses(pauses)),
-        **_linked(task.project, others),
+        "pauses": list(_pause_rows(pauses)),
+        **_linked_tasks(task.project, others),
     }
 
 
-def _of(task: Task, token: Token) -> Token:
+def _token_of_task(task: Task, token: Token) -> Token:
     token.task = task
     return token
 
 
-def _visits(records: Any) -> Iterator[GateVisit]:
+def _visit_rows(records: Any) -> Iterator[GateVisit]:
     for visit, decision, person in records:
         row = bulk_rows.row_from_json(GateVisit, visit)
         set_related(row, "asked_by", bulk_rows.row_from_json(Decision, decision))
@@ -67,7 +67,7 @@ def _visits(records: Any) -> Iterator[GateVisit]:
         yield row
 
 
-def _artifacts(records: Any, jobs: dict[int, Job]) -> Iterator[Artifact]:
+def _artifact_rows(records: Any, jobs: dict[int, Job]) -> Iterator[Artifact]:
     for artifact, blob in records:
         row = bulk_rows.row_from_json(Artifact, artifact)
         set_related(row, "blob", bulk_rows.row_from_json(Blob, blob))
@@ -75,14 +75,14 @@ def _artifacts(records: Any, jobs: dict[int, Job]) -> Iterator[Artifact]:
         yield row
 
 
-def _pauses(records: Any) -> Iterator[Pause]:
+def _pause_rows(records: Any) -> Iterator[Pause]:
     for pause, person in records:
         row = bulk_rows.row_from_json(Pause, pause)
         set_related(row, "by", bulk_rows.row_from_json(User, person))
         yield row
 
 
-def _linked(project: Project, records: Any) -> dict[str, list[Task]]:
+def _linked_tasks(project: Project, records: Any) -> dict[str, list[Task]]:
     """Group them by how they are linked; all are of one project."""
     linked: dict[str, list[Task]] = {"depends_on": [], "needed_by": [], "followed_by": []}
     for other in records:

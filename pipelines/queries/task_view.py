@@ -31,9 +31,9 @@ from pipelines.models import (
 from pipelines.queries import task_rows, usage, versions
 from pipelines.queries import why as whys
 from pipelines.queries.environment_preparation import PreparationProgress, running_preparations
-from pipelines.queries.environments import repository_of
-from pipelines.queries.failure_causes import FailureCause, causes, last_cause
-from pipelines.queries.history import TimelineItem, history
+from pipelines.queries.environments import task_repository
+from pipelines.queries.failure_causes import FailureCause, failure_causes, last_cause
+from pipelines.queries.history import TimelineItem, timeline_items
 from pipelines.queries.join_waits import join_sentences
 from pipelines.queries.positions import PositionView
 from pipelines.queries.unanswered_questions import unanswered_sentences
@@ -61,7 +61,7 @@ class TaskView:
 
     def read_rows(self) -> None:
         """Read everything that the page shows by one statement."""
-        vars(self).update(task_rows.read(self.task, HANDOFFS, LINKED))
+        vars(self).update(task_rows.read_task_rows(self.task, HANDOFFS, LINKED))
 
     @cached_property
     def handoffs(self) -> list[Handoff]:
@@ -94,7 +94,7 @@ class TaskView:
     @cached_property
     def spending(self) -> Spending:
         """Spending of all runs of the task together."""
-        return usage.total(self.spending_by_station)
+        return usage.total_spending(self.spending_by_station)
 
     @cached_property
     def spending_by_station(self) -> dict[str, Spending]:
@@ -115,7 +115,7 @@ class TaskView:
     def most_cost(self) -> str:
         """The limit of the task, in dollars; "" where there is none."""
         most = self.line.limits.cost_usd
-        return "" if most is None else usage.dollars(usage.exact_amount(most))
+        return "" if most is None else usage.dollars_text(usage.exact_amount(most))
 
     @cached_property
     def tokens(self) -> list[Token]:
@@ -133,7 +133,7 @@ class TaskView:
     @cached_property
     def history(self) -> list[TimelineItem]:
         """The newest first."""
-        return history(self.task, self.events, self.now)
+        return timeline_items(self.task, self.events, self.now)
 
     @property
     def recent_history(self) -> list[TimelineItem]:
@@ -188,7 +188,7 @@ class TaskView:
         resting = timed_wait_sentences(last) | unclaimed_sentences(self.task, self._queued(last))
         resting |= unanswered_sentences(self.task.project, self.tokens)
         stopped = (Status.STUCK, Status.BLOCKED)
-        failed = causes(
+        failed = failure_causes(
             (last[token.pk] for token in self.tokens if token.status in stopped and token.pk in last),
             self.jobs,
         )
@@ -216,7 +216,7 @@ class TaskView:
     @cached_property
     def environment(self) -> Repository | None:
         """Repository whose environment a failure might lack."""
-        return repository_of(self.task, self.line)
+        return task_repository(self.task, self.line)
 
     @cached_property
     def waits_for(self) -> str:
@@ -240,7 +240,7 @@ class TaskView:
         labels = {line_input.key: line_input.label or line_input.key for line_input in self.line.inputs}
         files = {line_input.key for line_input in self.line.inputs if line_input.type == "file"}
         filled = [
-            (labels.get(key, key), _short(value))
+            (labels.get(key, key), _short_text(value))
             for key, value in versions.displayed_inputs(self.task.pinned_id, self.task.inputs).items()
             if key not in files
         ]
@@ -325,7 +325,7 @@ class TaskView:
         return self.now > self.expected_end
 
 
-def _short(value: Any) -> str:
+def _short_text(value: Any) -> str:
     text = value.get("name", "") if isinstance(value, dict) else str(value)
     return text if len(text) <= SHOWN_INPUT else text[: SHOWN_INPUT - 1] + "…"
 

@@ -21,7 +21,7 @@ from pipelines.models import (
     Status,
     Task,
     User,
-    overdue,
+    overdue_condition,
     with_display_status,
 )
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
@@ -133,7 +133,7 @@ ROW_FIELDS = (
 def search_page(projects: Sequence[Project], search: TaskFilter, user: User, page: int) -> Page:
     among = Task.objects.filter(line_condition(search.line), project__in=list(projects))
     order = SORTS.get(search.sort, SORTS["new"])
-    rows = narrowed(among, search, user).only(*ROW_FIELDS).order_by(*order)
+    rows = narrowed_tasks(among, search, user).only(*ROW_FIELDS).order_by(*order)
     paginator = BoundedPaginator(rows, MOST)
     if search.q:
         ids = search_ids(rows, among, search.q, order, MOST_WITH_WORDS + 1)
@@ -148,7 +148,7 @@ def search_page(projects: Sequence[Project], search: TaskFilter, user: User, pag
     return task_page
 
 
-def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
+def narrowed_tasks(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
     """Narrow tasks by everything but words and line. The status that is displayed is looked up where it is
     searched for alone."""
     if search.status == OPEN:
@@ -170,8 +170,8 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
 
 def late_condition() -> Q:
     """Open tasks past their due time, or at a gate past its."""
-    overdue_visits = GateVisit.objects.filter(overdue(Now()), state=GateVisit.State.OPEN).order_by()
-    passed = Task.objects.filter(overdue(Now()), ended_at__isnull=True).order_by()
+    overdue_visits = GateVisit.objects.filter(overdue_condition(Now()), state=GateVisit.State.OPEN).order_by()
+    passed = Task.objects.filter(overdue_condition(Now()), ended_at__isnull=True).order_by()
     # Each part by an index of what has a due time; with OR every open task is read.
     either = passed.values("pk").union(overdue_visits.values("task"), all=True)
     return Q(ended_at__isnull=True, pk__in=either)
@@ -183,35 +183,35 @@ UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)
 
 def counts_by_line(projects: Iterable[Project]) -> dict[int, Counter[str]]:
     """Return how many tasks there are in each displayed status, by the id of each line with open tasks."""
-    lines = _lines(projects=[project.pk for project in projects])
+    lines = _line_ids(projects=[project.pk for project in projects])
     by_line: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for (line, status), number in _by_status(lines, set(Status.values) - {*ENDED, *UNLIKE}).items():
         by_line[line][status] = number
-    for line, status, number in _unlike(lines=lines):
+    for line, status, number in _display_status_counts(lines=lines):
         by_line[line][status] += number
     return by_line
 
 
 @compiled(projects=array_field())
-def _lines(projects: Any) -> QuerySet[Line, int]:
+def _line_ids(projects: Any) -> QuerySet[Line, int]:
     return Line.objects.filter(project__among=projects).order_by().values_list("pk", flat=True)
 
 
 @compiled(lines=array_field())
-def _unlike(lines: Any) -> QuerySet[Task, tuple[int, str, int]]:
+def _display_status_counts(lines: Any) -> QuerySet[Task, tuple[int, str, int]]:
     rows = with_display_status(Task.objects.filter(line__among=lines, status__in=UNLIKE)).order_by()
     return rows.values_list("line", "display_status").annotate(n=Count("pk"))
 
 
 @compiled(lines=array_field(), statuses=array_field(CharField()))
-def _of_statuses(lines: Any, statuses: Any) -> QuerySet[Task, tuple[int, str, int]]:
+def _status_counts(lines: Any, statuses: Any) -> QuerySet[Task, tuple[int, str, int]]:
     rows = Task.objects.filter(line__among=lines, status__among=statuses).order_by()
     return rows.values_list("line_id", "status").annotate(n=Count("*"))
 
 
 def _by_status(lines: Collection[int], statuses: Collection[str]) -> dict[tuple[int, str], int]:
     """Return the counts by line and status, read from the index of lines and statuses alone."""
-    rows = _of_statuses(lines=list(lines), statuses=[str(status) for status in statuses])
+    rows = _status_counts(lines=list(lines), statuses=[str(status) for status in statuses])
     return {(line, status): number for line, status, number in rows}
 
 

@@ -39,29 +39,31 @@ class TriggerRow:
         )
 
 
-def of_line(line: Line) -> QuerySet[Trigger]:
+def triggers_of_line(line: Line) -> QuerySet[Trigger]:
     """Select the triggers of a line in the order in which they were made."""
-    return _related(Trigger.objects.filter(line=line).order_by("pk"))
+    return _with_related(Trigger.objects.filter(line=line).order_by("pk"))
 
 
-def of_project(project: Project) -> QuerySet[Trigger]:
+def triggers_of_project(project: Project) -> QuerySet[Trigger]:
     """Select the triggers of a project by line."""
-    return _related(Trigger.objects.filter(line__project=project).order_by("line__name", "line_id", "pk"))
+    return _with_related(
+        Trigger.objects.filter(line__project=project).order_by("line__name", "line_id", "pk")
+    )
 
 
-def _related(triggers: QuerySet[Trigger]) -> QuerySet[Trigger]:
+def _with_related(triggers: QuerySet[Trigger]) -> QuerySet[Trigger]:
     related = ("line__project__owner", "line__live", "changed_by", "written_by", "webhook")
     # An example is long, and only its form reads it.
     return triggers.select_related(*related).prefetch_related("secrets").defer("webhook__example")
 
 
-def address_of(trigger: Trigger) -> str:
+def webhook_url(trigger: Trigger) -> str:
     """Return the address at which a trigger is called; "" where it has none."""
     webhook = getattr(trigger, "webhook", None)
     return f"{settings.ORIGIN}/api/hooks/{webhook.address}" if webhook else ""
 
 
-def rows(triggers: Iterable[Trigger], number: int = RUNS) -> list[TriggerRow]:
+def trigger_rows(triggers: Iterable[Trigger], number: int = RUNS) -> list[TriggerRow]:
     """Read the latest deliveries of triggers, by two statements however many there are."""
     by_id = {trigger.pk: TriggerRow(trigger) for trigger in triggers}
     ids = [pk for (pk,) in fetch(LATEST_DELIVERIES, [list(by_id), number])]

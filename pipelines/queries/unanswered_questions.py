@@ -33,13 +33,17 @@ def unanswered_sentences(project: Project, tokens: Iterable[Token]) -> dict[int,
     )
     sentences = {}
     for job in jobs:
-        sentence = _machine(job.kind, able) if job.kind in MACHINES else _program(job, owner, offered)
+        sentence = (
+            _missing_machine_sentence(job.kind, able)
+            if job.kind in MACHINES
+            else _missing_program_sentence(job, owner, offered)
+        )
         if sentence:
             sentences[job.token_id] = sentence
     return sentences
 
 
-def _machine(kind: str, able: frozenset[str]) -> Sentence | None:
+def _missing_machine_sentence(kind: str, able: frozenset[str]) -> Sentence | None:
     if kind in able:
         return None
     if kind == MODEL:
@@ -57,7 +61,7 @@ def _machine(kind: str, able: frozenset[str]) -> Sentence | None:
     )
 
 
-def _program(job: Job, owner: str, offered: Sequence[Claim]) -> Sentence | None:
+def _missing_program_sentence(job: Job, owner: str, offered: Sequence[Claim]) -> Sentence | None:
     station = versions.by_id(job.pinned_id).station(job.station)
     if any(claim.takes(owner, station.labels) and claim.has(PROGRAMS) for claim in offered):
         return None

@@ -12,7 +12,7 @@ from django.conf import settings
 from pipelines.models import Job, Purpose, Task
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.leases import Claim, live_claims
-from pipelines.ports.vault.value_lookup import ValueScope, secret_needs_of
+from pipelines.ports.vault.value_lookup import ValueScope, secret_needs_by_station
 from pipelines.queries import environments, queued_work, versions
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.queries.statements import UNOFFERED_COUNT
@@ -23,7 +23,7 @@ from pipelines.routing.document.kinds import (
     IMAGES,
     MODEL_SERVER,
     SEVERAL_OWNERS,
-    executes,
+    kind_executes,
     required_offers,
 )
 from pipelines.routing.document.kinds.agent import SIGNED_IN
@@ -63,21 +63,21 @@ class Unclaimed:
         )
 
 
-def count() -> int:
+def count_unclaimable() -> int:
     """Count the jobs that wait for a worker that is not there."""
-    return sum(row.number for row in _unclaimed(queued_work.in_all_projects(), most=None))
+    return sum(row.number for row in _unclaimed_stations(queued_work.queued_work(), most=None))
 
 
-def in_project(project: int) -> list[Unclaimed]:
+def unclaimable_in_project(project: int) -> list[Unclaimed]:
     """Return the stations of a project where work waits that no worker offers to do."""
-    return _unclaimed(queued_work.in_project(project), MOST_COUNTED)
+    return _unclaimed_stations(queued_work.queued_work_in_project(project), MOST_COUNTED)
 
 
-def in_line(line: int) -> list[Unclaimed]:
-    return _unclaimed(queued_work.in_line(line), MOST_COUNTED)
+def unclaimable_in_line(line: int) -> list[Unclaimed]:
+    return _unclaimed_stations(queued_work.queued_work_in_line(line), MOST_COUNTED)
 
 
-def _unclaimed(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaimed]:
+def _unclaimed_stations(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaimed]:
     # A person's work, which is queued only while it is held, counts nowhere: its token is held.
     waiting = [work for work in waiting if work.purpose == Purpose.STATION]
     if not waiting:
@@ -86,11 +86,11 @@ def _unclaimed(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaime
     images = environments.ImageRepositories.of({work.project for work in waiting})
     lacking = []
     for work, secrets in zip(
-        waiting, secret_needs_of([(work.reach, work.published) for work in waiting]), strict=True
+        waiting, secret_needs_by_station([(work.reach, work.published) for work in waiting]), strict=True
     ):
         # Where an input names the repository, each task has its own: those are not counted.
         besides = (IMAGES,) if images.all_need_images(work) else ()
-        claims_there = _in_project(offered, work.project)
+        claims_there = _claims_in_project(offered, work.project)
         if not any(claim.can_do(work.owner, work.published, secrets, besides) for claim in claims_there):
             lacking.append(
                 (work, unclaimed_reason(work.owner, work.published, claims_there, secrets, besides))
@@ -108,7 +108,7 @@ def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Senten
     queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
     if not queued:
         return {}
-    offered, owner = _in_project(live_claims(), task.project_id), task.project.owner.key
+    offered, owner = _claims_in_project(live_claims(), task.project_id), task.project.owner.key
     sentences = {}
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
@@ -131,7 +131,7 @@ def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Senten
     return sentences
 
 
-def _in_project(offered: Sequence[Claim], project: int) -> list[Claim]:
+def _claims_in_project(offered: Sequence[Claim], project: int) -> list[Claim]:
     return [claim for claim in offered if claim.works_in(project)]
 
 
@@ -144,7 +144,7 @@ def unclaimed_reason(
 ) -> Sentence:
     serving = [claim for claim in offered if claim.serves(owner)]
     if not serving:
-        remedy = _command_with(station) if station.labels else "Start one: manage.py worker"
+        remedy = _worker_command(station) if station.labels else "Start one: manage.py worker"
         return Sentence("No active runner serves this project.", remedy)
     labels = [label for label in station.labels if not any(label in claim.labels for claim in serving)]
     if not labels and not any(set(station.labels) <= claim.labels for claim in serving):
@@ -157,14 +157,14 @@ def unclaimed_reason(
                 len(labels),
             )
             % {"labels": ", ".join(labels)},
-            _command_with(station),
+            _worker_command(station),
         )
     for need in (*required_offers(station), *besides):
         if need not in brought and not any(claim.has(need) for claim in serving):
             several = any(SEVERAL_OWNERS in (claim.offers or ()) for claim in serving)
             return (
-                _for_several()
-                if several and executes(need.partition(":")[2])
+                _several_owners_sentence()
+                if several and kind_executes(need.partition(":")[2])
                 else _missing_need_sentence(need)
             )
     return Sentence(
@@ -173,7 +173,7 @@ def unclaimed_reason(
     )
 
 
-def _command_with(station: Station) -> str:
+def _worker_command(station: Station) -> str:
     """Return the command that starts a worker with all labels of the station, where it can be done."""
     arguments = shlex.join(word for label in station.labels for word in ("--label", label))
     format_values = {"labels": ", ".join(station.labels), "arguments": arguments, "server": settings.BASE_URL}
@@ -194,7 +194,7 @@ def _command_with(station: Station) -> str:
     ).format(**format_values)
 
 
-def _for_several() -> Sentence:
+def _several_owners_sentence() -> Sentence:
     return Sentence(
         "The active runners start no program: they serve several owners, whom Landlock does not keep apart.",
         "Install bubblewrap there, start a runner for each owner, or add one under Settings, Runners.",
@@ -227,7 +227,7 @@ def _missing_need_sentence(need: str) -> Sentence:
             words,
             f"Add it under Settings, Secrets and variables, or set GATELINE_SECRET_{name} for a runner.",
         )
-    if executes(name):
+    if kind_executes(name):
         return Sentence(
             "No active runner runs programs: the server leaves them to runners.",
             "Add a runner under Settings, Runners, or start yours again.",

@@ -30,7 +30,7 @@ def unmerged_condition() -> Q:
 def unmerged_among(tasks: Collection[Task]) -> set[int]:
     """Return the ids of those that completed with an unmerged change, by one statement."""
     completed = [task.pk for task in tasks if task.status == Status.COMPLETED]
-    return set(_unmerged(tasks=completed)) if completed else set()
+    return set(_unmerged_task_ids(tasks=completed)) if completed else set()
 
 
 def has_unmerged_change(task: Task) -> bool:
@@ -40,6 +40,6 @@ def has_unmerged_change(task: Task) -> bool:
 
 
 @server_prepared(tasks=array_field())
-def _unmerged(tasks: Any) -> QuerySet[Task, int]:
+def _unmerged_task_ids(tasks: Any) -> QuerySet[Task, int]:
     rows = Task.objects.filter(unmerged_condition(), pk__among=tasks, status=Status.COMPLETED)
     return rows.order_by("pk").values_list("pk", flat=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pipelines.models import Job, Purpose, Status, Task
 from pipelines.queries import versions
-from pipelines.queries.failure_causes import FailureCause, causes, has_failed
-from pipelines.queries.observed_facts import findings_words, groups_of
+from pipelines.queries.failure_causes import FailureCause, failure_causes, has_failed
+from pipelines.queries.observed_facts import fact_groups, findings_words
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.sentences.names import station_name
 
@@ -24,7 +24,7 @@ class UnresolvedFindings:
     cause: FailureCause | None
 
 
-def reporting(task: Task, jobs: Iterable[Job]) -> list[Job]:
+def reporting_runs(task: Task, jobs: Iterable[Job]) -> list[Job]:
     """Return the last run of each station that failed or counted findings. A failure because there are no tests
     is left out."""
     line = versions.by_id(task.pinned_id)
@@ -36,25 +36,27 @@ def reporting(task: Task, jobs: Iterable[Job]) -> list[Job]:
     # What was delivered has been judged at the gates before it
     if any(job.kind == DELIVER.key for job in last.values()):
         return []
-    return [job for job in last.values() if _findings(job) or (has_failed(job) and not _without_tests(job))]
+    return [
+        job for job in last.values() if _finding_counts(job) or (has_failed(job) and not _without_tests(job))
+    ]
 
 
 def find_unresolved(task: Task, jobs: Iterable[Job]) -> list[UnresolvedFindings]:
     """Return what each of these stations reports, in words."""
-    line, runs = versions.by_id(task.pinned_id), reporting(task, jobs)
-    failed = causes(runs)
+    line, runs = versions.by_id(task.pinned_id), reporting_runs(task, jobs)
+    failed = failure_causes(runs)
     return [
         UnresolvedFindings(
-            station_name(line, job.station), findings_words(_findings(job)), failed.get(job.pk)
+            station_name(line, job.station), findings_words(_finding_counts(job)), failed.get(job.pk)
         )
         for job in runs
     ]
 
 
-def _findings(job: Job) -> dict[str, int]:
-    counts = groups_of(job.outcome).get("findings", {})
+def _finding_counts(job: Job) -> dict[str, int]:
+    counts = fact_groups(job.outcome).get("findings", {})
     return dict(counts) if counts.get("total") else {}
 
 
 def _without_tests(job: Job) -> bool:
-    return groups_of(job.outcome).get("tests", {}).get("suites") == 0
+    return fact_groups(job.outcome).get("tests", {}).get("suites") == 0

@@ -63,14 +63,17 @@ class Spending:
         if not self.tokens:
             return ""
         words = "%(given)s tokens in, %(made)s out"
-        return words % {"given": short(self.tokens_in) or "0", "made": short(self.tokens_out) or "0"}
+        return words % {
+            "given": short_number(self.tokens_in) or "0",
+            "made": short_number(self.tokens_out) or "0",
+        }
 
     @property
     def amount(self) -> str:
         """Amount in dollars; “no price” for runs without a price."""
         if self.cost is None:
             return "no price" if self.runs else ""
-        return dollars(self.cost)
+        return dollars_text(self.cost)
 
     @property
     def unpriced(self) -> str:
@@ -89,14 +92,14 @@ class Spending:
 NOTHING = Spending()
 
 
-def dollars(amount: Decimal) -> str:
+def dollars_text(amount: Decimal) -> str:
     """Return an amount to the cent; less than a cent is marked so."""
     if 0 <= amount < CENT:
         return "under $0.01"
     return f"${amount.quantize(CENT):,}"
 
 
-def short(number: int | None) -> str:
+def short_number(number: int | None) -> str:
     """1.2k; nothing for nothing."""
     if not number:
         return ""
@@ -127,30 +130,30 @@ def cost_of_task(task_id: int, but: int | None = None) -> float | int:
     return int(total) if total == total.to_integral_value() else float(total)
 
 
-def of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
+def spending_of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
     """Return the spending of each of these tasks that reported anything."""
-    return _sums("job.task_id", OF_TASKS, [list(task_ids)])
+    return _spending_sums("job.task_id", OF_TASKS, [list(task_ids)])
 
 
 def of_open_tasks(project_ids: Iterable[int]) -> dict[int, Spending]:
     """Return what the open tasks of each line of these projects cost so far, by the id of the line."""
-    return _sums("line.id", OF_OPEN_TASKS, [list(project_ids)], LINES)
+    return _spending_sums("line.id", OF_OPEN_TASKS, [list(project_ids)], LINES)
 
 
 def by_month(project_id: int) -> dict[date, Spending]:
     """Return the spending of a project, by the month in which the run ended, as UTC has it."""
-    return _sums(MONTH_ENDED, IN_PROJECT, [project_id], LINES)
+    return _spending_sums(MONTH_ENDED, IN_PROJECT, [project_id], LINES)
 
 
-def of_month(project_id: int, but: int | None = None) -> Spending:
+def spending_of_month(project_id: int, but: int | None = None) -> Spending:
     """Return the spending of a project in the current calendar month, as UTC has it, without the job `but`. A
     run in progress counts when it has reported."""
     which = IN_THIS_MONTH + ("" if but is None else WITHOUT_JOB)
     values = [project_id, *([] if but is None else [but])]
-    return total(_sums("line.project_id", which, values, LINES))
+    return total_spending(_spending_sums("line.project_id", which, values, LINES))
 
 
-def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:
+def _spending_sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:
     return {
         key: Spending(cost, priced, runs, int(tokens_in), int(tokens_out))
         for key, cost, priced, runs, tokens_in, tokens_out in fetch(
@@ -159,5 +162,5 @@ def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[An
     }
 
 
-def total(parts: Mapping[Any, Spending]) -> Spending:
+def total_spending(parts: Mapping[Any, Spending]) -> Spending:
     return sum(parts.values(), NOTHING)

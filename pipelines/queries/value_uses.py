@@ -18,38 +18,40 @@ class ValueUse:
     live: bool
 
 
-def uses(project: Project, values: Iterable[StoredValue]) -> dict[int, list[ValueUse]]:
+def uses_by_value(project: Project, values: Iterable[StoredValue]) -> dict[int, list[ValueUse]]:
     """Return by the id of each value the lines of the project that name it and get it, unless a nearer value of
     the same name hides it."""
     values = list(values)
     uses_by_value: dict[int, list[ValueUse]] = {value.pk: [] for value in values}
     for line in project.lines.select_related("live").order_by("name"):
-        live = set(references(line.live.document)) if line.live else set()
-        for kind, name in sorted(live | set(references(line.draft))):
+        live = set(value_references(line.live.document)) if line.live else set()
+        for kind, name in sorted(live | set(value_references(line.draft))):
             nearest = min(
-                (value for value in values if _reaches(value, line, name)), key=_distance, default=None
+                (value for value in values if _is_visible_to(value, line, name)),
+                key=_place_distance,
+                default=None,
             )
             if nearest is not None and nearest.kind == kind:
                 uses_by_value[nearest.pk].append(ValueUse(line, (kind, name) in live))
     return uses_by_value
 
 
-def references(document: Any) -> Iterator[tuple[str, str]]:
+def value_references(document: Any) -> Iterator[tuple[str, str]]:
     """(kind, name) wherever a document has `{secret: NAME}` or `{variable: NAME}`; a draft may be invalid."""
     if isinstance(document, Mapping):
         for kind in (SECRET, VARIABLE):
             if list(document) == [kind] and isinstance(document[kind], str):
                 yield kind, document[kind]
         for member in document.values():
-            yield from references(member)
+            yield from value_references(member)
     elif isinstance(document, list | tuple):
         for member in document:
-            yield from references(member)
+            yield from value_references(member)
 
 
-def _reaches(value: StoredValue, line: Line, name: str) -> bool:
+def _is_visible_to(value: StoredValue, line: Line, name: str) -> bool:
     return value.name == name and value.line_id in (None, line.pk)
 
 
-def _distance(value: StoredValue) -> int:
+def _place_distance(value: StoredValue) -> int:
     return 0 if value.line_id else 1 if value.project_id else 2

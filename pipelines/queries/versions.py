@@ -20,7 +20,7 @@ def by_id(version_id: int) -> ParsedLine:
     return read_line(document, revision=revision)
 
 
-def parsed(version: LineVersion) -> ParsedLine:
+def parsed_version(version: LineVersion) -> ParsedLine:
     return by_id(version.pk)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from pipelines.models import Escalation, Word
 from pipelines.queries.walk_words import hold_reason, outcome_words, step_words
-from pipelines.routing.basics.outcome import RESULTS, VERDICTS, derive, read_outcome
+from pipelines.routing.basics.outcome import RESULTS, VERDICTS, derived_outcome, read_outcome
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.line import ParsedLine, Station
-from pipelines.routing.sentences.conditions import condition_leaves, describe
+from pipelines.routing.sentences.conditions import condition_leaves, condition_words
 from pipelines.routing.sentences.names import consequence_text, gate_name, station_name, target_name
 from pipelines.routing.simulate import choices
 from pipelines.routing.simulate.choices import SimulationChoice
@@ -32,24 +32,24 @@ GROUPS = {
 }
 
 
-def groups(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> list[dict[str, Any]]:
+def choice_groups(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> list[dict[str, Any]]:
     """The choices of one token, group by group, in the order in which people look for them."""
-    options = choices.choices(line, walk, position)
+    options = choices.simulation_choices(line, walk, position)
     rows_by_kind = (
-        (kind, [_choice(line, position, choice) for choice in options if choice.kind == kind])
+        (kind, [_choice_fields(line, position, choice) for choice in options if choice.kind == kind])
         for kind in GROUPS
     )
     return [{"kind": kind, "title": GROUPS[kind], "choices": rows} for kind, rows in rows_by_kind if rows]
 
 
-def _choice(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> dict[str, Any]:
+def _choice_fields(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> dict[str, Any]:
     return {
-        "label": _label(line, position, choice),
+        "label": _choice_label(line, position, choice),
         "sample": outcome_words(choice.step.outcome) if choice.step and choice.rule else "",
         "then": _consequence_sentence(line, position, choice),
         "step": choice.step.to_dict() if choice.step and choice.taken else None,
         "rule": choice.rule,
-        "number": _number(line, choice.rule),
+        "number": _rule_number(line, choice.rule),
         "leads": choice.leads,
         "gate": choice.gate,
         "word": _word_at_gate(choice),
@@ -63,15 +63,15 @@ def _word_at_gate(choice: SimulationChoice) -> str:
     return next(iter(choice.step.gates.values()))["decision"]
 
 
-def _number(line: ParsedLine, rule: str) -> int | None:
+def _rule_number(line: ParsedLine, rule: str) -> int | None:
     entry = line.rules_by_id.get(rule)
     return entry[0].rules.index(entry[1]) + 1 if entry else None
 
 
-def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
+def _choice_label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     if choice.rule:
         rule = line.rules_by_id[choice.rule][1]
-        return rule.label or describe(rule.when, called=partial(station_name, line))
+        return rule.label or condition_words(rule.when, called=partial(station_name, line))
     assert choice.step is not None
     if choice.kind == choices.REST:
         return _outcome_label(line, position, choice)
@@ -80,9 +80,9 @@ def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoi
     if choice.kind == choices.RETRY:
         return f"Run {station_name(line, position.station)} again"
     if choice.kind == choices.WORD:
-        return _word(line, choice)
+        return _vote_text(line, choice)
     if choice.kind == choices.RESOLVE:
-        return _resolution(line, choice.step.said)
+        return _resolution_text(line, choice.step.said)
     if choice.kind == choices.THERE:
         return "It is there now"
     description = step_words(line, choice.step)
@@ -91,11 +91,11 @@ def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoi
 
 def _outcome_label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     assert choice.step is not None
-    outcome_state = derive(read_outcome(dict(choice.step.outcome))).outcome_state
+    outcome_state = derived_outcome(read_outcome(dict(choice.step.outcome))).outcome_state
     return {"passed": "Passed", "failed": "Failed", "blocked": "Blocked"}[outcome_state]
 
 
-def _word(line: ParsedLine, choice: SimulationChoice) -> str:
+def _vote_text(line: ParsedLine, choice: SimulationChoice) -> str:
     assert choice.step is not None
     if not choice.gate:
         return "Approve all"
@@ -108,7 +108,7 @@ def _word(line: ParsedLine, choice: SimulationChoice) -> str:
     return f"{label}: {known.get(route) or target_name(line, route)}"
 
 
-def _resolution(line: ParsedLine, resolution: Mapping[str, str]) -> str:
+def _resolution_text(line: ParsedLine, resolution: Mapping[str, str]) -> str:
     label = str(Escalation.How(resolution["word"]).label)
     return f"{label}: {target_name(line, resolution['route'])}" if "route" in resolution else label
 
@@ -116,26 +116,26 @@ def _resolution(line: ParsedLine, resolution: Mapping[str, str]) -> str:
 def _consequence_sentence(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     """Return what would follow a choice, as a sentence; or why it cannot happen."""
     if choice.taken is None:
-        return sentence(choice.refused)
+        return as_sentence(choice.refused)
     if choice.kind == choices.RESOLVE:
         return _resolution_consequence(line, choice.taken)
     if choice.taken.decision is None:
         again = f"{station_name(line, position.station)} runs again"
-        return "Still waits at the other gates." if choice.kind == choices.WORD else sentence(again)
+        return "Still waits at the other gates." if choice.kind == choices.WORD else as_sentence(again)
     decision = choice.taken.decision
     # “Goes to” would read as if it left the station
     if isinstance(decision, Move) and decision.to == (position.station,):
-        return sentence(f"{station_name(line, position.station)} runs again")
+        return as_sentence(f"{station_name(line, position.station)} runs again")
     effect = consequence_text(line, decision.to_dict())
-    after = _after(choice.taken.walk, position)
-    return (after and hold_reason(line, after)) or sentence(effect)
+    after = _position_after(choice.taken.walk, position)
+    return (after and hold_reason(line, after)) or as_sentence(effect)
 
 
 def _resolution_consequence(line: ParsedLine, record: StepRecord) -> str:
     """Return what the answer to an escalation leads to; of an escalation that held no station, what had only
     waited for it."""
     if record.decision is None and record.walk.is_over:
-        return sentence("the task is cancelled")
+        return as_sentence("the task is cancelled")
     decisions = [record.decision] if record.decision else []
     effects = [
         consequence_text(line, decision.to_dict())
@@ -145,14 +145,14 @@ def _resolution_consequence(line: ParsedLine, record: StepRecord) -> str:
         effects.insert(0, f"{station_name(line, record.entered[0])} starts")
     if not effects and record.walk.escalations:
         effects = ["another escalation is still open"]
-    return " ".join(map(sentence, effects or ["nothing keeps the task from moving forward any more"]))
+    return " ".join(map(as_sentence, effects or ["nothing keeps the task from moving forward any more"]))
 
 
-def _after(walk: SimulatedTask, position: SimulatedPosition) -> SimulatedPosition | None:
+def _position_after(walk: SimulatedTask, position: SimulatedPosition) -> SimulatedPosition | None:
     return next((candidate for candidate in walk.positions if candidate.station == position.station), None)
 
 
-def sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
@@ -168,14 +168,14 @@ def outcome_form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any
     return {
         "results": list(RESULTS),
         "verdicts": list(VERDICTS),
-        "fields": list(_fields(line, station)),
+        "fields": list(_outcome_fields(line, station)),
         "whole": sorted(_json_only_paths(line, station)),
     }
 
 
-def _fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
+def _outcome_fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
     notes_by_path: dict[str, list[str]] = {}
-    for path, words in _read(line, station):
+    for path, words in _read_paths(line, station):
         if path_parts(path) is not None:
             notes_by_path.setdefault(path, [])
             notes_by_path[path] += [words] if words and words not in notes_by_path[path] else []
@@ -185,10 +185,10 @@ def _fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
 
 def _json_only_paths(line: ParsedLine, station: Station) -> set[str]:
     """Paths to several places, which only JSON can fill."""
-    return {path for path, _words in _read(line, station) if path_parts(path) is None}
+    return {path for path, _words in _read_paths(line, station) if path_parts(path) is None}
 
 
-def _read(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
+def _read_paths(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
     """Yield each place of the output that is read, and what for."""
     for number, rule in enumerate(station.rules, start=1):
         for leaf in condition_leaves(rule.when):
@@ -197,8 +197,8 @@ def _read(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
         for composition in rule.compose:
             if composition.path is not None:
                 yield composition.path.text, f"rule {number} sets {composition.var}"
-    for key in _gates(station):
-        for check in _checks(line, key):
+    for key in _station_gates(station):
+        for check in _gate_checks(line, key):
             if check.field.startswith("output."):
                 label = check.label or f"{check.operator} {check.value}"
                 yield check.field.removeprefix("output."), f"{gate_name(line, key)}: {label}"
@@ -209,12 +209,12 @@ def _read(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
             yield field["key"], str(field.get("label") or "")
 
 
-def _gates(station: Station) -> Iterable[str]:
+def _station_gates(station: Station) -> Iterable[str]:
     keys = [station.gate, *(key for rule in station.rules for key in rule.gates)]
     return dict.fromkeys(key for key in keys if key)
 
 
-def _checks(line: ParsedLine, key: str) -> Iterator[Check]:
+def _gate_checks(line: ParsedLine, key: str) -> Iterator[Check]:
     gate = line.gates_by_key.get(key)
     if gate is not None and gate.checks is not None:
         yield from gate.checks.checks()

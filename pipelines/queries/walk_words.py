@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.models import Escalation, Status, Word
 from pipelines.queries.join_waits import join_result_words, join_wait_sentence
-from pipelines.routing.analysis.lint.subject import edges_in
+from pipelines.routing.analysis.lint.subject import edge_tests
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.branch_joins.join_decision import waiting_groups
@@ -37,14 +37,17 @@ TONES = {
 }
 
 
-def timeline(
+def walk_timeline(
     line: ParsedLine, steps: Sequence[ScenarioStep], records: Sequence[StepRecord]
 ) -> list[dict[str, Any]]:
     """Return what each step did; number 0 is the start. `mark` is equal where a step went the same way."""
-    return [_item(line, steps[record.number - 1] if record.number else None, record) for record in records]
+    return [
+        _timeline_item(line, steps[record.number - 1] if record.number else None, record)
+        for record in records
+    ]
 
 
-def _item(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> dict[str, Any]:
+def _timeline_item(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> dict[str, Any]:
     status = record.walk.status
     return {
         "number": record.number,
@@ -66,12 +69,12 @@ def step_words(line: ParsedLine, step: ScenarioStep) -> str:
     if step.kind == "outcome":
         return outcome_words(step.outcome)
     if step.kind == "gates":
-        votes = (f"{gate_name(line, key)}: {_word(word)}" for key, word in step.gates.items())
+        votes = (f"{gate_name(line, key)}: {_vote_text(word)}" for key, word in step.gates.items())
         return "; ".join(votes)
     if step.kind == "answers":
         return f"Answered {', '.join(str(answer['answer']) for answer in step.answers)}"
     if step.kind == "answer":
-        return f"Answered: {cut(step.answer)}"
+        return f"Answered: {cut_text(step.answer)}"
     if step.kind == "escalate":
         return f"Escalated by hand: {trigger_words(step.said['trigger'])}"
     if step.kind == "resolve":
@@ -89,10 +92,12 @@ def outcome_words(outcome: Mapping[str, Any]) -> str:
     for name, words in OUTCOME.items():
         if outcome.get(name) is not None:
             value = str(outcome[name])
-            parts.append(words % {"value": cut(failure_word(value) if name == "failure_type" else value)})
+            parts.append(
+                words % {"value": cut_text(failure_word(value) if name == "failure_type" else value)}
+            )
     for name in ("output", "signals", "blockers"):
         if outcome.get(name) not in (None, [], ()):
-            value = cut(jsontext.dumps(outcome[name]))
+            value = cut_text(jsontext.dumps(outcome[name]))
             parts.append(value if name == "output" else f"{name} {value}")
     return " · ".join(parts)
 
@@ -105,20 +110,20 @@ OUTCOME = {
 }
 
 
-def _word(word: Mapping[str, str]) -> str:
+def _vote_text(word: Mapping[str, str]) -> str:
     label = str(Word(word["decision"]).label)
     route = word.get("route")
     return f"{label} → {route}" if route else label
 
 
-def cut(text: str) -> str:
+def cut_text(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def _result_sentences(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> str:
     if step is None:
         return f"{station_name(line, record.station)} is to report."
-    others = [*_also(line, record), *_join_sentences(line, record)]
+    others = [*_also_sentences(line, record), *_join_sentences(line, record)]
     if record.decision is not None:
         return " ".join([decision_sentence(line, record.station, record.decision.to_dict()), *others])
     if step.kind == "gates":
@@ -130,7 +135,7 @@ def _result_sentences(line: ParsedLine, step: ScenarioStep | None, record: StepR
     return " ".join(others) or _escalations_after(record)
 
 
-def _also(line: ParsedLine, record: StepRecord) -> Iterable[str]:
+def _also_sentences(line: ParsedLine, record: StepRecord) -> Iterable[str]:
     """Yield sentences on what had only waited for the step."""
     for station, decision in record.also:
         yield decision_sentence(line, station, decision.to_dict())
@@ -172,21 +177,22 @@ def counted_moves(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[
 # Tokens
 
 
-def tokens(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
+def position_rows(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
     at_joins = {
         branch.id: join_wait_sentence(line, group)
         for group in waiting_groups(line, joins.open_branches(walk))
         for branch in group.arrived
     }
     return [
-        _token(line, walk, position, at_joins.get(index)) for index, position in enumerate(walk.positions)
+        _position_row(line, walk, position, at_joins.get(index))
+        for index, position in enumerate(walk.positions)
     ]
 
 
-def _token(
+def _position_row(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, at_join: Sentence | None
 ) -> dict[str, Any]:
-    message = at_join or _escalated(line, walk, position) or wait_sentence(position, line)
+    message = at_join or _escalation_sentence(line, walk, position) or wait_sentence(position, line)
     return {
         "station": position.station,
         "name": station_name(line, position.station),
@@ -201,11 +207,13 @@ def _token(
         "feedback": position.feedback,
         "behind": {"rule": position.wait.get("rule") or "", "to": list(position.wait.get("to") or ())},
         "question": bool(position.status == "blocked" and not position.wait.get("evaluation")),
-        "facts": list(_facts(line, walk, position)),
+        "facts": list(_count_sentences(line, walk, position)),
     }
 
 
-def _escalated(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Sentence | None:
+def _escalation_sentence(
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
+) -> Sentence | None:
     """Return what is escalated here, or, where that holds no token, before the first one: for whom, and how
     soon."""
     index = walk.index_of(position.token)
@@ -224,7 +232,7 @@ def _escalated(line: ParsedLine, walk: SimulatedTask, position: SimulatedPositio
     return None
 
 
-def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterable[str]:
+def _count_sentences(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterable[str]:
     """Yield the counts that decide what may happen here."""
     station = line.stations_by_key.get(position.station)
     if station is None or not position.is_active:
@@ -242,7 +250,7 @@ def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -
             names = ", ".join(target_name(line, key) for key in rule.to)
             words = {"rule": rule_name(line, rule.id), "targets": names, "most": rule.max_visits}
             yield "“{rule}” lets {targets} be entered at most {most} times".format(**words)
-    for edge in _edges(line, station.key):
+    for edge in _tested_edges(line, station.key):
         n = walk.edges.get(f"{edge.source}->{edge.target}", 0)
         words = {"n": n, "source": target_name(line, edge.source), "target": target_name(line, edge.target)}
         yield (
@@ -264,8 +272,8 @@ def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -
             )
 
 
-def _edges(line: ParsedLine, key: str) -> list[EdgeTest]:
-    edges = (edge for rule in line.station(key).rules for edge in edges_in(rule.when))
+def _tested_edges(line: ParsedLine, key: str) -> list[EdgeTest]:
+    edges = (edge for rule in line.station(key).rules for edge in edge_tests(rule.when))
     return list({(edge.source, edge.target): edge for edge in edges}.values())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
-from pipelines.queries.decision_trace import TraceStep, check_results, steps_of, trace_of
+from pipelines.queries.decision_trace import TraceStep, check_results, decision_trace, trace_steps
 from pipelines.routing.document.line import ParsedLine, Rule
 from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import decision_sentence, policy_summary, stopping_gate_text
@@ -90,8 +90,10 @@ class DecisionExplanation(Explanation):
 def explain_decision(decision: Decision, visits: Iterable[GateVisit]) -> DecisionExplanation:
     """Explain it. `visits`: of the gates of its task."""
     line = versions.by_id(decision.pinned_id)
-    explanation = explain_answer(line, decision.station, decision.answer, trace_of(decision))
-    explanation.gates = list(_visits(line, [visit for visit in visits if visit.asked_by_id == decision.pk]))
+    explanation = explain_answer(line, decision.station, decision.answer, decision_trace(decision))
+    explanation.gates = list(
+        _visit_states(line, [visit for visit in visits if visit.asked_by_id == decision.pk])
+    )
     return DecisionExplanation(
         **{attribute.name: getattr(explanation, attribute.name) for attribute in fields(explanation)},
         decision=decision,
@@ -106,7 +108,7 @@ def explain_answer(
     station = line.stations_by_key.get(key)
     tested = {entry.get("rule"): entry for entry in trace if entry.get("step") == "rules"}
     rows = [
-        _row(line, number, rule, tested.get(rule.id))
+        _rule_row(line, number, rule, tested.get(rule.id))
         for number, rule in enumerate(station.rules if station else (), start=1)
     ]
     stopped = stopping_gate_text(line, answer, trace)
@@ -120,31 +122,33 @@ def explain_answer(
         policy_summary(line, station),
         # The policy was asked: a signal or a gate may have decided before any rule was tested.
         answer.get("rule") is None and answer.get("by") in ("policy", None) and None in tested,
-        _notes(line, trace),
+        _trace_note_sentences(line, trace),
         [],
         check_results(line, trace),
-        steps_of(line, trace),
+        trace_steps(line, trace),
     )
 
 
-def _row(line: ParsedLine, number: int, rule: Rule, entry: Mapping[str, Any] | None) -> RuleRow:
+def _rule_row(line: ParsedLine, number: int, rule: Rule, entry: Mapping[str, Any] | None) -> RuleRow:
     targets = ", ".join(target_name(line, key) for key in rule.to)
     row = RuleRow(number, rule.id, rule_name(line, rule.id), targets, NOT_TRIED)
     row.gates = [gate_name(line, key) for key in rule.gates]
     saw = list(entry.get("saw") or ()) if entry else []
-    row.tests = tests_of(line, rule, saw)
+    row.tests = condition_tests(line, rule, saw)
     if entry:
         row.result = {True: MATCHED, False: NO, "ask": ASK}.get(entry.get("result"), FAULT)
         row.why = str(entry.get("why") or "")
     return row
 
 
-def tests_of(line: ParsedLine, rule: Rule, saw: list[Any]) -> list[ConditionTest]:
+def condition_tests(line: ParsedLine, rule: Rule, saw: list[Any]) -> list[ConditionTest]:
     """List what the condition of a rule asked, with what it saw of each. Empties `saw`."""
-    return [_test(leaf, saw) for leaf in condition_leaves(rule.when, called=partial(station_name, line))]
+    return [
+        _condition_test(leaf, saw) for leaf in condition_leaves(rule.when, called=partial(station_name, line))
+    ]
 
 
-def _test(leaf: Leaf, saw: list[Any]) -> ConditionTest:
+def _condition_test(leaf: Leaf, saw: list[Any]) -> ConditionTest:
     """Return one line of a condition. Takes the first value in `saw` that belongs to the leaf's operand."""
     for place, operand in enumerate(saw):
         if operand.get("operand") == leaf.operand and operand.get("path", "") == leaf.path:
@@ -170,7 +174,7 @@ def value_text(operand: Mapping[str, Any]) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _notes(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[str]:
+def _trace_note_sentences(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[str]:
     """List what was tried besides the rules, as sentences."""
     return [
         note_words(line, str(entry["why"]))
@@ -186,7 +190,7 @@ def _is_besides_rules(entry: Mapping[str, Any]) -> bool:
     return entry.get("step") in ("facts", "signal", "blocked", "station_gate", "target", "rule_gates")
 
 
-def _visits(line: ParsedLine, visits: Iterable[GateVisit]) -> Iterator[tuple[str, str]]:
+def _visit_states(line: ParsedLine, visits: Iterable[GateVisit]) -> Iterator[tuple[str, str]]:
     for visit in sorted(visits, key=attrgetter("position")):
         if visit.state == GateVisit.State.OPEN:
             yield gate_name(line, visit.gate), "still open"

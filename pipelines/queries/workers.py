@@ -19,13 +19,13 @@ WITHOUT_PORTS = "landlock"
 """An isolation behind which no program listens on a port, but for stations with an open network."""
 
 
-def alive(now: datetime, project: int) -> list[Worker]:
+def living_workers(now: datetime, project: int) -> list[Worker]:
     """Return the workers that do work of this project: of runners its own."""
-    return _serving(project=project, since=now - ALIVE)
+    return _serving_workers(project=project, since=now - ALIVE)
 
 
 @compiled(project=BigIntegerField(), since=DateTimeField())
-def _serving(project: Any, since: Any) -> QuerySet[Worker]:
+def _serving_workers(project: Any, since: Any) -> QuerySet[Worker]:
     serving = Q(project=None) | Q(project=project)
     living = Worker.objects.filter(serving, stopped_at=None, seen_at__gt=since)
     return living.exclude(token__revoked_at__isnull=False).order_by("name")
@@ -44,15 +44,15 @@ ENFORCED = NetworkGaps([], [])
 
 
 def network_gaps(now: datetime, project: int) -> NetworkGaps:
-    return unenforced_of(with_programs(now, project))
+    return unenforced_networks(living_program_workers(now, project))
 
 
-def with_programs(now: datetime, project: int) -> list[Worker]:
+def living_program_workers(now: datetime, project: int) -> list[Worker]:
     """Return the workers that are alive and run programs: of others it does not matter what isolates them."""
-    return [worker for worker in alive(now, project) if runs_programs(worker.offers)]
+    return [worker for worker in living_workers(now, project) if runs_programs(worker.offers)]
 
 
-def unenforced_of(living: list[Worker]) -> NetworkGaps:
+def unenforced_networks(living: list[Worker]) -> NetworkGaps:
     return NetworkGaps(
         [worker.name for worker in living if not worker.cuts_network],
         [worker.name for worker in living if worker.cuts_network and not worker.limits_hosts],
@@ -72,10 +72,10 @@ class ProtectionGaps:
 
 
 def protection_gaps(now: datetime, project: int) -> ProtectionGaps:
-    living = with_programs(now, project)
+    living = living_program_workers(now, project)
     return ProtectionGaps(
         [worker.name for worker in living if worker.isolation == NONE],
         [worker.name for worker in living if worker.isolation != NONE and not worker.cuts_network],
-        unenforced_of(living).refusing,
+        unenforced_networks(living).refusing,
         [worker.name for worker in living if worker.isolation == WITHOUT_PORTS and worker.cuts_network],
     )

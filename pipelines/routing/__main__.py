@@ -26,8 +26,8 @@ from pipelines.formats import native
 from pipelines.formats import scenarios as scenario_texts
 from pipelines.formats.line_lint import lint_text
 from pipelines.formats.typescript import typescript
-from pipelines.routing.analysis.difference.compare import NONE, difference
-from pipelines.routing.analysis.difference.report import report as report_difference
+from pipelines.routing.analysis.difference.compare import NONE, line_difference
+from pipelines.routing.analysis.difference.report import difference_text as report_difference
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics import jsontext
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return COMMANDS[options.command](options)
     except (DocumentError, OSError) as error:
-        print(escape_hidden_json(f"{options.line}: {_reason(error)}"), file=sys.stderr)
+        print(escape_hidden_json(f"{options.line}: {_error_text(error)}"), file=sys.stderr)
         return REFUSED
 
 
@@ -98,43 +98,43 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _decide(options: argparse.Namespace) -> int:
+def _decide_command(options: argparse.Namespace) -> int:
     return _answer_all(_read_line(Path(options.line)), sys.stdin.buffer, sys.stdout, _decide_situation)
 
 
-def _join(options: argparse.Namespace) -> int:
+def _join_command(options: argparse.Namespace) -> int:
     return _answer_all(_read_line(Path(options.line)), sys.stdin.buffer, sys.stdout, join_answer)
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check_command(options: argparse.Namespace) -> int:
     text = read_source(options.line)
-    line = native.read(text, exact=True)
-    problems = native.locate(text, publishing_problems(line))
+    line = native.read_text(text, exact=True)
+    problems = native.problems_with_places(text, publishing_problems(line))
     for problem in problems:
         print(escape_hidden_json(str(problem)))
     return 1 if problems else 0
 
 
-def _lint(options: argparse.Namespace) -> int:
+def _lint_command(options: argparse.Namespace) -> int:
     examination = lint_text(read_source(options.line))
     if examination.line is None and not options.json:
         raise DocumentError(examination.problems)
-    print(escape_hidden_json(report(examination, as_json=options.json)))
+    print(escape_hidden_json(lint_report(examination, as_json=options.json)))
     return REFUSED if examination.line is None else 1 if examination.errors else 0
 
 
-def _diff(options: argparse.Namespace) -> int:
+def _diff_command(options: argparse.Namespace) -> int:
     """1 also where something is unknown: only a proof is no difference."""
     # `main` names it in front of an error.
     options.line = options.old
     old = _read_line(Path(options.old))
     options.line = options.new
-    comparison = difference(old, _read_line(Path(options.new)))
+    comparison = line_difference(old, _read_line(Path(options.new)))
     print(escape_hidden_json(report_difference(comparison, as_json=options.json)))
     return 0 if comparison.verdict == NONE else 1
 
 
-def _simulate(options: argparse.Namespace) -> int:
+def _simulate_command(options: argparse.Namespace) -> int:
     line, name = _read_line(Path(options.line)), options.line
     options.line = options.scenarios
     scenario_report = report_scenarios(line, scenario_texts.loads(read_source(options.scenarios)), name)
@@ -144,33 +144,35 @@ def _simulate(options: argparse.Namespace) -> int:
     return REFUSED if not scenario_report.results else 1 if problems else 0
 
 
-def _generate(options: argparse.Namespace) -> int:
-    generated = generate_scenarios(native.read(read_source(options.line), keep_faulty_rules=True, exact=True))
+def _generate_command(options: argparse.Namespace) -> int:
+    generated = generate_scenarios(
+        native.read_text(read_source(options.line), keep_faulty_rules=True, exact=True)
+    )
     print(escape_hidden_json(scenario_texts.dumps(generated.scenarios)), end="", flush=True)
     print(escape_hidden_json(generation_report(generated)), file=sys.stderr)
     return 0
 
 
-def _schema(options: argparse.Namespace) -> int:
+def _print_schema(options: argparse.Namespace) -> int:
     print(json.dumps(native.json_schema(), indent=2))
     return 0
 
 
-def _types(options: argparse.Namespace) -> int:
+def _print_types(options: argparse.Namespace) -> int:
     print(typescript(), end="")
     return 0
 
 
 COMMANDS = {
-    "decide": _decide,
-    "join": _join,
-    "check": _check,
-    "lint": _lint,
-    "diff": _diff,
-    "generate": _generate,
-    "simulate": _simulate,
-    "schema": _schema,
-    "types": _types,
+    "decide": _decide_command,
+    "join": _join_command,
+    "check": _check_command,
+    "lint": _lint_command,
+    "diff": _diff_command,
+    "generate": _generate_command,
+    "simulate": _simulate_command,
+    "schema": _print_schema,
+    "types": _print_types,
 }
 
 
@@ -194,7 +196,7 @@ def _read_bounded(file: BinaryIO) -> bytes:
 
 
 def _read_line(path: Path) -> ParsedLine:
-    return native.read(_read_file(path), keep_faulty_rules=True, exact=True)
+    return native.read_text(_read_file(path), keep_faulty_rules=True, exact=True)
 
 
 def _read_file(path: Path) -> bytes:
@@ -202,7 +204,7 @@ def _read_file(path: Path) -> bytes:
         return _read_bounded(file)
 
 
-def _reason(error: DocumentError | OSError) -> str:
+def _error_text(error: DocumentError | OSError) -> str:
     if isinstance(error, DocumentError):
         return "refused\n" + "\n".join(f"  {problem}" for problem in error.problems)
     return error.strerror or str(error)
@@ -211,7 +213,7 @@ def _reason(error: DocumentError | OSError) -> str:
 def _answer_all(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decided) -> int:
     malformed = False
     for text in _input_lines(source):
-        answer, read = _answer(line, text, decided)
+        answer, read = _answer_text(line, text, decided)
         malformed = malformed or not read
         sink.write(jsontext.dumps(answer) + "\n")
         # At once: whoever asks may wait for it before the next situation.
@@ -219,7 +221,7 @@ def _answer_all(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decid
     return 1 if malformed else 0
 
 
-def _answer(line: ParsedLine, text: bytes, decided: Decided) -> tuple[dict[str, Any], bool]:
+def _answer_text(line: ParsedLine, text: bytes, decided: Decided) -> tuple[dict[str, Any], bool]:
     """The answer, and whether the line could be read."""
     try:
         return decided(line, _parse_json(text)), True
@@ -261,7 +263,7 @@ def _input_lines(source: BinaryIO) -> Iterator[bytes]:
 # Report of the findings of lint, as text for people and as JSON for machines: the same for every window.
 
 
-def report(examination: Examination, *, as_json: bool = False) -> str:
+def lint_report(examination: Examination, *, as_json: bool = False) -> str:
     return _as_json(examination) if as_json else _as_text(examination)
 
 

@@ -54,7 +54,7 @@ def seconds(line: Any) -> float:
     took = []
     for _ in range(RUNS + 1):
         began = time.perf_counter()
-        analytics.of_line(line)
+        analytics.line_insights(line)
         took.append(time.perf_counter() - began)
     return min(took[1:])
 

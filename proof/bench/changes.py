@@ -22,8 +22,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from pipelines.formats.evidence.trees.text_diff import compare_lines, file_side, hunks
-from pipelines.formats.evidence.trees.tree_diff import compare, pair_renames
+from pipelines.formats.evidence.trees.text_diff import compare_lines, diff_hunks, file_side
+from pipelines.formats.evidence.trees.tree_diff import file_changes, pair_renames
 from proof.bench.rig import Json, browser, database, keep
 
 STORED: dict[str, bytes] = {}
@@ -142,7 +142,7 @@ def main() -> None:
     names, counts, first = [], [], []
     for _ in range(given.rounds):
         began = time.perf_counter()
-        changes = pair_renames(compare(old, new), lambda each: STORED[each["digest"]])
+        changes = pair_renames(file_changes(old, new), lambda each: STORED[each["digest"]])
         names.append(time.perf_counter() - began)
         began = time.perf_counter()
         added = removed = 0
@@ -156,7 +156,7 @@ def main() -> None:
         one = next(each for each in changes if each.old and each.new and each.change == "modified")
         sides = [file_side(STORED[each["digest"]]) for each in (one.old, one.new) if each]
         shown = compare_lines(sides[0], sides[1])
-        assert shown and hunks(shown)
+        assert shown and diff_hunks(shown)
         first.append(time.perf_counter() - began)
     began = time.perf_counter()
     compare_lines(file_side(b"a\nb\n" * 9_900), file_side(b"b\na\na\n" * 6_600))

@@ -48,10 +48,10 @@ def pgbench(folder: Path, seconds: float, clients: int) -> float:
 
     script = folder / "move.sql"
     script.write_text(MOVE)
-    facts = layout.connection(folder)
+    facts = layout.connection_settings(folder)
     done = subprocess.run(
         [
-            str(binaries.find().folder / "pgbench"),
+            str(binaries.find_binaries().folder / "pgbench"),
             *("--no-vacuum", "--file", str(script), "--client", str(clients), "--jobs", "2"),
             *("--time", str(int(seconds)), "--host", str(facts["HOST"]), "--port", str(facts["PORT"])),
             *("--username", str(facts["USER"]), str(facts["NAME"])),
@@ -137,7 +137,7 @@ def start_together(fleet: Fleet) -> None:
                 break
             assert time.monotonic() < deadline, "not every worker started"
             time.sleep(0.05)
-    queue.drive([0], QUICK)  # of no token: all of them look at once
+    queue.enqueue_tokens([0], QUICK)  # of no token: all of them look at once
 
 
 def cpu(fleet: Fleet) -> float:

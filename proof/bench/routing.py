@@ -20,10 +20,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.redecide.stored_trace import compact_entries
-from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.basics.values import number_in
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
+from pipelines.routing.basics.values import number_in_text
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -98,7 +98,7 @@ MIXES: dict[str, Callable[[int], list[Json]]] = {"plain": plain, "hard": hard}
 def lint_once(mix: str, count: int) -> Json:
     line = line_of(MIXES[mix], count)
     began = time.process_time()
-    found = lint(line)
+    found = lint_line(line)
     took = time.process_time() - began
     dead, undecided = (sum(f.check == check for f in found) for check in ("dead-rule", "undecided"))
     return {
@@ -278,8 +278,8 @@ def contenders(rounds: int) -> dict[str, list[float]]:
 
 def as_told(outcome: Json, edges: int) -> Json:
     """What follows from an outcome filled in, as the others want it."""
-    derived = derive(read_outcome(outcome))
-    number = number_in(derived.eval)
+    derived = derived_outcome(read_outcome(outcome))
+    number = number_in_text(derived.eval)
     return {
         "result": derived.result,
         "verdict": derived.verdict,

@@ -103,7 +103,7 @@ class Fleet:
         assert member.process.returncode == 0, f"{member.name} ended with {member.process.returncode}"
 
     def kill_postgres(self) -> None:
-        pid = server.pid_of(layout.of(self.home))
+        pid = server.postmaster_pid(layout.recorded_layout(self.home))
         if pid is not None:
             os.kill(pid, signal.SIGKILL)
 

@@ -87,7 +87,7 @@ def main() -> None:
     from config.embedded.server_share import acquire_share  # noqa: PLC0415  # as above
 
     os.environ["GATELINE_ROLE"] = "worker"
-    acquire_share(layout.home())
+    acquire_share(layout.state_folder())
     import django  # noqa: PLC0415  # reads the settings, which read the server's connection
 
     import manage  # noqa: PLC0415  # as above

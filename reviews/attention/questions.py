@@ -11,7 +11,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, existing
 from pipelines.models import GateVisit, Membership, User
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.ports import clock
-from pipelines.ports.observers import QuestionAnswered, QuestionRaised, emit
+from pipelines.ports.observers import QuestionAnswered, QuestionRaised, emit_consequences
 from reviews.attention.hints import hint_members
 from reviews.models import ReviewQuestion
 
@@ -48,7 +48,7 @@ def ask_requester(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
         text=text,
         at=clock.now(),
     )
-    emit(
+    emit_consequences(
         QuestionRaised(
             question.pk,
             visit.pk,
@@ -80,7 +80,7 @@ def answer_question(visit: GateVisit, question: int, user: User, text: str) -> R
         )
     stored_question.answer, stored_question.answered_at = _checked_text(text), clock.now()
     stored_question.save(update_fields=["answer", "answered_at"])
-    emit(
+    emit_consequences(
         QuestionAnswered(
             stored_question.pk,
             visit.pk,

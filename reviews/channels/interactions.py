@@ -9,10 +9,10 @@ from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, User, Word
 from pipelines.people import accounts as people
-from pipelines.ports.queue import enqueue
+from pipelines.ports.queue import enqueue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHAT_REPLY
 from pipelines.queries import versions
-from pipelines.queries.addresses import absolute
+from pipelines.queries.addresses import absolute_url
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened_count
 from reviews.channels import accounts
@@ -60,7 +60,7 @@ def answer_chat_action(connection: ChannelConnection, pressed: ChatAction) -> st
 def enqueue_reply(connection: ChannelConnection, pressed: ChatAction, text: str) -> None:
     """Answer in the chat, seen by them alone. Slack waits three seconds for us, so it goes by the queue."""
     if text and pressed.room:
-        enqueue(
+        enqueue_jobs(
             SEND_CHAT_REPLY,
             CHANNELS,
             {
@@ -148,13 +148,13 @@ def _check_may_approve(user: User, visit: GateVisit) -> None:
 
 
 def _sentence_with_link(why: str, visit: GateVisit) -> str:
-    return f"{why} {absolute('gate-visit', visit.pk)}"
+    return f"{why} {absolute_url('gate-visit', visit.pk)}"
 
 
 def _chats_url() -> str:
-    return absolute("account-chats")
+    return absolute_url("account-chats")
 
 
 def request_address(connection: ChannelConnection) -> str:
     """Return the address to which a chat sends buttons and the command."""
-    return absolute("api-1:chat-interaction", connection.pk)
+    return absolute_url("api-1:chat-interaction", connection.pk)

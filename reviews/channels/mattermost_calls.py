@@ -24,7 +24,7 @@ WORKSPACE = "server"
 @sensitive_variables("secret")
 def button_signature(connection: ChannelConnection, value: str) -> str:
     """Return the proof that a call comes from the server that got this button. Raises SecretUnreadable."""
-    secret = keys.decrypt(connection.signing)
+    secret = keys.decrypt_secret(connection.signing)
     signed_text = f"gateline:button:{connection.pk}:{value}"
     return hmac.new(secret.encode(), signed_text.encode(), hashlib.sha256).hexdigest()
 
@@ -41,7 +41,7 @@ def check_signed(connection: ChannelConnection, headers: Mapping[str, str], body
                 str(context["signature"]),
             )
         else:
-            expected, received = keys.decrypt(connection.signing), form["token"]
+            expected, received = keys.decrypt_secret(connection.signing), form["token"]
     except (keys.SecretUnreadable, KeyError, TypeError) as problem:
         raise NotSigned from problem
     # As bytes: compare_digest takes no texts beyond ASCII

@@ -14,10 +14,10 @@ from django.db.models.functions import Now
 from pipelines import engine
 from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, Word
-from pipelines.ports.queue import enqueue
+from pipelines.ports.queue import enqueue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
-from pipelines.queries.addresses import absolute
+from pipelines.queries.addresses import absolute_url
 from pipelines.queries.versions import by_id
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import Gate
@@ -86,7 +86,7 @@ def _send_closing_message(opened: ChannelMessage) -> None:
         state=ChannelMessage.State.SKIPPED,
     ).first()
     if late is not None:
-        enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
+        enqueue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
 
 
 def deliver_message(connection: ChannelConnection, review_message: ReviewMessage) -> str:
@@ -115,7 +115,9 @@ def reply_to_account(connection_id: int, room: str, account: str, text: str) -> 
 def _call_server(connection: ChannelConnection, call: Callable[[Target], Call]) -> HttpAnswer:
     try:
         target = Target(
-            connection.address, connection.room, keys.decrypt(connection.secret) if connection.secret else ""
+            connection.address,
+            connection.room,
+            keys.decrypt_secret(connection.secret) if connection.secret else "",
         )
     except keys.SecretUnreadable as problem:
         raise ChannelError("No key reads the stored secret. Enter it again.") from problem
@@ -154,7 +156,7 @@ def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage
         place=_visible_line(f"{line.name} › {gate.name}", 300),
         requester=_visible_line(visit.task.requested_by, 200),
         summary=_visible_line(outcome_summary, LONGEST),
-        link=absolute("gate-visit", visit.pk),
+        link=absolute_url("gate-visit", visit.pk),
         outcome="" if is_open else _outcome_sentence(visit),
         ref=ref,
         **_approval_button(message.connection, visit, gate),
@@ -204,7 +206,7 @@ def test_message(message: ChannelMessage) -> ReviewMessage:
         place="Channels",
         requester="",
         summary="Reviews of this project are told here.",
-        link=absolute("project-channels", project.owner.key, project.key),
+        link=absolute_url("project-channels", project.owner.key, project.key),
     )
 
 

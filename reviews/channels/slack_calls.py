@@ -24,7 +24,7 @@ def check_signed(connection: ChannelConnection, headers: Mapping[str, str], body
     """`headers`: their names in small letters. Raises NotSigned."""
     stamp, signature = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
     try:
-        secret = keys.decrypt(connection.signing)
+        secret = keys.decrypt_secret(connection.signing)
     except keys.SecretUnreadable as problem:
         raise NotSigned from problem
     old = not (stamp.isascii() and stamp.isdecimal() and len(stamp) < 12)

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines.errors import NotFound
 from pipelines.models import Project
 from pipelines.ports import audit, clock
-from pipelines.ports.queue import enqueue
+from pipelines.ports.queue import enqueue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.web.shell.page import (
@@ -67,8 +67,8 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
         with transaction.atomic():
             made = ChannelConnection.objects.create(
                 project=project,
-                secret=keys.encrypt(secret) if secret else "",
-                signing=keys.encrypt(signing) if signing else "",
+                secret=keys.encrypt_secret(secret) if secret else "",
+                signing=keys.encrypt_secret(signing) if signing else "",
                 created_at=timezone.now(),
                 created_by=request.user,
                 **fields,
@@ -140,7 +140,7 @@ def resend_message(request: SignedInRequest, project: Project, message: int) -> 
         # One conditional UPDATE: of two clicks one sends it
         if not failed.update(state=ChannelMessage.State.QUEUED, error=""):
             raise Http404
-        enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": message})
+        enqueue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": message})
     messages.success(request, "Sending it again")
     return _redirect_to_channels(project)
 

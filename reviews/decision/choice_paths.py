@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.models import GateVisit
-from pipelines.queries.versions import parsed
-from pipelines.routing.analysis.lint.transitions import edge_of
+from pipelines.queries.versions import parsed_version
+from pipelines.routing.analysis.lint.transitions import drawn_edge
 from pipelines.routing.document.line import ParsedLine
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
 from pipelines.web.lines.marks import NOT, TAKEN, PlaceMark, TaskPath
@@ -41,7 +41,7 @@ class DrawnChoices:
 def draw_choices(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | None:
     """Return the line's drawing with the path of each choice whose consequence is known; None if there is none."""
     pinned = visit.asked_by.pinned
-    line = parsed(pinned)
+    line = parsed_version(pinned)
     known = [option for option in options if option.answer]
     if not known:
         return None
@@ -74,7 +74,9 @@ def _drawing_data(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any],
         for key in answer["to"]:
             path.places[key] = PlaceMark(NEXT, "runs again" if again else "next")
             # To an origin no edge leads that names it: the rule's own does.
-            edge = edge_of(line, station, answer["by"], rule, key) or (rule if answer["by"] == "rule" else "")
+            edge = drawn_edge(line, station, answer["by"], rule, key) or (
+                rule if answer["by"] == "rule" else ""
+            )
             if edge:
                 path.ways[edge] = TAKEN
     elif answer["decision"] == "finish":

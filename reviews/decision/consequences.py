@@ -11,7 +11,7 @@ from pipelines.engine.moves.entitlement import not_approved
 from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
-from pipelines.queries.versions import parsed
+from pipelines.queries.versions import parsed_version
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.decide import decide
@@ -98,7 +98,7 @@ class VoteOption:
 
 def vote_options(visit: GateVisit) -> list[VoteOption]:
     """The words that this gate offers, each with its consequence, without a send back beyond the allowed rounds."""
-    line = parsed(visit.asked_by.pinned)
+    line = parsed_version(visit.asked_by.pinned)
     gate = line.gate(visit.gate)
     return [
         _vote_option(line, visit, word) for word in gate.offers if not _are_rounds_used_up(gate, visit, word)
@@ -129,7 +129,7 @@ def _as_sentence(words: str) -> str:
 
 def no_send_back_reason(visit: GateVisit) -> str:
     """Tell why a gate that can send work back does not now, or "" if it does."""
-    gate = parsed(visit.asked_by.pinned).gate(visit.gate)
+    gate = parsed_version(visit.asked_by.pinned).gate(visit.gate)
     if Word.REWORK in gate.offers:
         return ""
     if Word.SEND_BACK not in gate.offers:

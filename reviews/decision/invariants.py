@@ -13,7 +13,7 @@ from pipelines.engine.invariants.record_reading import rows_or_chunks
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Invariant, Violation
-from pipelines.queries.versions import parsed
+from pipelines.queries.versions import parsed_version
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.review_access import asked_places, decidable_among
 from reviews.models import AskedPlace, Mail
@@ -57,7 +57,7 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
 
 
 def _notified_addresses(visit: GateVisit) -> Iterable[str]:
-    gates = parsed(visit.asked_by.pinned).gates
+    gates = parsed_version(visit.asked_by.pinned).gates
     return next((gate.notify for gate in gates if gate.key == visit.gate), ())
 
 

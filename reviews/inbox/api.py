@@ -5,7 +5,7 @@ from __future__ import annotations
 from ninja import Router
 from pydantic import AwareDatetime, BaseModel
 
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken
@@ -52,7 +52,7 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
     """Everything for which the person of this token must act, due first, then the oldest; at most 200 of each kind.
     `kind` and `project` (`owner/key`) narrow it. 403: a machine, or a token without the scope `read`."""
     who = request.auth
-    user, token = person_of(who), who if isinstance(who, ApiToken) else None
+    user, token = require_person(who), who if isinstance(who, ApiToken) else None
     if token and ApiToken.Scope.READ not in token.scopes:
         raise Forbidden("This token may not read.")
     if kind and kind not in BY_KEY:

@@ -25,7 +25,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries import versions
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.evaluations import ANSWERS
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence, blocker_words, wait_sentence
 from pipelines.templatetags.cuts import shortened
@@ -179,7 +179,7 @@ def _rule_sentence(visit: GateVisit) -> str:
     if rule.label:
         # Its label says it in the words of who drew the line
         return f"Rule “{rule.label}” of {words['station']} sent the task to this review."
-    words["when"] = describe(rule.when, called=partial(station_name, line))
+    words["when"] = condition_words(rule.when, called=partial(station_name, line))
     return "{station} sent the task to this review ({when}).".format(**words)
 
 

@@ -14,7 +14,7 @@ from django.utils.http import urlencode
 from pipelines.models import Line, Word
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER, DateRange
-from pipelines.queries.line_filter import choices, find_option, line_condition
+from pipelines.queries.line_filter import find_option, line_choices, line_condition
 from pipelines.web.shell.page import PageScope, page_scope, requested_date_range
 from reviews.decision.review_access import Place, ReviewFilter
 from reviews.inbox.kinds import BY_KEY
@@ -176,7 +176,7 @@ def review_list(request: HttpRequest, tab: str = "") -> ReviewList:
     tab = tab if tab in dict(TABS) else NEEDS_ME
     scope = page_scope(request, NEEDS_ME if tab == NEEDS_ME else "inbox")
     line = request.GET.get("line", "")
-    line = find_option(line, choices(scope.projects), scope.projects) if line else ""
+    line = find_option(line, line_choices(scope.projects), scope.projects) if line else ""
     kind = request.GET.get("kind", "") if tab == NEEDS_ME else ""
     sort = OLDEST if request.GET.get("sort") == OLDEST and tab != "done" else ""
     selection = ReviewList(

@@ -22,7 +22,7 @@ from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.models.plumbing.django_internals import set_prefetched
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
-from pipelines.queries.line_filter import value_of
+from pipelines.queries.line_filter import line_filter_value
 from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision.consequences import LOOKS
 from reviews.decision.entitlements import Entitlements
@@ -233,7 +233,7 @@ def _under_headings(rows: list[ListRow], now: datetime, after: Place | None) -> 
 
 
 def _line_value(offered: OfferedItem, selection: ReviewList) -> str:
-    return value_of(
+    return line_filter_value(
         offered.need.task.project, offered.need.task.line, several=selection.scope.has_several_projects
     )
 

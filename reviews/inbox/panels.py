@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pipelines.models import Task, User
-from pipelines.queries.home import TroubledPosition, positions, requested, station_words, troubled_positions
+from pipelines.queries.home import (
+    TroubledPosition,
+    living_positions,
+    requested_tasks,
+    station_words,
+    troubled_positions,
+)
 from pipelines.routing.basics.plural import plural
 from pipelines.web.lines.path_strip import PathStrip, task_path_strip
 from reviews.inbox.item import InboxItem, InboxViewer
@@ -63,7 +69,7 @@ def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedIt
         _summary_text(offered_items),
         len(late),
         next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
-        _requested_rows(requested(user, viewer.visible_projects, listed)),
+        _requested_rows(requested_tasks(user, viewer.visible_projects, listed)),
         troubled_positions(viewer.visible_projects, now, listed),
     )
 
@@ -87,7 +93,7 @@ def _need_row(offered: OfferedItem, late: Sequence[OfferedItem], following: Offe
 
 
 def _requested_rows(tasks: Sequence[Task]) -> list[RequestedRow]:
-    living = positions(tasks)
+    living = living_positions(tasks)
     return [
         RequestedRow(
             task, station_words(task, living.get(task.pk, [])), task_path_strip(task, living.get(task.pk, []))

@@ -336,7 +336,7 @@ class Insights:
     def _stations(self) -> list[StationTimes]:
         start, end = self.period.dates.bounds
         assert start is not None
-        return station_times.of_project(self.project, start, end, self.line)
+        return station_times.project_station_times(self.project, start, end, self.line)
 
     def _station(self, one: StationTimes) -> SheetRow:
         spreads = (one.waiting, one.working)

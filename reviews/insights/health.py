@@ -40,11 +40,11 @@ class MonthRow:
 
     @property
     def of_limit(self) -> str:
-        return "" if self.limit is None else usage.dollars(self.limit)
+        return "" if self.limit is None else usage.dollars_text(self.limit)
 
     @property
     def amount(self) -> str:
-        return self.spending.price or usage.dollars(Decimal())
+        return self.spending.price or usage.dollars_text(Decimal())
 
     @property
     def percent(self) -> int:
@@ -58,7 +58,7 @@ class MonthRow:
 def health_figures(project: Project, now: datetime, line: Line | None) -> list[FigureRow]:
     names = query.gate_names(project)
     rows = []
-    for figure in query.figures(project, now, line.key if line else ""):
+    for figure in query.health_figures(project, now, line.key if line else ""):
         # A gate that only old versions have keeps its keys.
         of_line, gate = names.get(figure.of) or figure.of.split(" › ", 1) if figure.of else ("", "")
         name, threshold = figure_name(figure.key, of_line, gate), format_figure(figure.key, figure.threshold)

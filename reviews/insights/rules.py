@@ -50,7 +50,7 @@ def rules_context(line: Line, version_number: str, dates: DateRange) -> dict[str
     return {
         "version": version,
         "choices": [("", "All versions"), *((str(n), f"v{n}") for n in _published_numbers(line.pk))],
-        **_numbers_context(analytics.of_line(line, number, dates), active_version),
+        **_numbers_context(analytics.line_insights(line, number, dates), active_version),
     }
 
 
@@ -62,7 +62,7 @@ def _published_numbers(line_id: int) -> list[int]:
 def _numbers_context(numbers: LineInsights | None, active_version: LineVersion | None) -> dict[str, Any]:
     if numbers is None or active_version is None:
         return {"numbers": None, "stations": []}
-    parsed = versions.parsed(active_version)
+    parsed = versions.parsed_version(active_version)
     return {"numbers": numbers, "stations": [_station_card(parsed, station) for station in numbers.stations]}
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from io import StringIO
 from typing import Final, Literal
 
-from pipelines.queries.usage import dollars
+from pipelines.queries.usage import dollars_text
 from pipelines.templatetags.gateline import duration
 
 Unit = Literal["count", "seconds", "usd", "share", "minutes", "text"]
@@ -27,7 +27,7 @@ def minutes_text(value: float) -> str:
 TEXTS: Final[dict[Unit, Callable[..., str]]] = {
     "count": lambda value: f"{value:,}",
     "seconds": duration,
-    "usd": lambda value: dollars(Decimal(value)),
+    "usd": lambda value: dollars_text(Decimal(value)),
     "share": lambda value: f"{value:.0%}",
     "minutes": minutes_text,
     "text": str,

@@ -11,10 +11,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from pipelines.models import Deadlock, Escalation, Invitation, Job, Status
-from pipelines.people.invitations import secret_of
-from pipelines.queries.addresses import absolute
+from pipelines.people.invitations import invitation_secret
+from pipelines.queries.addresses import absolute_url
 from pipelines.queries.failure_causes import last_cause
-from pipelines.queries.versions import parsed
+from pipelines.queries.versions import parsed_version
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.escalations import action_words, deadlock_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
@@ -36,8 +36,8 @@ def notice_mail(notice: Notice) -> EmailMultiAlternatives | None:
         return None
     task = notice.task
     owner = task.project.owner
-    context = {"task": task, "line_name": parsed(task.pinned).name, **_notice_context(notice)}
-    page = absolute("task", owner.key, task.project.key, task.name)
+    context = {"task": task, "line_name": parsed_version(task.pinned).name, **_notice_context(notice)}
+    page = absolute_url("task", owner.key, task.project.key, task.name)
     context["link"] = f"{page}#{context['anchor']}-{notice.about}"
     text = f"[{task.line.name}] {context['subject']}: {task} {task.title}"
     late = f"Overdue: {text}" if notice.kind == Notice.NoticeKind.BREACHED else text
@@ -105,7 +105,7 @@ def _escalation_context(notice: Notice) -> dict[str, Any]:
         "facts": [
             ("What", trigger_words(escalation.trigger)),
             ("For", role_words(escalation.role)),
-            ("Station", station_name(parsed(notice.task.pinned), escalation.station)),
+            ("Station", station_name(parsed_version(notice.task.pinned), escalation.station)),
             ("Reason", escalation.reason),
             *(_party_facts(conflict) if conflict else ()),
             ("Answer by", f"{escalation.due_at:%Y-%m-%d %H:%M} UTC" if escalation.due_at else ""),
@@ -156,8 +156,8 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
         "groups": _by_kind(notifications),
         "more": count - len(notifications),
         "subject": subject,
-        "all": absolute("notifications"),
-        "settings": absolute("account-notifications"),
+        "all": absolute_url("notifications"),
+        "settings": absolute_url("account-notifications"),
     }
     with timezone.override(zone_or_utc(digest.user.time_zone)):
         return multipart_message(
@@ -189,7 +189,9 @@ def _by_kind(
     """(label of the kind, its notifications with the address of each), the kinds in the order of the table."""
     by_kind: dict[str, list[tuple[NotificationView, str]]] = {kind.key: [] for kind in KINDS}
     for notification in notifications:
-        by_kind[notification.row.kind].append((notification, absolute("notification", notification.row.pk)))
+        by_kind[notification.row.kind].append(
+            (notification, absolute_url("notification", notification.row.pk))
+        )
     return [(kind.label, by_kind[kind.key]) for kind in KINDS if by_kind[kind.key]]
 
 
@@ -201,7 +203,7 @@ def invitation_mail(invitation: Invitation) -> EmailMultiAlternatives:
     context = {
         "invitation": invitation,
         "project_name": project_name,
-        "link": absolute("join", secret_of(invitation)),
+        "link": absolute_url("join", invitation_secret(invitation)),
     }
     text = f"{invitation.created_by} invited you to {project_name}"
     # The key changes when it is renewed: that is another mail.
@@ -230,8 +232,8 @@ def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
     notification = NotificationView(row)
     context = {
         "each": notification,
-        "link": absolute("notification", row.pk),
-        "settings": absolute("account-notifications"),
+        "link": absolute_url("notification", row.pk),
+        "settings": absolute_url("account-notifications"),
         "cause": last_cause(Job.objects.filter(task=row.task_id)) if row.kind in FAILURES else None,
     }
     return multipart_message(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.core.mail import EmailMultiAlternatives
 from django.utils import timezone
 
-from pipelines.queries.addresses import absolute
-from pipelines.queries.versions import parsed
+from pipelines.queries.addresses import absolute_url
+from pipelines.queries.versions import parsed_version
 from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision import mail_link
 from reviews.decision.consequences import VoteOption, vote_options
@@ -17,7 +17,7 @@ from reviews.models import Mail
 def compose_mail(mail: Mail) -> EmailMultiAlternatives:
     """The mail as it is sent: text complete by itself, HTML beside it, headers that let clients thread it."""
     visit = mail.visit
-    line = parsed(visit.asked_by.pinned)
+    line = parsed_version(visit.asked_by.pinned)
     gate = line.gate(visit.gate)
     context = {
         "mail": mail,
@@ -30,7 +30,7 @@ def compose_mail(mail: Mail) -> EmailMultiAlternatives:
         "outcome": visit.evidence.get("outcome", {}),
         "options": _vote_options(mail),
         "confirm": _confirm_url(mail),
-        "link": absolute("gate-visit", visit.pk),
+        "link": absolute_url("gate-visit", visit.pk),
     }
     return multipart_message(
         str(mail.kind),
@@ -76,7 +76,7 @@ def _confirm_url(mail: Mail) -> str:
         if mail.kind != Mail.MailKind.CLOSED
         else ""
     )
-    return absolute("mail-link-arrive", token) if token else ""
+    return absolute_url("mail-link-arrive", token) if token else ""
 
 
 def _vote_options(mail: Mail) -> list[VoteOption]:

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.urls import reverse
 from pydantic import AwareDatetime, BaseModel
 
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, TASK, Operations
 from pipelines.api.positions import FieldOut
 from pipelines.errors import Conflict, NotFound
@@ -121,7 +121,7 @@ def show(request: Request, task: Task, gate: str, visit: str = "") -> ReviewOut:
     """The gate visit that is open, else the last one; or the one that `visit` names.
 
     403: a machine, which never decides · 404: the task was never at this gate · 409: several branches wait at it."""
-    reader = person_of(request.auth)
+    reader = require_person(request.auth)
     return _review_out(_find_visit(task, gate, visit), reader)
 
 

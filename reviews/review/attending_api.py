@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import AwareDatetime
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Conflict, NotFound, existing
@@ -48,7 +48,7 @@ def release(request: Request, task: Task, gate: str) -> None:
 @router.get(GATE + "/questions", response=list[QuestionOut], summary="Questions of a review")
 def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
     """List the questions of all rounds, the oldest first."""
-    person_of(request.auth)
+    require_person(request.auth)
     visit = existing(
         task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at"),
         "The task has not been at this gate.",
@@ -77,7 +77,7 @@ def answer(
 ) -> QuestionOut:
     """403: somebody else was asked · 409: answered before."""
     stored_task = access.get_task(request.auth, owner, project, line, task)
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     access.require(request.auth, "decide", stored_task.project)
     # Beyond a bigint there is no question
     if not 0 < question < 2**63:
@@ -104,7 +104,7 @@ def wake(request: Request, task: Task, gate: str) -> None:
 
 def _open_visit(request: Request, task: Task, gate: str) -> tuple[GateVisit, User]:
     """The open visit. Raises NotFound, Forbidden, Conflict (none is open, or several are)."""
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     rows = task.gate_visits.filter(gate=gate).select_related(
         "task__project", "task__requester", "job", "asked_by"
     )

@@ -11,7 +11,7 @@ from ninja import Router
 from pydantic import BaseModel
 
 from pipelines import access
-from pipelines.api.auth import Request, person_of
+from pipelines.api.auth import Request, require_person
 from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.problems import ProblemOut
 from pipelines.api.schemas import StrictBody
@@ -73,7 +73,7 @@ def decide(
 
     400: another action, a reason is missing, an item twice or too many · 401: no valid token · 403: a machine, or a
     token that may not decide."""
-    user, token = person_of(request.auth), request.auth if isinstance(request.auth, ApiToken) else None
+    user, token = require_person(request.auth), request.auth if isinstance(request.auth, ApiToken) else None
     if token and ApiToken.Scope.DECIDE not in token.scopes:
         raise Forbidden("This token may not decide gates.")
     _check_action(payload)

@@ -15,19 +15,19 @@ from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.models.plumbing.django_internals import set_prefetched
-from pipelines.queries.actors import actor_of
-from pipelines.queries.task_branch import PeoplePush, pushes_of
+from pipelines.queries.actors import station_actor
+from pipelines.queries.task_branch import PeoplePush, people_pushes
 from pipelines.queries.unmerged import has_unmerged_change
-from pipelines.queries.versions import parsed
+from pipelines.queries.versions import parsed_version
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
 from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement
 from pipelines.routing.document.requirements import OWNER
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import question_of
+from pipelines.routing.sentences.waits import waiting_question
 from pipelines.work import logs
 from reviews.decision.consequences import VoteOption, base_branch, no_send_back_reason, vote_options
 from reviews.decision.entitlements import Entitlement, Entitlements
@@ -98,7 +98,7 @@ class ReviewDetail:
         answers = self.visit.asked_by.situation["facts"].get("answers", [])
         return [
             {
-                "question": question_of({"evaluation": answer}),
+                "question": waiting_question({"evaluation": answer}),
                 "answer": answer["answer"],
                 "text": answer.get("text", ""),
             }
@@ -108,7 +108,7 @@ class ReviewDetail:
     @property
     def agent(self) -> bool:
         """Return whether an agent produced what is under review, so that its words are a claim."""
-        return actor_of(self.line.stations_by_key.get(self.visit.asked_by.station))[0] == "agent"
+        return station_actor(self.line.stations_by_key.get(self.visit.asked_by.station))[0] == "agent"
 
     @property
     def repository(self) -> str:
@@ -223,7 +223,7 @@ class ReviewDetail:
         return {
             "number": str(number),
             "label": rule.label,
-            "words": describe(rule.when, called=partial(station_name, self.line)),
+            "words": condition_words(rule.when, called=partial(station_name, self.line)),
         }
 
     @property
@@ -247,7 +247,7 @@ class ReviewDetail:
     @cached_property
     def pushes(self) -> list[PeoplePush]:
         """Pushes of people to the branch before the review opened."""
-        return pushes_of(self.visit.task, self.visit.opened_at) if self.visit.producers else []
+        return people_pushes(self.visit.task, self.visit.opened_at) if self.visit.producers else []
 
 
 def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | None = None) -> ReviewDetail:
@@ -255,7 +255,7 @@ def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | 
     set_prefetched(
         [visit.asked_by], "gate_visits", _visits_of_decision(decision=visit.asked_by_id), "asked_by_id"
     )
-    line = parsed(visit.asked_by.pinned)
+    line = parsed_version(visit.asked_by.pinned)
     earlier = _decided_visits(task=visit.task_id, gate=visit.gate)
     entitlement = (standings or Entitlements(user)).at(visit)
     is_open = visit.state == GateVisit.State.OPEN

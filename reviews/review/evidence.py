@@ -10,7 +10,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from pipelines.formats.evidence.claims.agent_claims import MOST, OTHER, claims_of
+from pipelines.formats.evidence.claims.agent_claims import MOST, OTHER, agent_claims
 from pipelines.formats.evidence.claims.claim_checks import (
     CONFIRMED,
     CONTRADICTED,
@@ -19,9 +19,9 @@ from pipelines.formats.evidence.claims.claim_checks import (
     check_claims,
 )
 from pipelines.formats.evidence.claims.manifests import dependency_names, is_manifest, is_unread_manifest
-from pipelines.formats.evidence.trees.file_kinds import sensitivity
+from pipelines.formats.evidence.trees.file_kinds import path_sensitivity
 from pipelines.models import Job
-from pipelines.queries.observed_facts import groups_of, printed_tests, tests_words
+from pipelines.queries.observed_facts import fact_groups, printed_tests, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import PRESETS
@@ -115,7 +115,7 @@ def _is_program(job: Job, station: Station) -> bool:
 
 
 def _facts_text(job: Job) -> str:
-    groups = groups_of(job.outcome)
+    groups = fact_groups(job.outcome)
     parts = [tests_words(groups["tests"])] if "tests" in groups else []
     total = groups.get("findings", {}).get("total")
     if isinstance(total, int):
@@ -127,7 +127,7 @@ def _facts_text(job: Job) -> str:
 
 def _last_tree(jobs: Iterable[Job]) -> str:
     """The one that the last of them left; "" where nobody looked."""
-    trees = [str(groups_of(job.outcome).get("git", {}).get("tree") or "") for job in jobs]
+    trees = [str(fact_groups(job.outcome).get("git", {}).get("tree") or "") for job in jobs]
     return next(filter(None, reversed(trees)), "")
 
 
@@ -230,7 +230,7 @@ class ReviewEvidence(ToolReports):
         job = self.claimant
         outcome = (job.outcome or {}) if job else {}
         text = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
-        made = claims_of(text)
+        made = agent_claims(text)
         if not any(claim.kind != OTHER for claim in made):
             return []
         checked_claims = check_claims(made, self._observed(job))
@@ -264,7 +264,7 @@ class ReviewEvidence(ToolReports):
         claim_text = " ".join(claim.checked.claim.text for claim in self.claims)
         # By the name alone: a claim need not write the folders
         rest = [file for file in self.comparison.files if file.path.rpartition("/")[2] not in claim_text]
-        rest.sort(key=lambda file: not sensitivity(file.path, self.changes.patterns))
+        rest.sort(key=lambda file: not path_sensitivity(file.path, self.changes.patterns))
         rows = [(escape_hidden(file.path), self.address(file.path, 0)) for file in rest[:UNMENTIONED]]
         return PageSlice(rows, len(rest))
 

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from pipelines.models import Job, Status, Task
-from pipelines.queries.line_filter import choices
+from pipelines.queries.line_filter import line_choices
 from pipelines.web.shell.page import SignedInRequest
 from reviews.decision.entitlements import Entitlements
 from reviews.inbox.item import InboxViewer
@@ -39,7 +39,7 @@ def pane_context(
         "now": timezone.now(),
         "selected": selected,
         "sorts": SORTS,
-        "line_choices": choices(selection.scope.projects),
+        "line_choices": line_choices(selection.scope.projects),
         "gate_choices": selection.gates,
         "state_choices": STATES_OF[selection.tab],
         "running": count_running(viewer) if selection.tab == NEEDS_ME else None,

@@ -20,8 +20,8 @@ from pipelines.formats.evidence.readers.report import (
     UnreadableReport,
 )
 from pipelines.models import Artifact, Job
-from pipelines.queries.actors import actor_of
-from pipelines.queries.observed_facts import findings_words, groups_of, tests_words
+from pipelines.queries.actors import station_actor
+from pipelines.queries.observed_facts import fact_groups, findings_words, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.templatetags.cuts import PageSlice, slice_of
@@ -111,7 +111,7 @@ class PlacedFinding:
 
 
 def outcome_facts(job: Job) -> dict[str, Mapping[str, Any]]:
-    return groups_of(job.outcome)
+    return fact_groups(job.outcome)
 
 
 @lru_cache(CACHED_REPORTS)
@@ -325,4 +325,4 @@ class ToolReports:
         return int(counts.get("critical", 0)) + int(counts.get("high", 0))
 
     def _is_agent(self, job: Job) -> bool:
-        return actor_of(self._stations.get(job.station))[0] == "agent"
+        return station_actor(self._stations.get(job.station))[0] == "agent"

@@ -10,7 +10,7 @@ from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.models import Artifact, Job, Purpose, Task
 from pipelines.models.plumbing.compiled_queries import compiled
-from pipelines.queries.actors import actor_of
+from pipelines.queries.actors import station_actor
 from pipelines.routing.document.line import ParsedLine
 
 
@@ -37,7 +37,7 @@ def path_steps(task: Task, line: ParsedLine, before: datetime | None = None) -> 
         PathStep(
             known[job.station].name if job.station in known else job.station,
             job,
-            actor_of(known.get(job.station))[0] == "agent",
+            station_actor(known.get(job.station))[0] == "agent",
         )
         for job in sorted(last.values(), key=lambda job: (job.ended_at, job.pk))
     ]

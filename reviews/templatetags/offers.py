@@ -10,7 +10,7 @@ from django.db.models import prefetch_related_objects
 from django.urls import reverse
 
 from pipelines.models import GateVisit
-from pipelines.queries.versions import parsed
+from pipelines.queries.versions import parsed_version
 from reviews.decision.consequences import VoteOption, vote_options
 from reviews.decision.entitlements import Entitlements
 from reviews.mail import folder
@@ -48,7 +48,7 @@ def waiting_at(context: dict[str, Any], visits: list[GateVisit]) -> list[Waiting
     return [
         WaitingReview(
             visit,
-            parsed(visit.asked_by.pinned).gate(visit.gate).name,
+            parsed_version(visit.asked_by.pinned).gate(visit.gate).name,
             standings.at(visit).may,
             reverse("mail-dev-message", args=[letter]) if letter else "",
         )
@@ -61,6 +61,6 @@ def offers_at(visits: list[GateVisit]) -> list[GateChoices]:
     """Return the offers of each of these open visits, with four statements for all of them."""
     prefetch_related_objects(visits, "asked_by__pinned", "asked_by__gate_visits", "votes")
     return [
-        GateChoices(parsed(visit.asked_by.pinned).gate(visit.gate).name, vote_options(visit))
+        GateChoices(parsed_version(visit.asked_by.pinned).gate(visit.gate).name, vote_options(visit))
         for visit in visits
     ]

@@ -81,7 +81,7 @@ class Place:
         self.agent = Agent.objects.create(
             project=world.project, key=f"coder{mark}", owner=world.operator, created_at=timezone.now()
         )
-        (self.invitation,) = invitations.invite(
+        (self.invitation,) = invitations.create_invitations(
             world.project,
             [f"newcomer{mark}@example.com"],
             roles=[Role.VIEWER],
@@ -113,7 +113,7 @@ class Place:
             created_at=timezone.now(),
             ended_at=timezone.now(),
         )
-        self.comment = comments.write(version.line, world.viewer, says, timezone.now(), kind="line")
+        self.comment = comments.write_comment(version.line, world.viewer, says, timezone.now(), kind="line")
         self.escalation = engine.escalate(waits.pk, user=world.operator, trigger="architecture", reason=says)
         self.deadlock = Deadlock.objects.create(
             task=waits,
@@ -134,7 +134,7 @@ class Place:
                 deadlock=str(self.deadlock.pk),
             )
             batch.flush()
-        self.value = store.put(
+        self.value = store.put_value(
             store.ValuePlace(world.project),
             f"REGION{mark.upper().replace('-', '_')}",
             says,
@@ -172,7 +172,7 @@ class Place:
             made_by=world.admin,
             created_at=timezone.now(),
         )
-        self.line_trigger = triggers.add(
+        self.line_trigger = triggers.add_trigger(
             version.line,
             "webhook",
             TriggerRequest(

@@ -11,7 +11,7 @@ from pipelines.engine.moves.entitlement import EntitledPerson
 from pipelines.errors import Forbidden
 from pipelines.lines import project_lint
 from pipelines.models import Membership, Role, User
-from pipelines.models.people import expand_roles, granting, simplify_roles
+from pipelines.models.people import expand_roles, roles_granting, simplify_roles
 from tests.factories import World, document, make_member, station
 
 
@@ -20,7 +20,7 @@ def test_designer_and_reviewer_include_operator_and_not_each_other() -> None:
     assert expand_roles(["reviewer"]) == {"viewer", "operator", "reviewer"}
     assert expand_roles(["admin"]) == set(Role.values)
     assert expand_roles(["nonsense"]) == frozenset()
-    assert granting("designer") == ["designer", "admin"]
+    assert roles_granting("designer") == ["designer", "admin"]
 
 
 def test_a_set_is_kept_as_small_as_it_can_be() -> None:
@@ -57,9 +57,9 @@ def test_a_gate_that_asks_for_designers_refuses_a_reviewer(world: World) -> None
 @pytest.mark.django_db
 def test_lint_knows_that_a_designer_is_no_reviewer(world: World) -> None:
     assert world.designer
-    (voter,) = project_lint.people(world.project).voters
+    (voter,) = project_lint.project_people(world.project).voters
     assert voter.roles == {"viewer", "operator", "designer"}
-    assert project_lint.people(world.project).operators == {world.designer.username}
+    assert project_lint.project_people(world.project).operators == {world.designer.username}
 
 
 def test_a_vote_of_before_counts_as_it_did() -> None:

@@ -91,4 +91,4 @@ def test_a_line_is_written_as_its_own_document_and_a_draft_as_it_was_typed(world
     assert person.get("/lines/own/export").json()["dialect"] == "alp"
     assert person.post("/lines/own/publish", {"draft": 1}).status_code == 201
     version = person.get("/lines/own/export?dialect=gateline&version=1").json()["text"]
-    assert native.read(version).to_document() == Line.objects.get(key="own").live.document
+    assert native.read_text(version).to_document() == Line.objects.get(key="own").live.document

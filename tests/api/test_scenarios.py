@@ -31,7 +31,7 @@ def line(world: World) -> Line:
 
 def put(world: World, line: Line, *documents: dict[str, Any]) -> None:
     for each in documents:
-        scenarios.put(line, each, world.designer, timezone.now())
+        scenarios.store_scenario(line, each, world.designer, timezone.now())
 
 
 class TestHttp:

@@ -20,11 +20,11 @@ from pipelines.lines.backtest import (
     Selection,
     back_test,
     backtest_result,
-    of_document,
+    backtest_target,
     read_selection,
     recorded_decisions,
     run,
-    target_of,
+    target_of_document,
 )
 from pipelines.models import LineVersion, Task
 from tests.backtest.trying import again, decisions
@@ -151,7 +151,7 @@ def test_progress_grows_to_the_total_and_the_result_is_last(
 ) -> None:
     monkeypatch.setattr(run, "STEP", 2)
     made = tasks(3)
-    told = list(back_test(made[0].line, of_document(line()), Selection()))
+    told = list(back_test(made[0].line, target_of_document(line()), Selection()))
     assert [(each.done, each.total) for each in told if isinstance(each, Progress)] == [
         (0, 6),
         (2, 6),
@@ -191,7 +191,7 @@ def test_closing_it_ends_the_reading(
     monkeypatch.setattr(run, "STEP", 1)
     monkeypatch.setattr(recorded_decisions, "PAGE", 1)
     made = tasks(4)
-    told = back_test(made[0].line, of_document(line()), Selection())
+    told = back_test(made[0].line, target_of_document(line()), Selection())
     with CaptureQueriesContext(connection) as asked, closing(told):
         assert [type(next(told)) for _ in range(2)] == [Progress, Progress]
     # How many there are, the first page and its decisions; the other pages were never asked for.
@@ -288,12 +288,12 @@ def test_what_cannot_be_meant_is_refused_at_its_place(name: str, text: str) -> N
 
 def test_a_target_is_the_draft_a_version_or_a_document(world: World) -> None:
     version = world.line(line())
-    assert [target_of(version.line, to).label for to in ("draft", "live", "1")] == ["draft", "1", "1"]
+    assert [backtest_target(version.line, to).label for to in ("draft", "live", "1")] == ["draft", "1", "1"]
     for missing in ("2", "x", "-1", "99999999999"):
         with pytest.raises(NotFound):
-            target_of(version.line, missing)
+            backtest_target(version.line, missing)
     with pytest.raises(Invalid):
-        of_document({**line(), "stations": [{"key": "build", "work": {"kind": "command"}}]})
+        target_of_document({**line(), "stations": [{"key": "build", "work": {"kind": "command"}}]})
 
 
 def test_tasks_that_come_out_the_same_are_not_told(world: World, tasks: Callable[..., list[Task]]) -> None:
@@ -302,7 +302,7 @@ def test_tasks_that_come_out_the_same_are_not_told(world: World, tasks: Callable
     tasks(1, version, "failure")
     told = [
         each
-        for each in back_test(version.line, of_document(line("other")), Selection())
+        for each in back_test(version.line, target_of_document(line("other")), Selection())
         if isinstance(each, BacktestTask)
     ]
     assert len(told) == 2

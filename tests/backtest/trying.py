@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.lines.backtest import BacktestResult, BacktestTask, Selection, back_test, of_document
+from pipelines.lines.backtest import BacktestResult, BacktestTask, Selection, back_test, target_of_document
 from pipelines.lines.backtest.backtest_result import cell_words
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.routing.analysis.redecide.verdict import Redecision, redecide
@@ -27,7 +27,7 @@ class Outcome:
 
 
 def again(version: LineVersion, document: Mapping[str, Any], **selected: Any) -> Outcome:
-    told = list(back_test(version.line, of_document(document), Selection(**selected)))
+    told = list(back_test(version.line, target_of_document(document), Selection(**selected)))
     assert isinstance(told[-1], BacktestResult)
     return Outcome([t.to_dict() for t in told if isinstance(t, BacktestTask)], told[-1].to_dict())
 

@@ -110,7 +110,7 @@ def test_a_new_key_takes_scenarios_along_and_names_what_it_cannot(world: World, 
     drawn = {**DOCUMENT, "stations": [DOCUMENT["stations"][0], check], "jumps": ["build"]}
     line = create_line(world.project, "formed", "Formed", drawn, world.admin)
     script = {"key": "s", "steps": [{"at": "build", "outcome": {"result": "success"}}]}
-    scenarios.put(line, script, world.admin, timezone.now())
+    scenarios.store_scenario(line, script, world.admin, timezone.now())
     page = enter_canvas(line)
     form = configure(page, "build")
     form.get_by_label("Key", exact=True).fill("compile")

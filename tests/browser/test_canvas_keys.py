@@ -177,7 +177,7 @@ def test_single_letters_are_silent_for_who_switched_them_off(enter: Enter, world
 
 @pytest.mark.wide
 def test_publish_waits_for_a_difference_and_a_place_on_the_canvas_is_none(enter: Enter, line: Line) -> None:
-    publishing.publish(line, user=line.draft_by, name="", based_on=1)
+    publishing.publish_draft(line, user=line.draft_by, name="", based_on=1)
     page = enter()
     publish = page.locator("#editor-bar").get_by_role("button", name="Publish")
     expect(publish).to_be_disabled()

@@ -52,7 +52,7 @@ def tested(world: World) -> Line:
 @pytest.fixture
 def published(world: World) -> Line:
     line = publishing.create_line(world.project, "old", "Old", document("old"), world.admin)
-    publishing.publish(line, user=world.admin, name="", based_on=1)
+    publishing.publish_draft(line, user=world.admin, name="", based_on=1)
     return line
 
 

@@ -96,7 +96,9 @@ def place(world: World) -> Place:
     blocked = world.start(version, title="Needs a decision", inputs={"how": "careful"}, by=world.admin)
     world.report(blocked, {"result": "blocked", "blockers": ["Which account pays?"]})
     project = store.ValuePlace(world.project)
-    store.put(project, "DEPLOY_TOKEN", "not on a page", kind="secret", by=world.admin, now=timezone.now())
+    store.put_value(
+        project, "DEPLOY_TOKEN", "not on a page", kind="secret", by=world.admin, now=timezone.now()
+    )
     return found
 
 

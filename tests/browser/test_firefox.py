@@ -34,7 +34,7 @@ def browser(request: pytest.FixtureRequest) -> Browser:
 def line(world: World) -> Line:
     """Published once, so that there is something to compare with."""
     made = publishing.create_line(world.project, KEY, "Repository check", DOCUMENT.read_text(), world.admin)
-    publishing.publish(made, user=world.admin, based_on=made.draft_number)
+    publishing.publish_draft(made, user=world.admin, based_on=made.draft_number)
     return made
 
 

@@ -20,10 +20,10 @@ from tests.pages.conftest import at
 
 @pytest.fixture
 def line(world: World) -> Line:
-    text = example.text("fix-lint-findings", "https://git.example.com/team/app.git")
+    text = example.example_line_text("fix-lint-findings", "https://git.example.com/team/app.git")
     made = publishing.create_line(world.project, "fix-lint-findings", "Fix lint findings", text, world.admin)
     assert world.reviewer
-    publishing.publish(made, user=world.admin, based_on=made.draft_number)
+    publishing.publish_draft(made, user=world.admin, based_on=made.draft_number)
     return made
 
 

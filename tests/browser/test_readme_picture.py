@@ -28,7 +28,7 @@ NEAR = 12.0
 def test_the_picture_of_the_readme_is_the_demo_line(
     world: World, page: Page, site: Site, sign_in: Callable[[Page, User], None]
 ) -> None:
-    text = example.text("fix-lint-findings", "https://git.example.com/team/app.git")
+    text = example.example_line_text("fix-lint-findings", "https://git.example.com/team/app.git")
     publishing.create_line(world.project, "drawn", "Fix lint findings", text, world.admin)
     page.set_viewport_size({"width": 1440, "height": 900})
     sign_in(page, world.admin)

@@ -68,7 +68,7 @@ def test_the_lines_of_the_dialects_come_with_scenarios_that_hold(demo: User) -> 
         assert all(scenario.runs["live"]["holds"] for scenario in line.scenarios.all()), (
             "its page shows them run"
         )
-        told = scenarios.run(line, now=timezone.now())
+        told = scenarios.run_stored(line, now=timezone.now())
         assert [str(each) for result in told.results for each in result.failures] == []
         assert len(told.results) >= 3
     Scenario.objects.all().delete()
@@ -95,7 +95,7 @@ def test_an_untouched_line_is_brought_up_to_date(demo: User, settings: Any, tmp_
     older = line.draft_text.replace('default: "basket"', 'default: "other"')
     assert older != line.draft_text
     line = publishing.save_draft(line, older, demo, line.draft_number)
-    publishing.publish(line, user=demo, name=SHIPPED, based_on=line.draft_number)
+    publishing.publish_draft(line, user=demo, name=SHIPPED, based_on=line.draft_number)
     assert "published version 3" in call("load_demo")
     assert check_line().live.document["inputs"][0]["default"] == "basket"
 
@@ -110,7 +110,7 @@ def test_what_a_person_changed_is_left_as_it_is(
     text = line.draft_text + "# mine\n"
     line = publishing.save_draft(line, text, demo, line.draft_number)
     if publish:
-        publishing.publish(line, user=demo, name="Mine", based_on=line.draft_number)
+        publishing.publish_draft(line, user=demo, name="Mine", based_on=line.draft_number)
     live = check_line().live
     settings.DATA_DIR = tmp_path
     assert "repository-check: left unchanged, somebody has edited it" in call("load_demo")

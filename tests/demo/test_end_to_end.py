@@ -293,7 +293,7 @@ def test_A28_a_finding_is_told_to_the_next_run_which_mends_it(
 ) -> None:
     log, line = tmp_path / "worker.log", Line.objects.get(key="repository-check", project__key="app")
     drafted = publishing.save_draft(line, with_mending(line), admin, line.draft_number)
-    publishing.publish(drafted, user=admin, based_on=drafted.draft_number)
+    publishing.publish_draft(drafted, user=admin, based_on=drafted.draft_number)
     start_worker()
     task = submit(admin, "repository-check", repository=str(basket.path), branch="discount")
     at_rest(task, log)

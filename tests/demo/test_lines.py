@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.formats import native
 from pipelines.lines.demo import example, lint_example
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -21,7 +21,7 @@ REPORTS = [{"name": name} for name in ("lint.sarif", "tests.xml", "security.sari
 
 
 def line(key: str) -> ParsedLine:
-    return read_line(native.loads(example.text(key, "/srv/it")))
+    return read_line(native.loads(example.example_line_text(key, "/srv/it")))
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_triage_goes_round_ten_times_and_not_more(check: ParsedLine) -> None:
 
 @pytest.mark.parametrize("key", ["repository-check", "agent-line"])
 def test_lint_has_nothing_against_the_demo(key: str) -> None:
-    assert [str(finding) for finding in lint(line(key)) if finding.severity != "info"] == []
+    assert [str(finding) for finding in lint_line(line(key)) if finding.severity != "info"] == []
 
 
 def test_a_dropped_task_is_cancelled(check: ParsedLine) -> None:
@@ -149,9 +149,9 @@ def test_an_agent_that_is_not_set_up_blocks_the_agent_line() -> None:
 
 def test_the_ready_example_is_the_default_only_where_there_is_one() -> None:
     assert [each.default for each in line("repository-check").inputs] == ["/srv/it", "discount"]
-    bare = read_line(native.loads(example.text("repository-check", "")))
+    bare = read_line(native.loads(example.example_line_text("repository-check", "")))
     assert not any(each.has_default for each in bare.inputs)
-    odd = read_line(native.loads(example.text("repository-check", '/srv/a "b": #c')))
+    odd = read_line(native.loads(example.example_line_text("repository-check", '/srv/a "b": #c')))
     assert odd.inputs[0].default == '/srv/a "b": #c'
 
 

@@ -10,9 +10,9 @@ import pytest
 from pipelines.formats import native
 from pipelines.lines.demo import example
 from pipelines.lines.starters import catalogue
-from pipelines.lines.starters.commands import StationCommands, with_commands
+from pipelines.lines.starters.commands import StationCommands, template_with_commands
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.guarantees.guarantee_proofs import prove
+from pipelines.routing.guarantees.guarantee_proofs import prove_guarantees
 from pipelines.routing.sentences.names import gate_name
 
 SHIPPED = sorted(
@@ -37,8 +37,8 @@ def test_every_line_and_template_is_looked_at() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=name_of)
 def test_what_is_shipped_states_guarantees_that_are_proved(path: Path) -> None:
-    line = native.read(path.read_text())
-    answers = [(answer.sentence, answer.answer) for answer in prove(line)]
+    line = native.read_text(path.read_text())
+    answers = [(answer.sentence, answer.answer) for answer in prove_guarantees(line)]
     assert answers, "a line that is shipped says what it promises"
     assert [answer for answer in answers if answer[1] != "proved"] == []
     guarded = {
@@ -51,7 +51,7 @@ def test_what_is_shipped_states_guarantees_that_are_proved(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [path for path in SHIPPED if path.stem in ASKED_BACK], ids=name_of)
 def test_a_line_that_merges_for_people_offers_to_send_back(path: Path) -> None:
-    line = native.read(path.read_text())
+    line = native.read_text(path.read_text())
     assert is_back(line), [gate_name(line, gate.key) for gate in line.gates]
 
 
@@ -65,6 +65,6 @@ def test_a_template_keeps_its_promises_with_the_commands_of_a_repository(
     starter: catalogue.Starter, tests: str, lint: str, audit: str
 ) -> None:
     commands = StationCommands.typed(lint=lint, tests=tests, audit=audit, update="make u", version="make v")
-    line = read_line(with_commands(starter.text, commands))
-    answers = [(answer.sentence, answer.answer) for answer in prove(line)]
+    line = read_line(template_with_commands(starter.text, commands))
+    answers = [(answer.sentence, answer.answer) for answer in prove_guarantees(line)]
     assert answers and [answer for answer in answers if answer[1] != "proved"] == []

@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from pipelines.formats.line_merge import merge
+from pipelines.formats.line_merge import merge_documents
 from tests.design.typescript import run
 
 MERGE = """
@@ -65,12 +65,12 @@ def test_both_find_the_same_document_and_the_same_clashes() -> None:
     told = run(MERGE, tried)
     assert any(each["clashes"] for each in told)
     for case, each in zip(tried, told, strict=True):
-        here = merge(*case)
+        here = merge_documents(*case)
         assert each["untouched"]
         assert json.dumps(each["document"], sort_keys=True) == json.dumps(here.document, sort_keys=True), case
         clashes = [{"path": c.path, "base": c.base, "mine": c.mine, "theirs": c.theirs} for c in here.clashes]
         assert each["clashes"] == clashes, case
-        turned = merge(case[0], case[2], case[1]).document
+        turned = merge_documents(case[0], case[2], case[1]).document
         assert _sets(each["mineWins"]) == _sets(turned), case
 
 

@@ -205,7 +205,7 @@ TYPES = [
 
 @pytest.fixture(scope="module")
 def demo() -> ParsedLine:
-    return native.read((example.LINES / "aeef-delivery.yaml").read_bytes())
+    return native.read_text((example.LINES / "aeef-delivery.yaml").read_bytes())
 
 
 def test_E2_the_line_of_the_demo_has_every_state_with_its_owner_its_gate_and_its_ways(

@@ -10,7 +10,7 @@ from pipelines import engine
 from pipelines.errors import Conflict
 from pipelines.models import LineVersion, Task
 from pipelines.queries import analytics
-from pipelines.queries.decision_trace import trace_of
+from pipelines.queries.decision_trace import decision_trace
 from tests.api.conftest import Apis
 from tests.factories import World, station
 
@@ -217,7 +217,7 @@ def test_C32_every_transition_that_was_evaluated_is_kept_with_its_time(world: Wo
     rules = [on("bad", "failure", "ship"), on("good", "success", "ship"), on("never", "cancelled", "ship")]
     task = world.start(workflow(world, station("build", *rules), "ship"))
     world.report(task)
-    tested = [entry for entry in trace_of(task.decisions.get()) if entry["step"] == "rules"]
+    tested = [entry for entry in decision_trace(task.decisions.get()) if entry["step"] == "rules"]
     assert [(entry["rule"], entry["result"]) for entry in tested] == [("bad", False), ("good", True)]
     assert all(entry["took"] >= 0 for entry in tested)
 
@@ -226,7 +226,7 @@ def test_C32_unused_transitions_are_reported(world: World) -> None:
     rules = [on("bad", "failure", "ship"), on("good", "success", "ship")]
     version = workflow(world, station("build", *rules), "ship")
     world.report(world.start(version))
-    numbers = analytics.of_line(version.line, None)
+    numbers = analytics.line_insights(version.line, None)
     assert numbers is not None
     [build] = [each for each in numbers.stations if each.key == "build"]
     assert {rule.id: (rule.tested, rule.taken, rule.never is not None) for rule in build.rules} == {

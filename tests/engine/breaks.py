@@ -383,7 +383,7 @@ def i19_a_word_that_is_swallowed(world: World) -> None:
     def swallowed(facts: Any, now: Any, words: Any) -> Any:
         return {**facts, **now, "gates": words}
 
-    with patch("pipelines.engine.commands.vote.with_votes", swallowed):
+    with patch("pipelines.engine.commands.vote.facts_with_votes", swallowed):
         world.vote(task, "reject", reason="No.")
     assert {violation.invariant for violation in check()} == {"I19"}
 

@@ -156,7 +156,7 @@ def test_observers_hear_the_whole_batch_once(world: World, monkeypatch: pytest.M
 
     version = world.line(stations=["build", "ship"])
     members = reports(world, [world.start(version) for _ in range(3)])
-    monkeypatch.setattr(observers, "observers", lambda: (Ear(),))
+    monkeypatch.setattr(observers, "configured_observers", lambda: (Ear(),))
     engine.report(members)
     assert len(heard) == 1
     assert [type(each).__name__ for each in heard[0]] == ["JobOpened", "TaskMoved"] * 3
@@ -176,7 +176,7 @@ def test_an_observer_hears_only_the_classes_that_it_names(
 
     members = reports(world, [world.start(world.line(stations=["build", "ship"]))])
     ears = (Ear(observers.TaskMoved), Ear(observers.GateOpened))
-    monkeypatch.setattr(observers, "observers", lambda: ears)
+    monkeypatch.setattr(observers, "configured_observers", lambda: ears)
     engine.report(members)
     assert heard == ["TaskMoved"], "whoever hears nothing of a batch is not called"
 

@@ -33,13 +33,13 @@ def saved(line: Line, user: User, **more: Any) -> Line:
 def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said: Any) -> Confirmation:
     """As an honest page shows it, with everything ticked."""
     line = Line.objects.select_related("live").get(pk=line.pk)
-    found = publishing.check(line)
-    impact = line_migration.impact_of(line, None, mapping) if said.get("migrate") else None
+    found = publishing.check_draft(line)
+    impact = line_migration.migration_impact_of(line, None, mapping) if said.get("migrate") else None
     values = {
         "draft": line.draft_number,
         "live": line.live.number if line.live else 0,
         "findings": publish_review.findings_digest(found),
-        "warnings": frozenset(map(publish_review.warning_key, publish_review.warnings_of(found))),
+        "warnings": frozenset(map(publish_review.warning_key, publish_review.warning_findings(found))),
         "seen": frozenset(
             each.key for each in publish_review.others(line, user, publish_review.draft_changes(line))
         ),
@@ -121,7 +121,7 @@ WARNED = {"policy": {"no_match": "stuck"}, "stations": [
 
 def test_each_warning_is_ticked_by_its_own_sentence(world: World) -> None:
     line = saved(drawn(world), world.admin, **WARNED)
-    warnings = publish_review.warnings_of(publishing.check(line))
+    warnings = publish_review.warning_findings(publishing.check_draft(line))
     assert warnings
     with pytest.raises(Invalid) as refused:
         publish_confirmed(line, shown(line, world.admin, warnings=frozenset()), world.admin)
@@ -158,10 +158,10 @@ def test_migrating_publishes_and_then_moves_as_the_impact_of_the_draft_said(worl
     said = shown(line, world.admin, {"build": "make"}, migrate=True)
     done = publish_confirmed(line, said, world.admin)
     assert done.migration and done.not_migrated == ""
-    assert line_migration.counts_of(done.migration) == {"migrated": 1}
+    assert line_migration.result_counts(done.migration) == {"migrated": 1}
     assert world.at(task) == ["make"]
-    undone = line_migration.undo(done.migration, user=world.admin, reason="Back.")
-    assert line_migration.counts_of(undone) == {"restored": 1}
+    undone = line_migration.undo_migration(done.migration, user=world.admin, reason="Back.")
+    assert line_migration.result_counts(undone) == {"restored": 1}
 
 
 def test_a_station_that_is_gone_needs_a_mapping_before_anything_is_published(world: World) -> None:
@@ -194,14 +194,14 @@ def test_a_task_that_moves_after_publishing_is_told_plainly_and_kept(
     task = world.start(world.line(stations=["build", "ship"]))
     line = saved(Line.objects.get(), world.admin)
     said = shown(line, world.admin, migrate=True)
-    publish = publishing.publish
+    publish = publishing.publish_draft
 
     def slowly(*args: Any, **more: Any) -> Any:
         version = publish(*args, **more)
         world.report(task)
         return version
 
-    monkeypatch.setattr(publishing, "publish", slowly)
+    monkeypatch.setattr(publishing, "publish_draft", slowly)
     done = publish_confirmed(line, said, world.admin)
     assert done.version.number == 2
     assert done.migration is None
@@ -278,11 +278,11 @@ def test_of_a_save_and_a_publish_at_once_the_version_is_what_was_shown(world: Wo
 def test_a_version_is_restored_as_a_draft_and_the_present_one_is_put_aside(world: World) -> None:
     line = saved(drawn(world), world.designer, name="Unpublished")
     before = line.draft
-    line = version_history.restore(line, "1", world.admin, line.draft_number)
+    line = version_history.restore_as_draft(line, "1", world.admin, line.draft_number)
     assert line.draft == line.versions.get(number=1).document
     event = line.record.get(kind="restored")
     assert (event.draft, event.by, event.data["by"]) == (before, world.admin, str(world.designer))
-    line = version_history.restore(line, f"aside-{event.pk}", world.admin, line.draft_number)
+    line = version_history.restore_as_draft(line, f"aside-{event.pk}", world.admin, line.draft_number)
     assert line.draft == before, "restoring is undone by restoring what was put aside"
 
 
@@ -291,14 +291,14 @@ def test_restoring_is_refused_when_somebody_saved_meanwhile(world: World) -> Non
     seen = line.draft_number
     saved(line, world.designer, name="Later")
     with pytest.raises(publishing.DraftConflict):
-        version_history.restore(line, "1", world.admin, seen)
+        version_history.restore_as_draft(line, "1", world.admin, seen)
 
 
 def test_restoring_what_is_there_already_says_so(world: World) -> None:
     line = drawn(world)
-    line = version_history.restore(line, "1", world.admin, line.draft_number)
+    line = version_history.restore_as_draft(line, "1", world.admin, line.draft_number)
     with pytest.raises(version_history.NothingToRestore):
-        version_history.restore(line, "1", world.admin, line.draft_number)
+        version_history.restore_as_draft(line, "1", world.admin, line.draft_number)
 
 
 def test_a_version_gets_a_name_later_and_the_record_keeps_the_old_one(world: World) -> None:

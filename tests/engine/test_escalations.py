@@ -70,7 +70,7 @@ def test_E18_an_escalation_names_the_role_and_the_time_to_answer(world: World) -
 
 def test_E18_the_aeef_preset_brings_its_table(world: World) -> None:
     parsed = world.line(stations=["a"], preset="aeef", policy={"no_rules": "advance"})
-    line = versions.parsed(parsed)
+    line = versions.parsed_version(parsed)
     told = {
         trigger: (rule.role, rule.sla and rule.sla / 3600, rule.on_breach)
         for trigger in (

@@ -296,7 +296,7 @@ def test_a_line_whose_rules_run_a_hook_needs_the_permission_to_execute(world: Wo
     given = document([station("build", rule), "ship"], flags=FLAGS)
     line = publishing.create_line(world.project, "line", "Line", given, world.designer)
     with pytest.raises(Forbidden, match="build"):
-        publishing.publish(line, user=world.designer, based_on=line.draft_number)
+        publishing.publish_draft(line, user=world.designer, based_on=line.draft_number)
 
 
 def test_branches_that_are_answered_at_once_keep_a_budget_together(world: World) -> None:

@@ -84,4 +84,4 @@ def test_a_line_with_a_tool_gate_needs_the_permission_to_execute(world: World) -
     given = document([station("build", rule), "ship"], gates=[gate])
     line = publishing.create_line(world.project, "line", "Line", given, world.designer)
     with pytest.raises(Forbidden, match="build"):
-        publishing.publish(line, user=world.designer, based_on=line.draft_number)
+        publishing.publish_draft(line, user=world.designer, based_on=line.draft_number)

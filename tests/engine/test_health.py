@@ -13,8 +13,8 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.lines.health import tell_breaches
 from pipelines.models import HealthBreach, Task
-from pipelines.queries.health import figures
-from pipelines.queries.station_times import of_project
+from pipelines.queries.health import health_figures
+from pipelines.queries.station_times import project_station_times
 from pipelines.routing.analysis.health import (
     CYCLE,
     DEADLOCKS,
@@ -60,13 +60,13 @@ def test_E28_what_is_counted(world: World) -> None:
     world.vote(refused, "reject", reason="No.")
     engine.escalate(queued.pk, user=world.operator, trigger="architecture", reason="Big.")
     now = timezone.now()
-    found = {figure.key: figure for figure in figures(world.project, now)}
+    found = {figure.key: figure for figure in health_figures(world.project, now)}
     assert found[QUEUE].value == Task.objects.filter(status="queued").count() == 2
     assert found[ESCALATED].value == pytest.approx(1 / 3)
     assert (found[GATE].value, found[GATE].of, found[GATE].is_alert) == (0.5, "line › review", True)
     assert (found[DEADLOCKS].value, found[CYCLE].value) == (0, None)
-    assert figures(world.project, now, "other")[0].value == 0
-    assert figures(world.project, now + timedelta(days=60))[3].value is None
+    assert health_figures(world.project, now, "other")[0].value == 0
+    assert health_figures(world.project, now + timedelta(days=60))[3].value is None
 
 
 def test_E28_the_development_manager_is_told_once_for_each_breach(world: World) -> None:
@@ -115,10 +115,10 @@ def test_insights_of_a_project_tell_how_long_its_stations_take(world: World) -> 
     world.report(task)
     world.vote(task)
     world.start(world.line(key="other", stations=["build"]))
-    [times] = of_project(world.project, timezone.now() - timedelta(days=1))
+    [times] = project_station_times(world.project, timezone.now() - timedelta(days=1))
     assert (times.line, times.key, times.name) == ("line", "build", "Build it")
     assert [each.count for each in (times.waiting, times.working, times.gates) if each] == [1, 1, 1]
-    assert of_project(world.project, timezone.now()) == []
+    assert project_station_times(world.project, timezone.now()) == []
     page = as_(world.viewer).get(reverse("insights", args=[world.project.owner.key, world.project.key]))
     assert re.search(r"Where time goes.*Build it.*Line", page.content.decode(), re.DOTALL)
     assert f"Sent back or rejected at Last look ({task.line.name})" in page.content.decode()

@@ -73,12 +73,12 @@ def test_what_the_impact_says_is_what_migrating_does(world: World, data: st.Data
         walk(world, draw, task, draw(st.integers(0, 6)))
     second = published(world, draw(documents()))
     numbers = [task.number for task in Task.objects.filter(pk__in=[t.pk for t in tasks], ended_at=None)]
-    mapping = mapping_of(draw, line_migration.impact_of(first.line, second, tasks=numbers))
-    found = line_migration.impact_of(first.line, second, mapping, numbers)
+    mapping = mapping_of(draw, line_migration.migration_impact_of(first.line, second, tasks=numbers))
+    found = line_migration.migration_impact_of(first.line, second, mapping, numbers)
     if not found.tasks or found.unmapped_stations:
         return
     before = {task.pk: shape(task) for task in tasks}
-    done = line_migration.migrate(
+    done = line_migration.migrate_line(
         first.line,
         user=world.admin,
         to=second,
@@ -104,7 +104,7 @@ def test_what_the_impact_says_is_what_migrating_does(world: World, data: st.Data
 
 
 def comes_back(world: World, done: Any, before: dict[int, list[dict[str, Any]]]) -> None:
-    undone = line_migration.undo(done, user=world.admin, reason="Worse.")
+    undone = line_migration.undo_migration(done, user=world.admin, reason="Worse.")
     for entry in undone.entries.all():
         forked = Event.objects.filter(task=entry.task_id, kind="token.forked", trigger="migrate").exists()
         ended = Event.objects.filter(task=entry.task_id, kind="token.ended", trigger="migrate").exists()
@@ -131,11 +131,11 @@ def test_a_task_that_was_migrated_goes_on_whatever_happens(world: World, data: s
         version = published(world, draw(documents()))
         if not Token.objects.filter(task=task, ended_at=None).exists():
             break
-        found = line_migration.impact_of(version.line, version, tasks=[task.number])
+        found = line_migration.migration_impact_of(version.line, version, tasks=[task.number])
         mapping = dict.fromkeys(found.unmapped_stations, found.parsed.start)
-        found = line_migration.impact_of(version.line, version, mapping, [task.number])
+        found = line_migration.migration_impact_of(version.line, version, mapping, [task.number])
         if not found.unmapped_stations and found.tasks:
-            line_migration.migrate(
+            line_migration.migrate_line(
                 version.line,
                 user=world.admin,
                 to=version,

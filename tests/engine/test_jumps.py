@@ -47,7 +47,7 @@ def as_of_before(version: LineVersion, **more: Any) -> LineVersion:
         published_by=version.published_by,
         published_at=timezone.now(),
     )
-    publishing.write_rows(made, versions.parsed(made))
+    publishing.write_rows(made, versions.parsed_version(made))
     Line.objects.filter(pk=version.line_id).update(live=made)
     made.line.refresh_from_db()
     return made
@@ -74,7 +74,7 @@ def test_the_same_text_is_published_anew_under_the_newest_revision(world: World,
     task = world.start(old)
     world.report(task, COMPLETE)
     line = Line.objects.get(pk=old.line_id)
-    [warning] = [each for each in publishing.check(line).findings if each.check == "silent-jumps"]
+    [warning] = [each for each in publishing.check_draft(line).findings if each.check == "silent-jumps"]
     assert task.name in warning.message and "c" in warning.message
 
     _token, secret = world.token_of(world.admin)
@@ -93,7 +93,7 @@ def test_the_same_text_is_published_anew_under_the_newest_revision(world: World,
     world.report(other, COMPLETE)
     assert world.status(other) == "blocked"
     # The task of before is decided by its own version until it is migrated.
-    assert line_migration.impact_of(line, version).to_dict()["revision"] == 3
+    assert line_migration.migration_impact_of(line, version).to_dict()["revision"] == 3
     assert invariants.check() == []
 
 
@@ -106,7 +106,7 @@ def test_the_page_asks_for_a_tick_with_a_constant_number_of_statements(
         for _ in range(most):
             world.report(world.start(version), COMPLETE)
         with django_assert_max_num_queries(40) as asked:
-            publishing.check(Line.objects.get(pk=version.line_id))
+            publishing.check_draft(Line.objects.get(pk=version.line_id))
         counted.append(len(asked))
     assert counted[0] == counted[1]
 

@@ -88,8 +88,8 @@ def test_of_two_migrations_of_one_impact_one_is_done(world: World) -> None:
     old = world.line(stations=["build", "ship"])
     tasks = [world.start(old) for _ in range(60)]
     new, by = world.line(stations=["build", "test", "ship"]), world.designer
-    digest = line_migration.impact_of(new.line, new).digest
-    act = partial(line_migration.migrate, new.line, user=by, to=new, digest=digest, reason="Now.")
+    digest = line_migration.migration_impact_of(new.line, new).digest
+    act = partial(line_migration.migrate_line, new.line, user=by, to=new, digest=digest, reason="Now.")
     results = at_once([act, act, act])
     assert sum(isinstance(result, Migration) for result in results) == 1
     assert sum(isinstance(result, Conflict) for result in results) == 2
@@ -104,9 +104,9 @@ def test_publishing_meanwhile_changes_neither(world: World) -> None:
     new, by = world.line(stations=["build", "test", "ship"]), world.admin
     line = Line.objects.get(pk=new.line_id)
     line = publishing.save_draft(line, document(["build", "pack", "ship"]), by, line.draft_number)
-    digest = line_migration.impact_of(line, new).digest
-    migrate = partial(line_migration.migrate, line, user=by, to=new, digest=digest, reason="Now.")
-    publish = partial(publishing.publish, line, user=by, based_on=line.draft_number)
+    digest = line_migration.migration_impact_of(line, new).digest
+    migrate = partial(line_migration.migrate_line, line, user=by, to=new, digest=digest, reason="Now.")
+    publish = partial(publishing.publish_draft, line, user=by, based_on=line.draft_number)
     made, published = at_once([migrate, publish])
     assert isinstance(made, Migration)
     assert published.number == 3

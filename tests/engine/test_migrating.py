@@ -29,9 +29,9 @@ def gated(world: World, *gates: str) -> LineVersion:
 
 
 def confirmed(world: World, to: LineVersion, *, user: User | None = None, **more: Any) -> Migration:
-    found = line_migration.impact_of(to.line, to, more.get("mapping"), more.get("tasks"))
+    found = line_migration.migration_impact_of(to.line, to, more.get("mapping"), more.get("tasks"))
     said = {"digest": found.digest, "reason": "The new one is better.", **more}
-    return line_migration.migrate(to.line, user=user or world.designer, to=to, **said)
+    return line_migration.migrate_line(to.line, user=user or world.designer, to=to, **said)
 
 
 def test_undo_brings_back_the_version_the_position_and_the_question(world: World) -> None:
@@ -40,7 +40,7 @@ def test_undo_brings_back_the_version_the_position_and_the_question(world: World
     world.report(task, {"result": "success", "output": {"n": 1}})
     made = confirmed(world, gated(world))
     assert world.at(task) == ["ship"]
-    undone = line_migration.undo(made, user=world.designer, reason="Not yet.")
+    undone = line_migration.undo_migration(made, user=world.designer, reason="Not yet.")
     task.refresh_from_db()
     assert (task.pinned_id, world.at(task), task.status) == (old.pk, ["build"], "awaiting_review")
     assert (task.context, task.rules, task.edges) == ({}, {"on": 0}, {"build->ship": 0})
@@ -55,7 +55,7 @@ def test_undo_says_which_tasks_have_moved_since(world: World) -> None:
     made = confirmed(world, world.line(stations=["build", "test", "ship"]))
     world.report(moved)
     engine.cancel(ended.pk, actor=engine.ENGINE)
-    undone = line_migration.undo(made, user=world.designer, reason="Back.")
+    undone = line_migration.undo_migration(made, user=world.designer, reason="Back.")
     results = {entry.task_id: (entry.result, entry.detail) for entry in undone.entries.all()}
     assert results == {
         moved.pk: ("refused", "This task has moved since."),
@@ -63,9 +63,9 @@ def test_undo_says_which_tasks_have_moved_since(world: World) -> None:
         ended.pk: ("refused", "This task has ended; terminal is final."),
     }
     with pytest.raises(Conflict, match="already undone"):
-        line_migration.undo(made, user=world.designer, reason="Again.")
+        line_migration.undo_migration(made, user=world.designer, reason="Again.")
     with pytest.raises(Conflict, match="cannot be undone"):
-        line_migration.undo(undone, user=world.designer, reason="Again.")
+        line_migration.undo_migration(undone, user=world.designer, reason="Again.")
 
 
 def test_a_task_that_was_mapped_goes_back_unless_work_has_begun(world: World) -> None:
@@ -73,7 +73,7 @@ def test_a_task_that_was_mapped_goes_back_unless_work_has_begun(world: World) ->
     rests, works = world.start(old), world.start(old)
     made = confirmed(world, world.line(stations=["make", "ship"]), mapping={"build": "make"})
     world.started(works)
-    undone = line_migration.undo(made, user=world.designer, reason="Back.")
+    undone = line_migration.undo_migration(made, user=world.designer, reason="Back.")
     details = {entry.task_id: entry.detail for entry in undone.entries.all()}
     assert details == {rests.pk: "", works.pk: "Work at make has begun."}
     assert (world.at(rests), world.at(works)) == (["build"], ["make"])
@@ -90,7 +90,7 @@ def test_a_fork_and_work_at_a_station_that_another_was_mapped_to_go_back_to_thei
     # What `gone` becomes has a name of its own before, and what stands there keeps it.
     new = world.line(stations=[station("build", split), "left", "right"])
     made = confirmed(world, new, mapping={"gone": "build"})
-    line_migration.undo(made, user=world.designer, reason="Back.")
+    line_migration.undo_migration(made, user=world.designer, reason="Back.")
     forked = Token.objects.get(task=task, forked=True)
     assert (forked.station, forked.wait["to"]) == ("build", ["left", "right"])
     world.report(works)
@@ -102,10 +102,10 @@ def test_a_fork_and_work_at_a_station_that_another_was_mapped_to_go_back_to_thei
 def test_a_stale_confirm_is_refused(world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     new = world.line(stations=["build", "test", "ship"])
-    digest = line_migration.impact_of(new.line, new).digest
+    digest = line_migration.migration_impact_of(new.line, new).digest
     world.report(task)
     with pytest.raises(line_migration.StaleImpact):
-        line_migration.migrate(new.line, user=world.designer, to=new, digest=digest, reason="Now.")
+        line_migration.migrate_line(new.line, user=world.designer, to=new, digest=digest, reason="Now.")
     assert not Migration.objects.exists()
 
 
@@ -134,7 +134,7 @@ def test_a_mapping_that_does_not_fit_is_refused_with_its_place(
     world.start(world.line(stations=["build", "test"]))
     new = world.line(stations=["test"])
     with pytest.raises(Invalid) as refused:
-        line_migration.impact_of(new.line, new, mapping)
+        line_migration.migration_impact_of(new.line, new, mapping)
     assert refused.value.path == path
 
 
@@ -177,14 +177,14 @@ def test_one_that_was_cut_short_is_continued(world: World) -> None:
     again = Migration.objects.get(pk=made.pk)
     with pytest.raises(Conflict, match="not finished"):
         confirmed(world, old, tasks=[task.number])
-    assert line_migration.carry_on(again).finished_at
+    assert line_migration.finish_migration(again).finished_at
     assert task.events.filter(kind="task.migrated").count() == 1
 
 
 def test_the_impact_of_a_draft_is_shown_and_cannot_be_done(world: World) -> None:
     version = world.line(stations=["build", "ship"])
     world.start(version)
-    found = line_migration.impact_of(version.line, None)
+    found = line_migration.migration_impact_of(version.line, None)
     assert found.to_dict()["to"] == "draft"
     assert [each["effect"] for each in found.to_dict()["tasks"]] == ["stays"]
 

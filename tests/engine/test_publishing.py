@@ -25,7 +25,7 @@ def made(world: World, given: Any = None, key: str = "line") -> Line:
 def test_it_freezes_and_hashes_what_it_publishes(world: World) -> None:
     rule = {"id": "on", "label": "On", "to": "ship", "gates": ["review"]}
     line = made(world, document([station("build", rule), "ship"], gates=[GATE]))
-    version = publishing.publish(line, user=world.designer, name="first", based_on=1)
+    version = publishing.publish_draft(line, user=world.designer, name="first", based_on=1)
     assert (version.number, version.law, version.name) == (1, 1, "first")
     assert version.digest == digest(version.document)
     assert read_line(version.document).to_document() == version.document
@@ -39,7 +39,7 @@ def test_it_freezes_and_hashes_what_it_publishes(world: World) -> None:
 def test_versions_are_numbered_and_the_last_one_is_live(world: World) -> None:
     line = made(world)
     for number in (1, 2):
-        assert publishing.publish(line, user=world.designer, based_on=1).number == number
+        assert publishing.publish_draft(line, user=world.designer, based_on=1).number == number
 
 
 @pytest.mark.parametrize("table", ["lineversion", "versionstation", "versionrule", "versiongate"])
@@ -57,7 +57,7 @@ def test_a_draft_may_be_invalid_but_is_not_published(world: World) -> None:
     broken["unheard"] = 1
     line = made(world, broken)
     with pytest.raises(publishing.PublishRefused) as refused:
-        publishing.publish(line, user=world.designer, based_on=1)
+        publishing.publish_draft(line, user=world.designer, based_on=1)
     assert {problem.path for problem in refused.value.problems} == {"unheard", "stations[0].rules[0].to"}
     assert not LineVersion.objects.exists()
 
@@ -72,7 +72,10 @@ def test_the_text_is_kept_as_it_was_typed(world: World) -> None:
     text = "# why\ngateline: 1\nkey: line\nname: Line\nstations:\n  - {key: build, work: {kind: noop}}\n"
     line = publishing.save_draft(made(world), text, world.designer, 1)
     assert line.draft_text == text
-    assert publishing.publish(line, user=world.designer, based_on=2).document["stations"][0]["key"] == "build"
+    assert (
+        publishing.publish_draft(line, user=world.designer, based_on=2).document["stations"][0]["key"]
+        == "build"
+    )
 
 
 def test_two_who_edit_notice_each_other(world: World) -> None:
@@ -80,7 +83,7 @@ def test_two_who_edit_notice_each_other(world: World) -> None:
     publishing.save_draft(line, document(name="Mine"), world.designer, 1)
     for act in (
         lambda: publishing.save_draft(line, document(name="Yours"), world.admin, 1),
-        lambda: publishing.publish(line, user=world.admin, based_on=1),
+        lambda: publishing.publish_draft(line, user=world.admin, based_on=1),
     ):
         with pytest.raises(publishing.DraftConflict) as refused:
             act()
@@ -93,20 +96,20 @@ def test_who_is_no_designer_changes_nothing(world: World, role: str) -> None:
     for act in (
         lambda: publishing.create_line(world.project, "other", "Other", document(), person),
         lambda: publishing.save_draft(line, document(), person, 1),
-        lambda: publishing.publish(line, user=person, based_on=1),
+        lambda: publishing.publish_draft(line, user=person, based_on=1),
     ):
         with pytest.raises(Forbidden):
             act()
     with pytest.raises(NotFound):
-        publishing.publish(line, user=world.stranger, based_on=1)
+        publishing.publish_draft(line, user=world.stranger, based_on=1)
 
 
 def test_stations_that_run_code_need_the_permission_to_execute(world: World) -> None:
     line = made(world, document([station("build", kind="command", work={"argv": ["true"]}), "ship"]))
     with pytest.raises(Forbidden, match="build"):
-        publishing.publish(line, user=world.designer, based_on=1)
+        publishing.publish_draft(line, user=world.designer, based_on=1)
     executor = make_member(world.project, Role.DESIGNER, execute=True)
-    assert publishing.publish(line, user=executor, based_on=1).number == 1
+    assert publishing.publish_draft(line, user=executor, based_on=1).number == 1
 
 
 @pytest.mark.parametrize(
@@ -126,15 +129,15 @@ def test_what_runs_code_or_uses_a_secret_needs_the_permission_to_execute(
     line = made(world, document([station("first", kind=kind, work=work)]))
     if needs:
         with pytest.raises(Forbidden, match="first"):
-            publishing.publish(line, user=world.designer, based_on=1)
+            publishing.publish_draft(line, user=world.designer, based_on=1)
     else:
-        assert publishing.publish(line, user=world.designer, based_on=1).number == 1
+        assert publishing.publish_draft(line, user=world.designer, based_on=1).number == 1
 
 
 def test_the_key_of_a_line_never_changes(world: World) -> None:
     line = made(world, document(key="renamed"))
     with pytest.raises(publishing.PublishRefused, match="key"):
-        publishing.publish(line, user=world.designer, based_on=1)
+        publishing.publish_draft(line, user=world.designer, based_on=1)
 
 
 @pytest.mark.parametrize("key", ["", "Upper", "with space", "-x", "x" * 65, "x\n", "ü"])
@@ -151,13 +154,13 @@ def test_a_key_is_taken_once(world: World) -> None:
 
 
 def test_a_line_that_refuses_stations_without_rules_says_which(world: World) -> None:
-    found = publishing.check(made(world, document(policy={"no_rules": "refuse"})))
+    found = publishing.check_draft(made(world, document(policy={"no_rules": "refuse"})))
     assert [finding.path for finding in found.errors] == ["stations[0].rules", "stations[1].rules"]
 
 
 def test_what_cannot_be_run_yet_is_not_published(world: World) -> None:
     talk = document([{"key": "talk", "work": {"kind": "telepathy"}}], key="talk")
-    found = publishing.check(made(world, talk, key="talk"))
+    found = publishing.check_draft(made(world, talk, key="talk"))
     assert [finding.path for finding in found.errors] == ["stations[0].work.kind"]
 
 
@@ -169,5 +172,5 @@ def test_a_draft_with_a_number_that_cannot_be_stored_is_refused(world: World) ->
 def test_a_name_of_a_version_that_cannot_be_stored_is_refused(world: World) -> None:
     line = made(world)
     with pytest.raises(Invalid) as refused:
-        publishing.publish(line, user=world.designer, name="half \ud800", based_on=1)
+        publishing.publish_draft(line, user=world.designer, name="half \ud800", based_on=1)
     assert refused.value.path == "name"

@@ -102,7 +102,7 @@ def test_a_due_time_that_contradicts_itself_is_refused(due: dict[str, Any], path
 
 def test_a_gate_counts_the_working_time_of_its_project(world: World) -> None:
     hours = WorkingHours("Europe/Berlin", [1, 3, 5], time(10), time(12))
-    working_time.change(world.project, hours, by=world.admin)
+    working_time.change_working_hours(world.project, hours, by=world.admin)
     task = gated(world, business=True, before="1h")
     visit = GateVisit.objects.get(task=task)
     project = Project.objects.get(pk=world.project.pk)
@@ -110,7 +110,9 @@ def test_a_gate_counts_the_working_time_of_its_project(world: World) -> None:
     assert visit.due_at is not None and visit.due_at - visit.opened_at >= timedelta(days=2)
     soon = Due.objects.filter(task=task).order_by("due_at")[0].due_at
     assert soon == WorkingTime.of(project).later(visit.opened_at, 3 * 3600)
-    working_time.change(project, WorkingHours("UTC", range(1, 8), time(0), time(0)), by=world.admin)
+    working_time.change_working_hours(
+        project, WorkingHours("UTC", range(1, 8), time(0), time(0)), by=world.admin
+    )
     again = GateVisit.objects.get(task=task)
     assert again.due_at == visit.due_at, "what is due stays"
 

@@ -206,7 +206,7 @@ def test_a_lower_rate_still_asks_about_a_chain_that_was_drawn(world: World) -> N
     assert asked(world, task)
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Again")
     again = engine.retry_ended(task.pk, station="build", actor=engine.Actor.person(world.operator))
-    rarely = versions.parsed(line(world, NEVER))
+    rarely = versions.parsed_version(line(world, NEVER))
     assert drawn_samples(rarely, again, {}) == {"review": "drawn"}
     assert drawn_samples(rarely, world.start(version, title="Another"), {}) == {"review": "not_drawn"}
 
@@ -232,7 +232,7 @@ def test_only_who_has_execute_lets_approvals_stand_on_a_moved_branch(world: Worl
     )
     Membership.objects.filter(user=world.admin).update(execute=False)
     with pytest.raises(Forbidden, match="stand on a moved branch"):
-        publishing.publish(found, user=world.admin, based_on=found.draft_number)
+        publishing.publish_draft(found, user=world.admin, based_on=found.draft_number)
 
 
 def test_only_who_has_execute_changes_the_rate_or_the_channels(world: World) -> None:
@@ -247,7 +247,7 @@ def test_only_who_has_execute_changes_the_rate_or_the_channels(world: World) -> 
         if gate == {"sample": {"one_in": 4}}:
             draft["name"] = "Another name"
             found = publishing.save_draft(found, draft, world.admin, found.draft_number)
-            publishing.publish(found, user=world.admin, based_on=found.draft_number)
+            publishing.publish_draft(found, user=world.admin, based_on=found.draft_number)
         else:
             with pytest.raises(Forbidden, match="approve without the page"):
-                publishing.publish(found, user=world.admin, based_on=found.draft_number)
+                publishing.publish_draft(found, user=world.admin, based_on=found.draft_number)

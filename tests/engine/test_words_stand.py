@@ -205,7 +205,7 @@ def test_every_decision_keeps_the_revision_and_those_of_before_keep_their_invari
 
     new = bulk_rows.new_row
     with (
-        patch("pipelines.engine.commands.vote.with_votes", as_before),
+        patch("pipelines.engine.commands.vote.facts_with_votes", as_before),
         patch("pipelines.engine.core.decision_context.bulk_rows.new_row", recorded_before),
     ):
         world.vote(task, "approve")

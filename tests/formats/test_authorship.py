@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from pipelines.formats.authorship import Author, authors_at, last_authors_since, updated_authorship
-from pipelines.formats.changes import changes
+from pipelines.formats.authorship import Author, authors_of_path, last_authors_since, updated_authorship
+from pipelines.formats.changes import document_changes
 
 BASE: dict[str, Any] = {
     "name": "Line",
@@ -30,8 +30,8 @@ class Draft:
         self.document = new
 
     def by(self) -> dict[str, list[str]]:
-        found = changes(BASE, self.document)
-        return {each.path: [hand.person for hand in authors_at(each.path, self.notes)] for each in found}
+        found = document_changes(BASE, self.document)
+        return {each.path: [hand.person for hand in authors_of_path(each.path, self.notes)] for each in found}
 
 
 def test_each_change_has_its_hand() -> None:
@@ -65,15 +65,15 @@ def test_what_was_put_back_is_no_change_of_anybody() -> None:
 
 def test_who_made_the_document_made_what_nobody_else_did() -> None:
     notes = {"": {"ada": [1, "t1"]}, "name": {"bob": [2, "t2"]}}
-    assert [hand.person for hand in authors_at("stations[a]", notes)] == ["ada"]
-    assert [hand.person for hand in authors_at("name", notes)] == ["bob"]
-    assert authors_at("name", {}) == ()
+    assert [hand.person for hand in authors_of_path("stations[a]", notes)] == ["ada"]
+    assert [hand.person for hand in authors_of_path("name", notes)] == ["bob"]
+    assert authors_of_path("name", {}) == ()
 
 
 def test_a_preset_is_the_hand_behind_every_knob_it_fills() -> None:
     draft = Draft()
     draft.save("ada", lambda d: d.update(preset="aeef"))
-    assert [hand.person for hand in authors_at("policy.no_match", draft.notes)] == ["ada"]
+    assert [hand.person for hand in authors_of_path("policy.no_match", draft.notes)] == ["ada"]
 
 
 def test_what_changed_since_a_draft_that_was_seen() -> None:

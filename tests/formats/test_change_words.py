@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.changes import changes
-from pipelines.formats.overlay import PicturePlace, overlay, place_of
+from pipelines.formats.changes import document_changes
+from pipelines.formats.overlay import PicturePlace, changed_place, overlay_documents
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.expected_results import TASK_LIMITS
 from pipelines.routing.document.fields.record import Record
@@ -126,13 +126,13 @@ def rule(found: dict[str, Any]) -> dict[str, Any]:
 )
 def test_a_change_is_said_in_one_sentence(edit: Any, words: str) -> None:
     new = edited(edit)
-    (found,) = changes(line(), new)
+    (found,) = document_changes(line(), new)
     assert change_sentence(found, line(), new) == words
 
 
 def test_a_guarantee_is_said_by_what_it_promises_and_not_by_its_id() -> None:
     promise = {"id": "own-id", "never": {"reach": "ship", "without": "look"}}
-    [changed] = changes(line(), new := edited(lambda d: d.update(guarantees=[promise])))
+    [changed] = document_changes(line(), new := edited(lambda d: d.update(guarantees=[promise])))
     said = people_text(change_sentence(changed, line(), new))
     assert said == "Guarantees: nothing → “Nothing reaches Ship without A look”."
 
@@ -142,7 +142,7 @@ def test_long_texts_are_cut_where_they_begin_to_differ_and_kept_whole() -> None:
     before, now = f"{long}Ask the owner first.", f"{long}Ask nobody at all."
     old = edited(lambda d: build(d)["work"].update(made_up=before))
     new = edited(lambda d: build(d)["work"].update(made_up=now))
-    (found,) = changes(old, new)
+    (found,) = document_changes(old, new)
     said = field_change(found, old, new)
     assert str(said.what) == "Build: made up"
     assert (str(said.before)[:2], str(said.now)[:2]) == ("“…", "“…")
@@ -187,7 +187,7 @@ def test_every_policy_has_another_value_here() -> None:
 @pytest.mark.parametrize(("policy", "value"), OTHER.items())
 def test_a_policy_is_said_without_its_key_and_its_word(policy: str, value: Any) -> None:
     new = edited(lambda d: d["policy"].update({policy: value}))
-    (found,) = changes(line(), new)
+    (found,) = document_changes(line(), new)
     said = change_sentence(found, line(), new)
     assert policy not in said
     assert "Policy" not in said
@@ -216,11 +216,11 @@ PARTS: dict[str, dict[str, Record[Any]]] = {
 
 def test_any_json_is_said_in_words() -> None:
     old, new = {"stations": [{"key": "a", "rules": [{"id": "x"}]}]}, {"stations": [{"key": "a", "rules": 3}]}
-    assert [change_sentence(each, old, new) for each in changes(old, new)]
-    assert [change_sentence(each, new, old) for each in changes(new, old)]
+    assert [change_sentence(each, old, new) for each in document_changes(old, new)]
+    assert [change_sentence(each, new, old) for each in document_changes(new, old)]
     assert [
         change_sentence(each, {}, {"gates": [7], "x": {"y": [1]}})
-        for each in changes({}, {"gates": [7], "x": 1})
+        for each in document_changes({}, {"gates": [7], "x": 1})
     ]
 
 
@@ -228,7 +228,7 @@ def test_any_json_is_said_in_words() -> None:
 
 
 def drawn(new: dict[str, Any]) -> Any:
-    return overlay(line(), new, changes(line(), new))
+    return overlay_documents(line(), new, document_changes(line(), new))
 
 
 def keys(found: list[dict[str, Any]], identity: str = "key") -> list[str]:
@@ -264,5 +264,5 @@ def test_a_gate_that_asks_otherwise_marks_the_rules_that_ask_it() -> None:
     new = edited(lambda d: d["gates"][0].update(mode="skip"))
     found = drawn(new)
     assert found.rules == {"high": "changed"}
-    (change,) = changes(line(), new)
-    assert place_of(change, found.document) == PicturePlace("build", "high")
+    (change,) = document_changes(line(), new)
+    assert changed_place(change, found.document) == PicturePlace("build", "high")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.formats.changes import DocumentChange, Member, changes, touches
+from pipelines.formats.changes import DocumentChange, Member, document_changes, paths_overlap
 from pipelines.formats.line_merge import IDENTITY, ORDER, is_same_value
 from pipelines.routing.document.line import read_line
 from tests.factories import document, station
@@ -72,30 +72,30 @@ def said(found: tuple[DocumentChange, ...]) -> list[tuple[str, str, str]]:
     ],
 )  # fmt: skip
 def test_each_edit_is_one_change_at_its_place(edit: Any, path: str, what: str, affects: str) -> None:
-    assert said(changes(line(), edited(edit))) == [(path, what, affects)]
+    assert said(document_changes(line(), edited(edit))) == [(path, what, affects)]
 
 
 def test_a_move_on_the_canvas_is_no_change_of_the_line_and_tidying_neither() -> None:
     moved = line(extra={"editor": {"positions": {"build": [1, 2], "ship": [3, 4]}}})
     again = line(extra={"editor": {"positions": {"build": [1, 2], "ship": [3, 5]}}})
-    assert said(changes(moved, again)) == [("extra.editor.positions.ship", "changed", "layout")]
-    assert said(changes(moved, line())) == [("extra", "removed", "layout")]
+    assert said(document_changes(moved, again)) == [("extra.editor.positions.ship", "changed", "layout")]
+    assert said(document_changes(moved, line())) == [("extra", "removed", "layout")]
     noted = line(extra={"editor": {"positions": {}, "notes": ["look here"]}})
-    assert {each.affects for each in changes(noted, line())} == {"words"}
+    assert {each.affects for each in document_changes(noted, line())} == {"words"}
 
 
 def test_a_rule_knows_its_station_and_where_it_stands_among_the_others() -> None:
     new = edited(lambda d: build(d)["rules"].insert(1, {"id": "new", "to": "ship"}))
-    (found,) = changes(line(), new)
+    (found,) = document_changes(line(), new)
     assert (found.kind, found.key, found.station, found.place) == ("rule", "new", "build", 2)
     assert found.affects_routing
 
 
 def test_a_document_that_is_no_line_is_compared_all_the_same() -> None:
-    assert said(changes({"stations": "none"}, {"stations": [{"key": "a"}, {"key": "a"}]})) == [
+    assert said(document_changes({"stations": "none"}, {"stations": [{"key": "a"}, {"key": "a"}]})) == [
         ("stations", "changed", "routing")
     ]
-    assert changes({"name": True}, {"name": 1}), "strict by type, as JSON is"
+    assert document_changes({"name": True}, {"name": 1}), "strict by type, as JSON is"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_document_that_is_no_line_is_compared_all_the_same() -> None:
     ],
 )
 def test_paths_touch_when_one_leads_to_the_other(one: str, other: str, together: bool) -> None:
-    assert touches(one, other) is touches(other, one) is together
+    assert paths_overlap(one, other) is paths_overlap(other, one) is together
 
 
 # Whatever the two are: the changes put into the first give the second, and none means that they are the same.
@@ -147,10 +147,10 @@ documents = st.fixed_dictionaries(
 def test_no_change_means_the_same_document_and_the_changes_lead_from_one_to_the_other(
     one: Document, other: Document
 ) -> None:
-    found = changes(one, other)
+    found = document_changes(one, other)
     assert (not found) is is_same_value(one, other)
     assert is_same_value(applied(one, found), other)
-    assert changes(one, copy.deepcopy(one)) == ()
+    assert document_changes(one, copy.deepcopy(one)) == ()
 
 
 def applied(old: Mapping[str, Any], found: tuple[DocumentChange, ...]) -> Document:

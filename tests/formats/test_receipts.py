@@ -21,7 +21,7 @@ from pipelines.formats.receipts import (
     ReceiptApproval,
     ReceiptInvalid,
     SignedVote,
-    fingerprint,
+    key_fingerprint,
     public_pem,
     read_key,
     sign_receipt,
@@ -73,7 +73,7 @@ def signed(statement: Any, key: Ed25519PrivateKey = KEY, data: bytes | None = No
         "payload": base64.b64encode(payload).decode(),
         "payloadType": kind.decode(),
         "signatures": [
-            {"keyid": fingerprint(key.public_key()), "sig": base64.b64encode(key.sign(told)).decode()}
+            {"keyid": key_fingerprint(key.public_key()), "sig": base64.b64encode(key.sign(told)).decode()}
         ],
     }
     return canonical_json(envelope)
@@ -190,7 +190,7 @@ def test_another_spelling_of_the_same_is_refused() -> None:
 def test_the_key_comes_from_outside() -> None:
     assert "another key" in refusal(sign_receipt(CHANGE, OTHER))
     assert refusal(sign_receipt(CHANGE, OTHER).replace(
-        fingerprint(OTHER.public_key()).encode(), fingerprint(KEY.public_key()).encode()
+        key_fingerprint(OTHER.public_key()).encode(), key_fingerprint(KEY.public_key()).encode()
     )).startswith("The signature is wrong")  # fmt: skip
     with pytest.raises(ReceiptInvalid, match="no public key"):
         read_key(b"none")

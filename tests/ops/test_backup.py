@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.backup.archive import ArchiveWriter, _checksum
+from config.backup.archive import ArchiveWriter, _manifest_checksum
 from config.embedded import layout
 from tests.fixtures.site import free_port
 from tests.ops.conftest import open_folder
@@ -126,7 +126,7 @@ def test_what_runs_or_is_not_empty_is_not_overwritten(installation: Installation
 
 def test_it_is_wiped_and_put_back(installation: Installation) -> None:
     installation.up.interrupt()
-    base = layout.of(installation.home).base
+    base = layout.recorded_layout(installation.home).base
     shutil.rmtree(installation.home)
     shutil.rmtree(base, ignore_errors=True)
     done = installation.manage("restore", str(installation.archive))
@@ -230,10 +230,13 @@ def test_it_moves_to_a_database_of_ones_own_and_back(
     installation: Installation, empty: dict[str, str], tmp_path: Path
 ) -> None:
     """With DATABASE_URL, and `--replace` over what is there."""
-    with psycopg.connect(layout.url(Path(layout.home())), autocommit=True) as database:
+    with psycopg.connect(layout.connection_url(Path(layout.state_folder())), autocommit=True) as database:
         database.execute("DROP DATABASE IF EXISTS moved_here WITH (FORCE)")
         database.execute("CREATE DATABASE moved_here")
-        own = empty | {"DATABASE_URL": layout.url(Path(layout.home())).rpartition("/")[0] + "/moved_here"}
+        own = empty | {
+            "DATABASE_URL": layout.connection_url(Path(layout.state_folder())).rpartition("/")[0]
+            + "/moved_here"
+        }
         try:
             with Commands(own) as manage:
                 assert manage.run("restore", str(installation.archive)).returncode == 0
@@ -282,7 +285,7 @@ def _forged(archive: Path, folder: Path, **facts: Any) -> Path:
         manifest = json.loads(tar.extractfile("manifest.json").read())  # type: ignore[union-attr]
     manifest.pop("sha256")
     manifest |= {"files": {}} | facts
-    text = json.dumps(manifest | {"sha256": _checksum(manifest)}).encode()
+    text = json.dumps(manifest | {"sha256": _manifest_checksum(manifest)}).encode()
     member = tarfile.TarInfo("manifest.json")
     member.size = len(text)
     path = folder / f"forged-{'-'.join(facts)}.tar"

@@ -26,13 +26,13 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the serve
 
 
 def postmaster(home: Path) -> int:
-    pid = server.pid_of(layout.of(home))
+    pid = server.postmaster_pid(layout.recorded_layout(home))
     assert pid is not None
     return pid
 
 
 def connect(home: Path) -> psycopg.Connection:
-    return psycopg.connect(layout.url(home), autocommit=True)
+    return psycopg.connect(layout.connection_url(home), autocommit=True)
 
 
 def answers(home: Path) -> bool:
@@ -65,16 +65,16 @@ def test_it_initialises_with_checksums_utf8_and_one_order_everywhere(home: Path)
 def test_it_asks_for_a_password_even_on_its_socket(home: Path) -> None:
     user = ServerUser(home)
     with pytest.raises(psycopg.OperationalError, match="password"):
-        psycopg.connect(layout.url(home), password="guessed")
+        psycopg.connect(layout.connection_url(home), password="guessed")
     with pytest.raises(psycopg.OperationalError, match="password"):
-        psycopg.connect(layout.url(home), password="")
+        psycopg.connect(layout.connection_url(home), password="")
     user.leave()
 
 
 def test_nobody_else_can_read_the_password_or_enter_the_folders(home: Path) -> None:
     user = ServerUser(home)
-    place = layout.of(home)
-    socket = Path(str(layout.connection(home)["HOST"]))
+    place = layout.recorded_layout(home)
+    socket = Path(str(layout.connection_settings(home)["HOST"]))
     modes = {
         path: stat.S_IMODE(path.stat().st_mode) for path in (place.password, place.data, socket, place.log)
     }
@@ -122,7 +122,10 @@ def test_a_killed_server_is_started_again_with_every_commit(home: Path) -> None:
             database.execute("INSERT INTO kept VALUES (%s)", [number])
     killed = postmaster(home)
     os.kill(killed, signal.SIGKILL)
-    until(lambda: server.pid_of(layout.of(home)) not in (None, killed) and answers(home), what="a new server")
+    until(
+        lambda: server.postmaster_pid(layout.recorded_layout(home)) not in (None, killed) and answers(home),
+        what="a new server",
+    )
     with connect(home) as database:
         assert database.execute("SELECT count(*) FROM kept").fetchone() == (5,)
     user.leave()
@@ -144,7 +147,7 @@ def test_the_next_start_recovers_after_everything_was_killed(home: Path) -> None
 @pytest.mark.wide
 def test_a_pid_that_lives_on_as_somebody_else_does_not_count(home: Path) -> None:
     ServerUser(home).leave()
-    stale = layout.of(home).data / "postmaster.pid"
+    stale = layout.recorded_layout(home).data / "postmaster.pid"
     with subprocess.Popen(["sleep", "60"]) as somebody:
         stale.write_text(f"{somebody.pid}\n{stale.parent}\n")
         user = ServerUser(home)
@@ -165,7 +168,7 @@ def test_a_process_that_becomes_another_program_is_alive_all_the_time(home: Path
     script = tmp_path / "again.sh"
     script.write_text('[ "$1" -gt 0 ] && exec sh "$0" $(($1 - 1)) "$2"\nread end\n')
     with subprocess.Popen(["sh", str(script), "300", str(home)], stdin=subprocess.PIPE) as process:
-        while processes._state(process.pid)[1][2:3] != ["0"]:
+        while processes._process_state(process.pid)[1][2:3] != ["0"]:
             assert processes.is_postmaster(process.pid, home)
         process.communicate(b"\n")
 
@@ -184,7 +187,7 @@ def test_an_interrupted_first_start_leaves_no_half_made_data(home: Path) -> None
 def test_a_long_path_gets_a_short_private_folder_for_its_socket(home: Path) -> None:
     deep = home / ("long-" * 24)
     user = ServerUser(deep)
-    socket = Path(str(layout.connection(deep)["HOST"]))
+    socket = Path(str(layout.connection_settings(deep)["HOST"]))
     assert answers(deep)
     assert len(str(socket)) < 90 and stat.S_IMODE(socket.stat().st_mode) == 0o700
     user.leave()
@@ -211,10 +214,10 @@ def test_a_postgresql_that_does_not_start_here_is_named(home: Path, monkeypatch:
         (home / name).chmod(0o755)
     monkeypatch.setenv("PG_BIN", str(home))
     with pytest.raises(LauncherError, match="does not start here"):
-        binaries.find()
+        binaries.find_binaries()
     monkeypatch.setenv("PG_BIN", str(home / "nowhere"))
     with pytest.raises(LauncherError, match="PG_BIN"):
-        binaries.find()
+        binaries.find_binaries()
 
 
 def test_it_finds_the_binaries_without_importing_their_package() -> None:
@@ -237,7 +240,7 @@ def test_root_has_it_run_by_another_user(home: Path) -> None:
 def test_what_that_user_cannot_reach_is_copied_where_it_can(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = binaries.find()
+    found = binaries.find_binaries()
     if not found.bundle:
         pytest.skip("the binaries are the system's: everybody may run them")
     locked = tmp_path / "locked"  # pytest's folders are closed to others
@@ -248,17 +251,17 @@ def test_what_that_user_cannot_reach_is_copied_where_it_can(
     monkeypatch.setattr(server, "SHARED", (shared,))
     state = tmp_path / "state"
     state.mkdir()
-    place = server.ensure(state, durable=False)
+    place = server.ensure_running(state, durable=False)
     try:
         assert place.base.is_relative_to(shared) and answers(state)
-        program = os.readlink(f"/proc/{server.pid_of(place)}/exe")
+        program = os.readlink(f"/proc/{server.postmaster_pid(place)}/exe")
         assert Path(program).is_relative_to(shared)
-        assert layout.of(state) == place, "the next start would not find its data"
+        assert layout.recorded_layout(state) == place, "the next start would not find its data"
     finally:
-        server.stop(place)
+        server.stop_server(place)
 
 
 def test_a_user_id_without_a_name_is_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1_234_567)
     with pytest.raises(LauncherError, match="no entry in /etc/passwd"):
-        account.choose(Path("/nowhere"))
+        account.choose_account(Path("/nowhere"))

@@ -114,7 +114,7 @@ def test_a_first_start_of_many_processes_makes_one_key(tmp_path: Path) -> None:
 
 def test_a_level_that_is_none_is_refused() -> None:
     with pytest.raises(ImproperlyConfigured, match="LOG_LEVEL"):
-        logs.configure(level="QUIET", as_json=False)
+        logs.configure_logging(level="QUIET", as_json=False)
 
 
 def test_every_variable_that_is_read_is_documented() -> None:

@@ -211,7 +211,7 @@ def test_another_link_can_be_printed_here_but_not_with_a_database_of_ones_own(up
     assert Visitor().press(printed.stdout.strip())[1].endswith("/sign-in/password/")
     nobody = up.manage("sign_in_link", "nobody")
     assert nobody.returncode != 0 and "no active user" in nobody.stderr
-    foreign = up.manage("sign_in_link", DATABASE_URL=layout.url(up.home))
+    foreign = up.manage("sign_in_link", DATABASE_URL=layout.connection_url(up.home))
     assert foreign.returncode != 0 and "DATABASE_URL" in foreign.stderr
 
 
@@ -227,13 +227,13 @@ def test_a_link_is_refused_behind_a_proxy(up: Up) -> None:
 @pytest.mark.wide
 def test_a_link_is_refused_after_ten_minutes(up: Up) -> None:
     link = up.manage("sign_in_link", "--port", str(up.port)).stdout.strip()
-    with psycopg.connect(layout.url(up.home)) as database:
+    with psycopg.connect(layout.connection_url(up.home)) as database:
         database.execute("UPDATE pipelines_signinlink SET expires_at = now() - interval '1 second'")
     assert Visitor().press(link)[0] == 410
 
 
 def test_the_administrator_may_do_everything_in_the_demo(up: Up) -> None:
-    with psycopg.connect(layout.url(up.home)) as database:
+    with psycopg.connect(layout.connection_url(up.home)) as database:
         rows = database.execute(
             "SELECT username, is_superuser, is_staff, roles::text, execute, password LIKE '!%', email "
             "FROM pipelines_user u JOIN pipelines_membership m ON m.user_id = u.id WHERE username = 'admin'"
@@ -253,7 +253,10 @@ def test_an_idle_installation_asks_little_and_sleeps_long(up: Up) -> None:
     until(
         lambda: not [pid for pid in _left(up) if "\0announce" in _command(pid)], "the end of what starts it"
     )
-    with psycopg.connect(layout.url(up.home), autocommit=True) as database, _statements_logged(database):
+    with (
+        psycopg.connect(layout.connection_url(up.home), autocommit=True) as database,
+        _statements_logged(database),
+    ):
         until(lambda: not database.execute(DRAWN_NEXT).fetchone()[0], "the drawings of the lines of the demo")
         heartbeats = _heartbeats(up) + 1
         until(lambda: _heartbeats(up) >= heartbeats, "a heartbeat")
@@ -278,7 +281,7 @@ def _statements_logged(database: psycopg.Connection) -> Iterator[None]:
 
 def _statements(up: Up) -> list[str]:
     """The first line of each that the product has sent."""
-    lines = layout.of(up.home).log.read_text(errors="replace").splitlines()
+    lines = layout.recorded_layout(up.home).log.read_text(errors="replace").splitlines()
     return [line for line in lines if re.match(r"gateline\S* ?\w* LOG:  (statement|execute)", line)]
 
 
@@ -339,7 +342,7 @@ def test_a_later_start_keeps_everything(up: Up) -> None:
     again = Up(up.home, free_port())
     assert again.health()[0] == 200
     assert "Database and demo" not in again.said()
-    with psycopg.connect(layout.url(up.home)) as database:
+    with psycopg.connect(layout.connection_url(up.home)) as database:
         database.execute("UPDATE pipelines_user SET password = 'md5$x$y'")
     again.interrupt()
     assert not _left(up)

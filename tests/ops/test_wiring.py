@@ -18,8 +18,8 @@ RENEW = "run .venv/bin/python manage.py wiring, and commit config/wiring/record.
 def test_the_record_is_up_to_date() -> None:
     """Whoever adds a page, a template or a setting has it recorded, so that its loss is noticed."""
     assert record.recorded_entries("files") == record.required_files(), RENEW
-    assert record.recorded_entries("routes") == references.routes(), RENEW
-    assert record.recorded_entries("tasks") == references.tasks(), RENEW
+    assert record.recorded_entries("routes") == references.route_names(), RENEW
+    assert record.recorded_entries("tasks") == references.queue_task_names(), RENEW
     # Those of the tests have some more.
     assert record.recorded_entries("settings") <= record.names_of_settings(), RENEW
     assert record.recorded_entries("paths_of_settings") <= record.paths_of_settings(), RENEW

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from pipelines.engine.invariants.immutability import no_key_leads_across_projects
 from pipelines.lines import comments, drafts
-from pipelines.lines.publishing import create_line, publish, save_draft
+from pipelines.lines.publishing import create_line, publish_draft, save_draft
 from pipelines.models import Comment, Line, User
 from pipelines.ports import observers
 from pipelines.ports.observers import LineHint
@@ -122,7 +122,7 @@ def test_a_deleted_thread_keeps_its_answers_but_not_its_words(world: World, say:
 def test_it_belongs_to_the_line_and_not_to_a_draft(world: World, say: Say, line: Line) -> None:
     say(world.viewer)
     other = save_draft(line, document(["ship"], key="drawn"), world.designer, 1)
-    version = publish(other, user=world.admin, based_on=2)
+    version = publish_draft(other, user=world.admin, based_on=2)
     assert [each["key"] for each in comments.list_threads(line)] == ["build"]
     assert "Why twice?" not in json.dumps(version.document)
 
@@ -191,7 +191,7 @@ def test_a_thread_of_another_line_cannot_be_answered_or_changed(
     world: World, say: Say, change: Say, line: Line
 ) -> None:
     other = create_line(world.project, "other", "Other", document(key="other"), world.designer)
-    foreign = comments.write(other, world.viewer, "Here", timezone.now(), kind="line")
+    foreign = comments.write_comment(other, world.viewer, "Here", timezone.now(), kind="line")
     assert say(world.viewer, parent=str(foreign.pk)).status_code == 404
     assert change(world.viewer, str(foreign.pk)).status_code == 404
 
@@ -200,12 +200,12 @@ def test_each_change_is_hinted_once_it_is_committed(
     world: World, line: Line, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[LineHint] = []
-    monkeypatch.setattr(observers, "_sink", lambda: heard.extend)
+    monkeypatch.setattr(observers, "_hint_sink", lambda: heard.extend)
     with django_capture_on_commit_callbacks(execute=True):
-        row = comments.write(line, world.viewer, "One", timezone.now(), kind="line")
+        row = comments.write_comment(line, world.viewer, "One", timezone.now(), kind="line")
         assert heard == []
     with django_capture_on_commit_callbacks(execute=True):
-        comments.resolve(line, row.pk, world.viewer, True, timezone.now())
+        comments.resolve_thread(line, row.pk, world.viewer, True, timezone.now())
     assert [(hint.line_id, hint.what, hint.number) for hint in heard] == [
         (line.pk, "comments", 1),
         (line.pk, "comments", 2),
@@ -235,8 +235,8 @@ def test_it_goes_with_its_part_to_another_key_and_back(world: World, say: Say, l
 
 @pytest.mark.broken
 def test_an_answer_that_left_its_thread_is_found(world: World, line: Line) -> None:
-    thread = comments.write(line, world.viewer, "One", timezone.now(), kind="line")
-    reply = comments.write(line, world.viewer, "Two", timezone.now(), parent=thread.pk)
+    thread = comments.write_comment(line, world.viewer, "One", timezone.now(), kind="line")
+    reply = comments.write_comment(line, world.viewer, "Two", timezone.now(), parent=thread.pk)
     with transaction.atomic():
         Comment.objects.filter(pk=reply.pk).update(kind="station", key="build")
     assert [each.message for each in no_key_leads_across_projects(None)] == [

@@ -22,7 +22,7 @@ def line(world: World) -> Line:
 
 
 def published(line: Line, world: World) -> Line:
-    publishing.publish(line, user=world.admin, name="", based_on=line.draft_number)
+    publishing.publish_draft(line, user=world.admin, name="", based_on=line.draft_number)
     line.refresh_from_db()
     return line
 

@@ -18,7 +18,7 @@ from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
-LINES = {key: example.text(key, "") for key in example.KEYS}
+LINES = {key: example.example_line_text(key, "") for key in example.KEYS}
 LINES |= {f"starter {starter.key}": starter.text for starter in STARTERS}
 COVERED = """() => {
   const canvas = document.querySelector('.react-flow')

@@ -40,9 +40,9 @@ def made(world: World, of: dict[str, Any]) -> Line:
 
 def test_the_overview_says_what_the_line_is_known_to_do(world: World, signed_in: As) -> None:
     line = made(world, promising(KEPT))
-    version = publishing.publish(line, user=world.admin, based_on=line.draft_number)
+    version = publishing.publish_draft(line, user=world.admin, based_on=line.draft_number)
     assert "jumps" not in version.document
-    assert (version.revision, versions.parsed(version).jump_targets) == (3, ())
+    assert (version.revision, versions.parsed_version(version).jump_targets) == (3, ())
     page = text(signed_in(world.viewer).get(at(world, "line", "line")))
     assert "1 of 1 proved" in page
     assert "Nothing reaches Ship without Second look" in page
@@ -80,16 +80,16 @@ def test_the_canvas_is_told_of_each_promise_and_of_problems_in_two_parts(world: 
 def test_a_broken_promise_keeps_a_line_from_being_published(world: World) -> None:
     line = made(world, promising(KEPT, BROKEN))
     with pytest.raises(publishing.PublishRefused) as refused:
-        publishing.publish(line, user=world.admin, based_on=line.draft_number)
+        publishing.publish_draft(line, user=world.admin, based_on=line.draft_number)
     assert [(f.check, f.path) for f in refused.value.findings] == [("broken-guarantee", "guarantees[1]")]
 
 
 def test_a_promise_that_is_not_proved_has_to_be_acknowledged(world: World) -> None:
     assert world.reviewer  # else lint warns that nobody can decide
     line = made(world, promising(KEPT, sample={"one_in": 5}))
-    found = publishing.check(line)
+    found = publishing.check_draft(line)
     assert found.errors == ()
-    assert "unproved-guarantee" in [f.check for f in publish_review.warnings_of(found)]
+    assert "unproved-guarantee" in [f.check for f in publish_review.warning_findings(found)]
 
 
 def test_publishing_shows_each_promise_as_it_is_live_and_as_it_would_be(world: World, signed_in: As) -> None:

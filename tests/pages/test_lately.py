@@ -81,7 +81,7 @@ def test_the_last_days_are_counted_and_what_ended_before_is_not(world: World, ve
         )
         spent(task, cost)
     world.start(version)
-    found = line_stats.of_line(version.line_id)
+    found = line_stats.line_stats(version.line_id)
     assert (found.ended, found.completed, found.more) == (4, 3, False)
     assert found.seconds == pytest.approx(20)
     assert found.cost == Decimal(3)
@@ -93,7 +93,7 @@ def test_no_more_tasks_are_read_than_are_counted(
     monkeypatch.setattr(line_stats, "MAX_TASKS", 2)
     for _ in range(3):
         ended(world, version, None)
-    found = line_stats.of_line(version.line_id)
+    found = line_stats.line_stats(version.line_id)
     assert (found.ended, found.completed, found.more, found.amount) == (2, 2, True, "")
 
 

@@ -119,7 +119,7 @@ def test_the_overview_says_which_version_is_live(world: World, signed_in: As) ->
     line = publishing.save_draft(
         Line.objects.get(pk=line.pk), priced(3), world.designer, Line.objects.get(pk=line.pk).draft_number
     )
-    publishing.publish(line, user=world.admin, name="With a limit", based_on=line.draft_number)
+    publishing.publish_draft(line, user=world.admin, name="With a limit", based_on=line.draft_number)
     page = text(client.get(at(world, "line", KEY)))
     assert "v2 · published" in card(page, "Version")
     assert "“With a limit”" in card(page, "Version")

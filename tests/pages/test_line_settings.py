@@ -32,16 +32,16 @@ stations:
 
 def test_a_name_goes_into_the_draft_and_outlives_publishing(world: World) -> None:
     line = world.line(document(["a"])).line
-    line_operations.rename(line, " Build & ship ", by=world.designer)
+    line_operations.rename_line(line, " Build & ship ", by=world.designer)
     stored = Line.objects.get(pk=line.pk)
     assert (stored.name, stored.draft["name"], stored.key) == ("Build & ship", "Build & ship", "line")
-    publishing.publish(stored, user=world.admin, based_on=stored.draft_number)
+    publishing.publish_draft(stored, user=world.admin, based_on=stored.draft_number)
     assert Line.objects.get(pk=line.pk).name == "Build & ship"
 
 
 def test_a_typed_draft_keeps_its_comments(world: World) -> None:
     line = publishing.create_line(world.project, "typed", "Typed", TYPED, world.designer)
-    line_operations.rename(line, 'The "new": one', by=world.designer)
+    line_operations.rename_line(line, 'The "new": one', by=world.designer)
     stored = Line.objects.get(pk=line.pk)
     assert "# Who keeps comments keeps them." in stored.draft_text
     assert native.loads(stored.draft_text) == stored.draft
@@ -62,7 +62,7 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_name_is_changed_in_any_text_that_says_it_simply(world: World, text: str) -> None:
     line = publishing.create_line(world.project, "typed", "Typed", text, world.designer)
-    line_operations.rename(line, "Another: “name” %s # 🙂", by=world.designer)
+    line_operations.rename_line(line, "Another: “name” %s # 🙂", by=world.designer)
     stored = Line.objects.get(pk=line.pk)
     assert stored.draft == {**line.draft, "name": "Another: “name” %s # 🙂"}
     assert native.loads(stored.draft_text) == stored.draft
@@ -73,13 +73,13 @@ def test_a_name_is_changed_in_any_text_that_says_it_simply(world: World, text: s
 def test_a_name_in_a_place_of_its_own_is_a_persons_to_change(world: World, text: str) -> None:
     line = publishing.create_line(world.project, "json", "Json", text, world.designer)
     with pytest.raises(Conflict, match="text of the draft"):
-        line_operations.rename(line, "Other", by=world.designer)
+        line_operations.rename_line(line, "Other", by=world.designer)
     assert Line.objects.get(pk=line.pk).name == "Json"
 
 
 def test_a_copy_keeps_the_comments_of_its_draft(world: World) -> None:
     line = publishing.create_line(world.project, "typed", "Typed", TYPED, world.designer)
-    made = line_operations.duplicate(line, world.project, by=world.designer, name="A copy")
+    made = line_operations.duplicate_line(line, world.project, by=world.designer, name="A copy")
     assert made.key != line.key
     assert "# Who keeps comments keeps them." in made.draft_text
     assert native.loads(made.draft_text) == made.draft == {**line.draft, "key": made.key, "name": "A copy"}
@@ -91,7 +91,7 @@ def test_a_copy_under_the_same_key_is_the_draft_as_it_is(world: World) -> None:
     line = publishing.create_line(world.project, "typed", "Typed", text, world.admin)
     there = make_project("elsewhere")
     Membership.objects.create(project=there, user=world.admin, roles=[Role.ADMIN])
-    made = line_operations.duplicate(line, there, by=world.admin)
+    made = line_operations.duplicate_line(line, there, by=world.admin)
     assert (made.key, made.draft, made.draft_text) == ("typed", line.draft, text)
 
 
@@ -99,7 +99,7 @@ def test_a_copy_under_the_same_key_is_the_draft_as_it_is(world: World) -> None:
 def test_a_line_has_a_name(world: World, name: str) -> None:
     line = world.line(document(["a"])).line
     with pytest.raises(Invalid):
-        line_operations.rename(line, name, by=world.designer)
+        line_operations.rename_line(line, name, by=world.designer)
 
 
 def test_an_archived_line_takes_no_task_and_loses_nothing(world: World) -> None:
@@ -107,25 +107,25 @@ def test_an_archived_line_takes_no_task_and_loses_nothing(world: World) -> None:
     line = version.line
     running, ended = world.start(version), world.start(version)
     world.report(ended)
-    line_operations.archive(line, True, by=world.designer)
+    line_operations.set_archived(line, True, by=world.designer)
     with pytest.raises(Conflict, match="archived"):
         world.start(version)
     with pytest.raises(Conflict, match="archived"):
         engine.retry_ended(ended.pk, station="", actor=engine.Actor.person(world.operator))
     with pytest.raises(publishing.LineArchived):
-        publishing.publish(line, user=world.admin, based_on=line.draft_number)
+        publishing.publish_draft(line, user=world.admin, based_on=line.draft_number)
     world.report(running)
     assert world.status(running) == "completed"
-    line_operations.archive(line, False, by=world.designer)
+    line_operations.set_archived(line, False, by=world.designer)
     assert world.status(world.start(version)) == "queued"
 
 
 def test_a_refused_task_leaves_no_gap_behind(world: World) -> None:
     version = world.line(document(["a"]))
-    line_operations.archive(version.line, True, by=world.designer)
+    line_operations.set_archived(version.line, True, by=world.designer)
     with pytest.raises(Conflict):
         world.start(version)
-    line_operations.archive(version.line, False, by=world.designer)
+    line_operations.set_archived(version.line, False, by=world.designer)
     assert world.start(version).number == 1
 
 
@@ -134,9 +134,9 @@ def test_only_designers_change_a_line(world: World, role: str) -> None:
     line, who = world.line(document(["a"])).line, getattr(world, role)
     for archived in (True, False):
         with pytest.raises(Forbidden):
-            line_operations.archive(line, archived, by=who)
+            line_operations.set_archived(line, archived, by=who)
     with pytest.raises(Forbidden):
-        line_operations.rename(line, "x", by=who)
+        line_operations.rename_line(line, "x", by=who)
 
 
 def test_a_copy_has_the_draft_and_the_scenarios_and_nothing_else(world: World) -> None:
@@ -144,16 +144,16 @@ def test_a_copy_has_the_draft_and_the_scenarios_and_nothing_else(world: World) -
     Scenario.objects.create(
         line=line, key="smoke", name="Smoke", document={"key": "smoke"}, at=timezone.now()
     )
-    store.put(
+    store.put_value(
         store.ValuePlace(line), "API", "stays-where-it-is", kind="secret", by=world.admin, now=timezone.now()
     )
     there = make_project("there")
     there.memberships.create(user=world.designer, roles=["designer"])
-    made = line_operations.duplicate(line, there, by=world.designer)
+    made = line_operations.duplicate_line(line, there, by=world.designer)
     assert (made.key, made.name, made.live, made.draft) == (line.key, line.name, None, line.draft)
     assert [each.key for each in made.scenarios.all()] == ["smoke"]
     assert not made.stored_values.exists()
-    again = line_operations.duplicate(line, there, by=world.designer)
+    again = line_operations.duplicate_line(line, there, by=world.designer)
     assert (again.key, again.draft["key"]) == (f"{line.key}-2", f"{line.key}-2")
 
 
@@ -161,10 +161,10 @@ def test_a_copy_needs_a_designer_there(world: World) -> None:
     line = world.line(document(["a"])).line
     there = make_project("there")
     with pytest.raises(Exception, match="Not found"):
-        line_operations.duplicate(line, there, by=world.designer)
+        line_operations.duplicate_line(line, there, by=world.designer)
     there.memberships.create(user=world.designer, roles=["viewer"])
     with pytest.raises(Forbidden):
-        line_operations.duplicate(line, there, by=world.designer)
+        line_operations.duplicate_line(line, there, by=world.designer)
 
 
 # Pages and API

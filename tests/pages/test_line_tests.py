@@ -55,7 +55,7 @@ def test_generating_runs_them_and_says_which_rules_have_none(world: World, line:
 
 
 def test_generating_again_replaces_only_what_was_generated(world: World, line: Line, signed_in: As) -> None:
-    scenarios.put(line, {"key": "takes-on", "name": "Mine"}, world.designer, timezone.now())
+    scenarios.store_scenario(line, {"key": "takes-on", "name": "Mine"}, world.designer, timezone.now())
     client = signed_in(world.designer)
     for _ in range(2):
         client.post(at(world, "line-tests-generate", line.key), {"against": "live"})
@@ -69,7 +69,7 @@ def test_a_failing_test_says_step_expected_and_got(world: World, line: Line, sig
         "steps": [{"outcome": {"result": "failure"}}],
         "expect": {"path": ["build", "ship"]},
     }
-    scenarios.put(line, wrong, world.designer, timezone.now())
+    scenarios.store_scenario(line, wrong, world.designer, timezone.now())
     client = signed_in(world.viewer)
     answer = client.post(at(world, "line-tests-run", line.key), {"against": "live"}, follow=True)
     page = text(answer)
@@ -81,7 +81,7 @@ def test_a_failing_test_says_step_expected_and_got(world: World, line: Line, sig
 
 
 def test_a_run_of_an_older_draft_is_shown_as_such(world: World, line: Line, signed_in: As) -> None:
-    scenarios.put(line, {"key": "one"}, world.designer, timezone.now())
+    scenarios.store_scenario(line, {"key": "one"}, world.designer, timezone.now())
     client = signed_in(world.designer)
     client.post(at(world, "line-tests-run", line.key), {"against": "draft"})
     address = at(world, "line-tests", line.key) + "?against=draft"
@@ -94,7 +94,7 @@ def test_a_run_of_an_older_draft_is_shown_as_such(world: World, line: Line, sign
 def test_a_draft_that_cannot_be_read_is_said_and_nothing_is_run(
     world: World, line: Line, signed_in: As
 ) -> None:
-    scenarios.put(line, {"key": "one"}, world.designer, timezone.now())
+    scenarios.store_scenario(line, {"key": "one"}, world.designer, timezone.now())
     publishing.save_draft(line, {"gateline": 1, "key": "line"}, world.admin, line.draft_number)
     answer = signed_in(world.designer).post(at(world, "line-tests-run", line.key), {"against": "draft"})
     assert answer.status_code == 422
@@ -103,7 +103,7 @@ def test_a_draft_that_cannot_be_read_is_said_and_nothing_is_run(
 
 
 def test_a_test_is_deleted_and_an_unknown_one_is_not_there(world: World, line: Line, signed_in: As) -> None:
-    scenarios.put(line, {"key": "one"}, world.designer, timezone.now())
+    scenarios.store_scenario(line, {"key": "one"}, world.designer, timezone.now())
     client = signed_in(world.designer)
     assert client.post(at(world, "line-tests-delete", line.key), {"key": "two"}).status_code == 404
     assert client.post(at(world, "line-tests-delete", line.key), {"key": "one"}).status_code == 302
@@ -118,6 +118,8 @@ def test_the_export_is_the_file_that_the_command_reads(world: World, line: Line,
 
 
 def test_names_are_text_and_never_markup(world: World, line: Line, signed_in: As) -> None:
-    scenarios.put(line, {"key": "one", "name": "<script>alert(1)</script>"}, world.designer, timezone.now())
+    scenarios.store_scenario(
+        line, {"key": "one", "name": "<script>alert(1)</script>"}, world.designer, timezone.now()
+    )
     page = text(signed_in(world.viewer).get(at(world, "line-tests", line.key)))
     assert "<script>alert(1)" not in page

@@ -46,7 +46,7 @@ def test_they_are_made_run_and_read(
     expect(page.get_by_role("heading", name="No scenarios yet")).to_be_visible()
     page.get_by_role("button", name="Generate one per live rule").click()
     expect(page.get_by_text("2 of 2 rules taken, 100.0 %")).to_be_visible()
-    scenarios.put(line, WRONG, world.designer, timezone.now())
+    scenarios.store_scenario(line, WRONG, world.designer, timezone.now())
     page.get_by_role("button", name="Run against live, v1").click()
     expect(page.get_by_text("expected ship, got build")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

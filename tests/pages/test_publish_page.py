@@ -218,7 +218,7 @@ def test_another_version_that_is_live_by_now_is_told(world: World, signed_in: As
     line = saved(published(world), world.admin)
     client = signed_in(world.admin)
     said = as_shown(client, world)
-    publishing.publish(line, user=world.designer, based_on=line.draft_number)
+    publishing.publish_draft(line, user=world.designer, based_on=line.draft_number)
     refused = post(client, world, said)
     assert refused.status_code == 409
     assert "Version 2 was published in the meantime" in text(refused)
@@ -300,14 +300,14 @@ def test_a_migration_that_failed_after_publishing_is_told_plainly(
     saved(line, world.designer, "make", "ship")
     client = signed_in(world.designer)
     said = as_shown(client, world, running="migrate", reason="Renamed.", **{"map:build": "make"})
-    publish = publishing.publish
+    publish = publishing.publish_draft
 
     def slowly(*args: Any, **more: Any) -> Any:
         version = publish(*args, **more)
         world.report(task)
         return version
 
-    monkeypatch.setattr(publishing, "publish", slowly)
+    monkeypatch.setattr(publishing, "publish_draft", slowly)
     page = text(client.post(at(world, "line-publish", line.key), said, follow=True))
     assert "Version 2 is live" in page
     assert "No running task was migrated" in page

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from pipelines.formats.changes import changes
-from pipelines.formats.overlay import overlay
+from pipelines.formats.changes import document_changes
+from pipelines.formats.overlay import overlay_documents
 from pipelines.lines.version_comparison import DocumentComparison
 from pipelines.models import Task
 from pipelines.queries.task_view import TaskView
@@ -123,8 +123,8 @@ def test_the_path_that_refutes_a_promise_goes_along_it(world: World) -> None:
 
 def apart_of(*documents: dict[str, Any]) -> DocumentComparison:
     old, new = (read_line(each).to_document() for each in documents)
-    found = tuple(changes(old, new))
-    return DocumentComparison(old, new, found, overlay(old, new, found))
+    found = tuple(document_changes(old, new))
+    return DocumentComparison(old, new, found, overlay_documents(old, new, found))
 
 
 def test_a_comparison_tells_it_of_both_sides(world: World) -> None:

@@ -102,7 +102,7 @@ def same(found: Sequence[Any], models: Sequence[Any], what: str, *links: str) ->
 @pytest.mark.broken  # tasks are linked by hand
 def test_each_row_is_the_one_that_its_model_reads(world: World) -> None:
     task = everything(world)
-    read, view = task_rows.read(task, HANDOFFS, LINKED), TaskView(task, timezone.now())
+    read, view = task_rows.read_task_rows(task, HANDOFFS, LINKED), TaskView(task, timezone.now())
     same(read.pop("tokens"), view.tokens, "tokens")
     same(read.pop("jobs"), view.jobs, "jobs", "worker")
     same(read.pop("events"), view.events, "events")

@@ -110,7 +110,7 @@ def test_publishing_another_sample_lets_it_sample_again_and_the_same_does_not(wo
         found = publishing.save_draft(
             stored, {**stored.draft, "gates": gates}, world.admin, stored.draft_number
         )
-        new = publishing.publish(found, user=world.admin, based_on=found.draft_number)
+        new = publishing.publish_draft(found, user=world.admin, based_on=found.draft_number)
         assert asked(world, world.start(new, title=f"With {sample}")) == asks
 
 
@@ -119,7 +119,7 @@ def test_a_sample_is_proposed_in_the_draft_and_published_by_a_person(world: Worl
     gates = [{"key": "review", "name": "Review"}]
     stored = Line.objects.get(pk=version.line_id)
     found = publishing.save_draft(stored, {**stored.draft, "gates": gates}, world.admin, stored.draft_number)
-    publishing.publish(found, user=world.admin, based_on=found.draft_number)
+    publishing.publish_draft(found, user=world.admin, based_on=found.draft_number)
     propose = at(world, "sample-propose", stored.key, "review")
     assert signed_in(world.operator).post(propose, {"one_in": "10"}).status_code == 403
     for wrong in ("3", "", "-1", "x", "1" * 5000):
@@ -147,7 +147,7 @@ def test_a_sample_that_breaks_a_guarantee_is_not_proposed(world: World, signed_i
     )
     draft = {**stored.draft, "gates": gates, "guarantees": [promise]}
     found = publishing.save_draft(stored, draft, world.admin, stored.draft_number)
-    publishing.publish(found, user=world.admin, based_on=found.draft_number)
+    publishing.publish_draft(found, user=world.admin, based_on=found.draft_number)
     propose = at(world, "sample-propose", stored.key, "review")
     answer = signed_in(world.admin).post(propose, {"one_in": "10"}, follow=True)
     assert "could not be published with this sample: “" in text(answer)

@@ -54,7 +54,7 @@ def test_a_program_that_calls_no_model_has_no_cost_at_all(world: World, signed_i
     client = signed_in(world.viewer)
     page = text(client.get(at(world, "task", task.name)))
     assert "no price" not in page and "<dt>Cost</dt>" not in page
-    assert usage.of_tasks([task.pk]) == {}
+    assert usage.spending_of_tasks([task.pk]) == {}
 
 
 @pytest.mark.wide
@@ -106,7 +106,7 @@ def words(page: str) -> str:
 def test_the_cost_of_a_month_is_read_by_its_index(world: World) -> None:
     """And not by looking at the outcome of every run that there ever was."""
     with CaptureQueriesContext(connection) as caught:
-        usage.of_month(world.project.pk)
+        usage.spending_of_month(world.project.pk)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(f"EXPLAIN {caught[0]['sql']}")

@@ -52,7 +52,7 @@ def requested_by_none() -> Iterator[None]:
 
 def draw_all() -> None:
     for pk in Drawing.objects.filter(wide="").values_list("pk", flat=True):
-        drawings.draw(pk)
+        drawings.draw_pending(pk)
 
 
 def hostile() -> dict[str, Any]:
@@ -254,7 +254,7 @@ def test_a_comparison_shows_what_is_new_and_what_is_gone(world: World, signed_in
 def test_a_line_that_looks_the_same_in_another_project_is_drawn_there(world: World) -> None:
     given = picture(simple())
     other = make_project("other")
-    assert drawings.stored(world.project.pk, given) is None
+    assert drawings.stored_drawing(world.project.pk, given) is None
     draw_all()
-    assert drawings.stored(world.project.pk, given) is not None
-    assert drawings.stored(other.pk, given) is None
+    assert drawings.stored_drawing(world.project.pk, given) is not None
+    assert drawings.stored_drawing(other.pk, given) is None

@@ -52,8 +52,8 @@ def test_it_says_what_happened_and_holds(world: World, task: Task) -> None:
     assert made.scenario.task == {"priority": "medium"}
     assert made.scenario.expect.path == ("build", "build", "build", "ship")
     assert made.scenario.expect.end == task.end == "completed"
-    scenarios.put(task.line, made.scenario.to_dict(), world.designer, timezone.now())
-    assert scenarios.run(task.line, now=timezone.now()).failed_count == 0
+    scenarios.store_scenario(task.line, made.scenario.to_dict(), world.designer, timezone.now())
+    assert scenarios.run_stored(task.line, now=timezone.now()).failed_count == 0
 
 
 @pytest.mark.wide

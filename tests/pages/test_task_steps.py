@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines.models import Job, Task
-from pipelines.queries.usage import short
+from pipelines.queries.usage import short_number
 from pipelines.web.tasks.steps import cost_text, steps_view
 from pipelines.work.agents.steps import TextChange
 from pipelines.work.logs import Writer
@@ -93,7 +93,7 @@ def test_a_task_without_an_agent_has_no_steps(world: World, signed_in: As) -> No
 
 
 def test_numbers_are_short() -> None:
-    assert [short(n) for n in (None, 0, 999, 1200, 2_500_000)] == ["", "", "999", "1.2k", "2.5M"]
+    assert [short_number(n) for n in (None, 0, 999, 1200, 2_500_000)] == ["", "", "999", "1.2k", "2.5M"]
     assert [cost_text(n) for n in (None, 0.0012, 0.41, 12.5)] == ["", "$0.0012", "$0.41", "$12.50"]
 
 

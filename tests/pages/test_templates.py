@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 from pipelines.lines.project_lint import examine_text
-from pipelines.lines.publishing import publish
+from pipelines.lines.publishing import publish_draft
 from pipelines.lines.starters.catalogue import STARTERS, Starter
 from pipelines.models import Line, Membership
 from pipelines.routing.analysis.lint.finding import INFO
@@ -58,7 +58,7 @@ def test_a_line_is_begun_with_it_and_can_be_published_as_it_is(
         assert answer.headers["Location"] == at(world, "line-draw", key)
         line = Line.objects.get(key=key)
         assert line.draft_text.startswith("# ")
-        assert publish(line, user=world.designer, based_on=1).number == 1
+        assert publish_draft(line, user=world.designer, based_on=1).number == 1
 
 
 def test_the_page_shows_each_with_its_picture_its_needs_and_its_run(world: World, signed_in: As) -> None:

@@ -39,7 +39,7 @@ def version_of(world: World, key: str = "line") -> LineVersion:
 def scheduled(world: World, line: Line, **more: Any) -> Trigger:
     options = {"cron": "30 7 * * 1-5", "zone": "Europe/Berlin", "missed": "once"}
     request = TriggerRequest(options, inputs={"request": "Raise coverage"}, **more)
-    return triggers.add(line, "schedule", request, by=world.operator)
+    return triggers.add_trigger(line, "schedule", request, by=world.operator)
 
 
 def ran(trigger: Trigger, at: datetime = NIGHT) -> None:
@@ -230,7 +230,7 @@ def test_to_try_one_says_what_would_start(world: World, signed_in: As) -> None:
 
 def test_an_archived_line_says_that_its_triggers_start_nothing(world: World, signed_in: As) -> None:
     trigger = scheduled(world, version_of(world).line)
-    line_settings.archive(trigger.line, True, by=world.admin)
+    line_settings.set_archived(trigger.line, True, by=world.admin)
     client = signed_in(world.operator)
     assert "Its triggers start nothing." in text(client.get(at(world, "line-triggers", "line")))
     assert "The line is archived." in text(client.get(at(world, "trigger-change", "line", trigger.pk)))

@@ -44,7 +44,7 @@ def new(world: World) -> str:
 def connected(world: World, **more: Any) -> Trigger:
     options = {"name": "Support desk", "inputs": {"request": "ticket.text"}, "title": "ticket.title"} | more
     request = TriggerRequest(options, inputs={"branch": "main"}, secret=SECRET)
-    return triggers.add(version_of(world).line, "webhook", request, by=world.operator)
+    return triggers.add_trigger(version_of(world).line, "webhook", request, by=world.operator)
 
 
 def called(trigger: Trigger, document: Any, message_id: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document.line import read_line
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from tests.factories import document, station
 
 SUCCESS, FAILURE = {"result": "success"}, {"result": "failure"}
@@ -35,4 +35,4 @@ HIGH = {"output": {"path": "$.high", "op": "gt", "value": 0}}
 )  # fmt: skip
 def test_a_condition_reads_as_a_sentence(when: dict[str, Any], words: str) -> None:
     line = read_line(document([station("a", {"id": "r", "when": when, "to": "completed"}), "b"]))
-    assert describe(line.stations[0].rules[0].when) == words
+    assert condition_words(line.stations[0].rules[0].when) == words

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from pipelines.models import Membership, Repository, Worker
-from pipelines.people.repositories import proposal_of
+from pipelines.people.repositories import corrected_proposal
 from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text
 from tests.people.connecting import bare, checks_of, commit, of, source
@@ -124,7 +124,7 @@ def test_what_is_typed_in_place_of_a_proposal_counts_for_what_is_missing(
     )  # fmt: skip
     assert "First task" in page and "not on the path" not in page and "None known" not in page
     repository = Repository.objects.get()
-    assert proposal_of(repository).lint == "npm run lint"
+    assert corrected_proposal(repository).lint == "npm run lint"
     place = f"/api/owners/acme/projects/{world.project.key}/repositories/app/test"
     _token, key = world.token_of(world.admin, "read", "design", "settings")
     again = client.post(place, headers={"authorization": f"Bearer {key}"}).json()

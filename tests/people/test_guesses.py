@@ -65,7 +65,7 @@ def test_wrong_tokens_are_slowed_and_right_ones_work(world: World) -> None:
 
 
 def test_wrong_invitations_are_slowed_and_right_ones_open(world: World) -> None:
-    (made,) = invitations.invite(
+    (made,) = invitations.create_invitations(
         world.project, [], roles=["viewer"], execute=False, groups=(), by=world.admin, now=timezone.now()
     )
     client = Client(REMOTE_ADDR=HERE)
@@ -204,7 +204,7 @@ def test_known_and_unknown_addresses_are_reset_alike(world: World) -> None:
 def test_links_and_tokens_that_open_nothing_are_answered_alike(world: World) -> None:
     """Used, revoked, out of date, or never one."""
     now = timezone.now()
-    made = invitations.invite(
+    made = invitations.create_invitations(
         world.project,
         ["a@x.org", "b@x.org"],
         roles=["viewer"],
@@ -214,8 +214,8 @@ def test_links_and_tokens_that_open_nothing_are_answered_alike(world: World) -> 
         now=now,
     )
     links = ["/join/" + invitation_link(each).partition("/join/")[2] for each in made]
-    invitations.revoke(made[0], by=world.admin, now=now)
-    invitations.accept(made[1], world.stranger, now)
+    invitations.revoke_invitation(made[0], by=world.admin, now=now)
+    invitations.accept_invitation(made[1], world.stranger, now)
     joins = [shape_of(Client().get(each), each) for each in (*links, reverse("join", args=["guess"]))]
     assert joins == [joins[0]] * 3
     key = reverse("account_reset_password_from_key", args=["1", "guess"])

@@ -24,11 +24,11 @@ ACCOUNT = {"username": "newcomer", "password1": PASSWORD, "password2": PASSWORD}
 
 def invited(world: World, *emails: str, **more: object) -> Invitation:
     given = {"roles": ["reviewer"], "execute": False, "groups": (), "by": world.admin, "now": timezone.now()}
-    return invitations.invite(world.project, emails, **given | more)[-1]  # type: ignore[arg-type]
+    return invitations.create_invitations(world.project, emails, **given | more)[-1]  # type: ignore[arg-type]
 
 
 def link(invitation: Invitation) -> str:
-    return reverse("join", args=[invitations.secret_of(invitation)])
+    return reverse("join", args=[invitations.invitation_secret(invitation)])
 
 
 def test_looking_at_the_link_joins_nobody(world: World) -> None:
@@ -90,9 +90,9 @@ def test_a_link_works_once(world: World) -> None:
 def test_of_two_who_accept_at_once_the_second_gets_no_account(world: World) -> None:
     found = invited(world)
     seen = Invitation.objects.get(pk=found.pk)
-    invitations.accept(found, world.stranger, timezone.now())
+    invitations.accept_invitation(found, world.stranger, timezone.now())
     with pytest.raises(invitations.InvitationRefused):
-        invitations.accept(seen, world.viewer, timezone.now())
+        invitations.accept_invitation(seen, world.viewer, timezone.now())
     assert Membership.objects.get(user=world.viewer).roles == ["viewer"]
 
 
@@ -103,9 +103,9 @@ def test_a_link_that_has_ended_opens_nothing(world: World, ended: str) -> None:
     if ended == "expired":
         Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     elif ended == "revoked":
-        invitations.revoke(found, by=world.admin, now=timezone.now())
+        invitations.revoke_invitation(found, by=world.admin, now=timezone.now())
     else:
-        renewed = invitations.renew(found, by=world.admin, now=timezone.now())
+        renewed = invitations.renew_invitation(found, by=world.admin, now=timezone.now())
         assert Client().get(link(renewed)).status_code == 200
     for answer in (
         Client().get(address),
@@ -123,7 +123,7 @@ def test_a_link_that_nobody_made_is_answered_as_one_that_was_used(secret: str) -
 
 def test_the_rows_alone_open_nothing(world: World) -> None:
     found = invited(world)
-    secret = invitations.secret_of(found)
+    secret = invitations.invitation_secret(found)
     kept = [str(value) for value in Invitation.objects.filter(pk=found.pk).values_list().get()]
     assert secret not in kept
     assert Client().get(f"/join/{found.key}/").status_code == 410
@@ -201,7 +201,7 @@ def test_the_mail_has_the_link_and_is_sent_once(world: World, mailbox: Mailbox) 
 @pytest.mark.django_db(transaction=True)
 def test_a_revoked_invitation_is_not_mailed(world: World, mailbox: Mailbox) -> None:
     found = invited(world, "new@example.com")
-    invitations.revoke(found, by=world.admin, now=timezone.now())
+    invitations.revoke_invitation(found, by=world.admin, now=timezone.now())
     tasks.deliver_invitation(found.pk)
     assert not mailbox.received
 
@@ -252,7 +252,7 @@ def test_an_admin_who_goes_does_not_come_back_by_a_link_in_the_list(
 def test_a_deactivated_admin_leaves_no_way_back(world: World, second_admin: User) -> None:
     own, colleague = invited(world, by=second_admin), invited(world)
     links = [link(own), link(colleague)]
-    departures.deactivate(second_admin, heir=world.admin, by=world.admin, now=timezone.now())
+    departures.deactivate_user(second_admin, heir=world.admin, by=world.admin, now=timezone.now())
     assert {Client().post(address, ACCOUNT).status_code for address in links} == {410}
 
 

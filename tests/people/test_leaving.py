@@ -49,7 +49,7 @@ def test_the_last_admin_stays(world: World, signed_in: As) -> None:
     client.post(at(world, "project-leave"), {"leave": "yes"})
     assert "needs at least one admin" in text(client.get(at(world, "project-settings")))
     with pytest.raises(members.LastAdmin):
-        departures.deactivate(world.admin, heir=None, by=None, now=timezone.now())
+        departures.deactivate_user(world.admin, heir=None, by=None, now=timezone.now())
     assert User.objects.get(pk=world.admin.pk).is_active
 
 
@@ -74,17 +74,17 @@ def test_deactivating_ends_everything_that_signs_in(world: World, signed_in: As)
     second = make_member(world.project, "admin")
     agent = agent_of(world, second)
     client, secret = signed_in(second), token(second, world, bound=False)
-    (invited,) = invitations.invite(
+    (invited,) = invitations.create_invitations(
         world.project, [], roles=["viewer"], execute=False, groups=(), by=second, now=timezone.now()
     )
     assert world.admin
     with pytest.raises(departures.NeedsHeir):
-        departures.deactivate(second, heir=None, by=None, now=timezone.now())
+        departures.deactivate_user(second, heir=None, by=None, now=timezone.now())
     for nobody in (second, world.stranger):
         with pytest.raises(departures.NoHeir):
-            departures.deactivate(second, heir=nobody, by=None, now=timezone.now())
+            departures.deactivate_user(second, heir=nobody, by=None, now=timezone.now())
     assert accounts.find_token(secret, timezone.now()) is not None
-    departures.deactivate(second, heir=world.admin, by=None, now=timezone.now())
+    departures.deactivate_user(second, heir=world.admin, by=None, now=timezone.now())
     agent.refresh_from_db()
     assert agent.owner == world.admin
     assert client.get(reverse("home")).status_code == 302

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import AdministrativeAct, Agent, Membership, Project, User
-from pipelines.people.groups import gate_mentions_of
+from pipelines.people.groups import gates_naming_user
 from pipelines.people.members import may_manage
 from pipelines.queries import members
 from pipelines.web.shell import middleware
@@ -49,7 +49,7 @@ def test_the_list_says_how_people_sign_in_and_when_they_were_there(world: World,
         "1 person has no two-factor",
     ):
         assert words in page, words
-    listed = {row.membership.user: row for row in members.members(world.project)}
+    listed = {row.membership.user: row for row in members.member_rows(world.project)}
     assert listed[world.operator].groups == ("Security",)
     assert listed[world.operator].last_active is None
     assert listed[world.admin].last_active is not None
@@ -145,11 +145,11 @@ def test_gates_that_ask_for_somebody_by_name_are_listed_before_they_go(world: Wo
     stations = [station("build", rule), "ship"]
     before = world.line(stations=stations, gates=[asks])
     world.start(before)
-    assert [(n.gate, n.live, n.tasks) for n in gate_mentions_of(user, world.project)] == [
+    assert [(n.gate, n.live, n.tasks) for n in gates_naming_user(user, world.project)] == [
         ("Sign-off", True, 1)
     ]
     world.line(stations=stations, gates=[{**asks, "approval": {"who": [{"role": "reviewer"}]}}])
-    assert [(n.gate, n.live, n.tasks) for n in gate_mentions_of(user, world.project)] == [
+    assert [(n.gate, n.live, n.tasks) for n in gates_naming_user(user, world.project)] == [
         ("Sign-off", False, 1)
     ]
     client = signed_in(world.admin)

@@ -15,7 +15,7 @@ from pipelines.lines import line_operations
 from pipelines.models import AdministrativeAct, Membership, Owner, Project, Role
 from pipelines.people import projects
 from pipelines.ports.vault import store, value_lookup
-from pipelines.queries.audit import ActFilter, acts
+from pipelines.queries.audit import ActFilter, administrative_acts
 from pipelines.web.project.audit import change_text
 from tests.factories import World, document, make_member, make_project, make_user
 from tests.pages.conftest import at, client_of, text
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_an_admin_creates_a_project_beside_theirs(world: World) -> None:
-    made = projects.create(world.project.owner, "second", " Second ", by=world.admin)
+    made = projects.create_project(world.project.owner, "second", " Second ", by=world.admin)
     membership = Membership.objects.get(project=made)
     assert (made.name, membership.user, membership.roles) == ("Second", world.admin, [Role.ADMIN])
     assert membership.execute, "as in the first one"
@@ -32,26 +32,28 @@ def test_an_admin_creates_a_project_beside_theirs(world: World) -> None:
 
 def test_creating_a_project_gives_no_permission_to_run_code(world: World) -> None:
     plain = make_member(world.project, "admin")
-    made = projects.create(world.project.owner, "second", "Second", by=plain)
+    made = projects.create_project(world.project.owner, "second", "Second", by=plain)
     assert not Membership.objects.get(project=made).execute
 
 
 def test_what_was_done_to_a_project_and_its_lines_is_recorded(world: World) -> None:
     staff = make_user("staff", is_staff=True)
-    made = projects.create(projects.create_owner("globex", "Globex", by=staff), "app", "App", by=staff)
-    projects.rename(made, "Web", by=staff)
-    projects.rename(made, "Web", by=staff)
-    projects.archive(made, True, by=staff)
-    projects.archive(made, True, by=staff)
-    projects.archive(made, False, by=staff)
+    made = projects.create_project(
+        projects.create_owner("globex", "Globex", by=staff), "app", "App", by=staff
+    )
+    projects.rename_project(made, "Web", by=staff)
+    projects.rename_project(made, "Web", by=staff)
+    projects.set_archived(made, True, by=staff)
+    projects.set_archived(made, True, by=staff)
+    projects.set_archived(made, False, by=staff)
     line = world.line(document(["a"], name="Build")).line
     Membership.objects.create(project=world.project, user=staff, roles=[Role.ADMIN])
-    copy = line_operations.duplicate(line, made, by=staff)
-    line_operations.rename(copy, "Ship", by=staff)
-    line_operations.archive(copy, True, by=staff)
-    line_operations.archive(copy, False, by=staff)
-    projects.transfer(made, world.project.owner.key, by=staff)
-    rows = [(a.kind, a.name, change_text(a.data)) for a in acts(made, ActFilter())]
+    copy = line_operations.duplicate_line(line, made, by=staff)
+    line_operations.rename_line(copy, "Ship", by=staff)
+    line_operations.set_archived(copy, True, by=staff)
+    line_operations.set_archived(copy, False, by=staff)
+    projects.transfer_to_owner(made, world.project.owner.key, by=staff)
+    rows = [(a.kind, a.name, change_text(a.data)) for a in administrative_acts(made, ActFilter())]
     assert rows[::-1] == [
         ("project.created", "App", ""),
         ("project.renamed", "App", "App → Web"),
@@ -70,26 +72,28 @@ def test_what_was_done_to_a_project_and_its_lines_is_recorded(world: World) -> N
 @pytest.mark.parametrize("role", ["viewer", "operator", "designer", "reviewer", "stranger"])
 def test_nobody_else_creates_one_there(world: World, role: str) -> None:
     with pytest.raises(Forbidden):
-        projects.create(world.project.owner, "second", "Second", by=getattr(world, role))
+        projects.create_project(world.project.owner, "second", "Second", by=getattr(world, role))
 
 
 @pytest.mark.parametrize(("key", "name", "path"), [("", "n", "key"), ("A b", "n", "key"), ("a", " ", "name")])
 def test_a_project_has_a_key_and_a_name(world: World, key: str, name: str, path: str) -> None:
     with pytest.raises(Invalid) as fault:
-        projects.create(world.project.owner, key, name, by=world.admin)
+        projects.create_project(world.project.owner, key, name, by=world.admin)
     assert fault.value.path == path
 
 
 def test_a_key_is_taken_once_by_an_owner(world: World) -> None:
     with pytest.raises(Conflict):
-        projects.create(world.project.owner, world.project.key, "Again", by=world.admin)
+        projects.create_project(world.project.owner, world.project.key, "Again", by=world.admin)
 
 
 def test_only_who_administers_the_installation_adds_an_owner(world: World) -> None:
     with pytest.raises(Forbidden):
         projects.create_owner("globex", "Globex", by=world.admin)
     staff = make_user("staff", is_staff=True)
-    made = projects.create(projects.create_owner("globex", "Globex", by=staff), "app", "App", by=staff)
+    made = projects.create_project(
+        projects.create_owner("globex", "Globex", by=staff), "app", "App", by=staff
+    )
     assert str(made) == "globex/app"
     with pytest.raises(Conflict):
         projects.create_owner("globex", "Globex", by=staff)
@@ -98,9 +102,9 @@ def test_only_who_administers_the_installation_adds_an_owner(world: World) -> No
 def test_an_archived_project_takes_no_task_and_loses_nothing(world: World) -> None:
     version = world.line(document(["a"]))
     running = world.start(version)
-    projects.archive(world.project, True, by=world.admin)
+    projects.set_archived(world.project, True, by=world.admin)
     first = Project.objects.get(pk=world.project.pk).archived_at
-    projects.archive(world.project, True, by=world.admin)
+    projects.set_archived(world.project, True, by=world.admin)
     assert Project.objects.get(pk=world.project.pk).archived_at == first
     with pytest.raises(Conflict, match="archived"):
         world.start(version)
@@ -109,7 +113,7 @@ def test_an_archived_project_takes_no_task_and_loses_nothing(world: World) -> No
     client = client_of(world.admin)
     assert client.get(at(world, "task", running.name)).status_code == 200
     assert "This project is archived" in text(client.get(at(world, "lines")))
-    projects.archive(world.project, False, by=world.admin)
+    projects.set_archived(world.project, False, by=world.admin)
     assert world.status(world.start(version)) == "queued"
 
 
@@ -117,24 +121,26 @@ def test_a_transfer_moves_it_with_all_that_is_its_own(world: World) -> None:
     world.line(document(["a"]))
     globex = Owner.objects.create(key="globex", name="Globex")
     for owner, value in ((world.project.owner, "secret of acme"), (globex, "secret of globex")):
-        store.put(store.ValuePlace(owner), "API", value, kind="secret", by=world.admin, now=timezone.now())
+        store.put_value(
+            store.ValuePlace(owner), "API", value, kind="secret", by=world.admin, now=timezone.now()
+        )
     with pytest.raises(Invalid):
-        projects.transfer(world.project, "globex", by=world.admin)
+        projects.transfer_to_owner(world.project, "globex", by=world.admin)
     there = make_project("other", owner="globex")
     Membership.objects.create(project=there, user=world.admin, roles=["admin"])
-    projects.transfer(world.project, "globex", by=world.admin)
+    projects.transfer_to_owner(world.project, "globex", by=world.admin)
     moved = access.get_project(world.admin, "globex", world.project.key)
     assert moved.lines.count() == 1
     assert access.roles_in(world.viewer, moved) == {"viewer"}
     found = value_lookup.ValueScope(moved.owner_id, moved.pk).nearest("secret", ["API"])
-    assert value_lookup.decrypted(found) == {"API": "secret of globex"}
+    assert value_lookup.decrypted_secrets(found) == {"API": "secret of globex"}
 
 
 def test_a_transfer_never_takes_the_place_of_another(world: World) -> None:
     taken = make_project(world.project.key, owner="globex")
     Membership.objects.create(project=taken, user=world.admin, roles=["admin"])
     with pytest.raises(Conflict):
-        projects.transfer(world.project, "globex", by=world.admin)
+        projects.transfer_to_owner(world.project, "globex", by=world.admin)
     assert Project.objects.get(pk=world.project.pk).owner.key == "acme"
 
 

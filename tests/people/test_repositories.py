@@ -87,7 +87,7 @@ def test_what_is_wrong_is_said_at_its_field(
     world: World, origin: RemoteRepository, said: dict[str, str], field: str, why: str
 ) -> None:
     with pytest.raises(Invalid, match=why) as refused:
-        repositories.connect(
+        repositories.connect_repository(
             world.project,
             RepositorySettings(**{"address": str(origin.path), **said}),
             by=world.admin,
@@ -98,9 +98,9 @@ def test_what_is_wrong_is_said_at_its_field(
 
 def test_one_repository_is_connected_once(world: World, origin: RemoteRepository) -> None:
     said = RepositorySettings(str(origin.path))
-    repositories.connect(world.project, said, by=world.admin, now=timezone.now())
+    repositories.connect_repository(world.project, said, by=world.admin, now=timezone.now())
     with pytest.raises(Invalid, match="connected already, as app"):
-        repositories.connect(
+        repositories.connect_repository(
             world.project, RepositorySettings(str(origin.path), "again"), by=world.admin, now=timezone.now()
         )
 
@@ -108,7 +108,7 @@ def test_one_repository_is_connected_once(world: World, origin: RemoteRepository
 def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, tmp_path: Path) -> None:
     def tested(**said: str) -> list[tuple[str, bool | None, str]]:
         Repository.objects.filter(project=world.project).delete()
-        made = repositories.connect(
+        made = repositories.connect_repository(
             world.project,
             RepositorySettings(**{"address": str(origin.path), **said}),
             by=world.admin,
@@ -149,7 +149,7 @@ def test_a_test_keeps_whatever_the_remote_says(
     main = os.fsencode(origin.path / "refs/heads/main")
     os.rename(main, os.path.dirname(main) + b"/m\xff")
     said = RepositorySettings(str(origin.path), default_branch="next")
-    made = repositories.connect(world.project, said, by=world.admin, now=timezone.now())
+    made = repositories.connect_repository(world.project, said, by=world.admin, now=timezone.now())
     assert repositories.test_connection(made, by=world.admin, now=timezone.now())[1]["said"] == (
         "There is no branch next. The repository has: m\\udcff."
     )
@@ -192,7 +192,7 @@ def test_the_api_connects_changes_tests_and_disconnects(
     _token, key = world.token_of(world.admin, "read", "design", "settings")
     bearer = {"authorization": f"Bearer {key}"}
     place = f"/api/owners/acme/projects/{world.project.key}/repositories"
-    store.put(
+    store.put_value(
         store.ValuePlace(world.project),
         "DEPLOY",
         "a-long-secret",
@@ -236,7 +236,7 @@ def test_a_line_is_published_where_its_repository_is_connected(
 
     first = line("one")
     with pytest.raises(publishing.PublishRefused, match="has no repository “app”"):
-        publishing.publish(first, user=world.admin, based_on=1)
+        publishing.publish_draft(first, user=world.admin, based_on=1)
     made = Repository.objects.create(
         project=world.project,
         name="app",
@@ -245,9 +245,9 @@ def test_a_line_is_published_where_its_repository_is_connected(
         pushing="nobody",
     )
     with pytest.raises(publishing.PublishRefused, match="nobody may push to app"):
-        publishing.publish(first, user=world.admin, based_on=1)
+        publishing.publish_draft(first, user=world.admin, based_on=1)
     made.pushing = "admin"
     made.save()
     with pytest.raises(publishing.Forbidden, match="pushes to a repository"):
-        publishing.publish(first, user=world.designer, based_on=1)
-    assert publishing.publish(first, user=world.admin, based_on=1).number == 1
+        publishing.publish_draft(first, user=world.designer, based_on=1)
+    assert publishing.publish_draft(first, user=world.admin, based_on=1).number == 1

@@ -93,7 +93,7 @@ def published(text: str) -> Iterator[LineVersion]:
             Membership.objects.create(project=project, user=user, roles=[Role.ADMIN], execute=True)
             document = native.loads(text)
             line = publishing.create_line(project, document["key"], document["name"], text, user)
-            yield publishing.publish(line, user=user, based_on=line.draft_number)
+            yield publishing.publish_draft(line, user=user, based_on=line.draft_number)
         finally:
             transaction.set_rollback(True)
 
@@ -114,7 +114,7 @@ def play(version: LineVersion, script: Script) -> PlayedScript:
 def _play(version: LineVersion, script: Script) -> PlayedScript:
     now = timezone.now()
     cast = Cast(version.line.project, script.people, now)
-    cast.hire(versions.parsed(version), script.agents)
+    cast.hire(versions.parsed_version(version), script.agents)
     cast.upload(candidates.FILE)
     task = _submitted(version, script, cast)
     stage = Stage(task, cast, task.created_at)
@@ -149,7 +149,7 @@ def _submitted(version: LineVersion, script: Script, cast: Cast) -> Task:
         actor=engine.Actor.person(requester),
         title=title,
         inputs={
-            **_made_up(versions.parsed(version).inputs, script.scenario.inputs),
+            **_made_up(versions.parsed_version(version).inputs, script.scenario.inputs),
             **script.scenario.inputs,
         },
         **known,

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.routing.basics import values
 from pipelines.routing.basics.durations import DurationError, parse_seconds
-from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep, read_scenario, read_step
 
 AFTER = "after"
@@ -69,16 +69,20 @@ def read_script(data: Any, at: str = "") -> Script:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
     own = {key: value for key, value in data.items() if key not in ("people", "agents", "steps")}
-    steps = values.read_sequence(data.get("steps"), join(at, "steps"))
-    played = tuple(_played(step, join(join(at, "steps"), index)) for index, step in enumerate(steps))
+    steps = values.read_sequence(data.get("steps"), member_path(at, "steps"))
+    played = tuple(
+        _played(step, member_path(member_path(at, "steps"), index)) for index, step in enumerate(steps)
+    )
     known = [each.step.to_dict() for each in played if each.step is not None]
-    people = values.read_mapping(data.get("people"), join(at, "people"))
-    agents = values.read_mapping(data.get("agents"), join(at, "agents"))
+    people = values.read_mapping(data.get("people"), member_path(at, "people"))
+    agents = values.read_mapping(data.get("agents"), member_path(at, "agents"))
     return Script(
         scenario=read_scenario({**own, "steps": known}, at),
-        people={name: _person(said, join(join(at, "people"), name)) for name, said in people.items()},
+        people={
+            name: _person(said, member_path(member_path(at, "people"), name)) for name, said in people.items()
+        },
         agents={
-            key: values.read_word(said, join(join(at, "agents"), key), AGENTS) or AGENTS[0]
+            key: values.read_word(said, member_path(member_path(at, "agents"), key), AGENTS) or AGENTS[0]
             for key, said in agents.items()
         },
         played=played,
@@ -91,27 +95,27 @@ def _person(data: Any, at: str) -> ScriptedPerson:
         return ScriptedPerson((data,))
     found = values.read_mapping(data, at)
     values.check_keys(found, at, ("role", "roles", "groups"))
-    role = values.read_text(found.get("role"), join(at, "role"))
+    role = values.read_text(found.get("role"), member_path(at, "role"))
     roles = ((role,) if role else ()) + _texts(found, at, "roles")
     return ScriptedPerson(roles or ScriptedPerson().roles, _texts(found, at, "groups"))
 
 
 def _texts(found: Mapping[str, Any], at: str, key: str) -> tuple[str, ...]:
-    place = join(at, key)
+    place = member_path(at, key)
     members = values.read_sequence(found.get(key), place)
-    return tuple(values.read_text(each, join(place, i)) or "" for i, each in enumerate(members))
+    return tuple(values.read_text(each, member_path(place, i)) or "" for i, each in enumerate(members))
 
 
 def _played(data: Any, at: str) -> ScriptStep:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
-    by = values.read_text(data.get("by"), join(at, "by")) or ""
+    by = values.read_text(data.get("by"), member_path(at, "by")) or ""
     rest = {key: value for key, value in data.items() if key != "by"}
     if rest.get(AFTER) is None:
         step = read_step(rest, at)
         return ScriptStep(step.kind, by, step.at, step)
     values.check_keys(rest, at, (AFTER,))
-    return ScriptStep(AFTER, by, seconds=_seconds(rest[AFTER], join(at, AFTER)))
+    return ScriptStep(AFTER, by, seconds=_seconds(rest[AFTER], member_path(at, AFTER)))
 
 
 def _seconds(value: Any, at: str) -> float:

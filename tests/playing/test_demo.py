@@ -11,7 +11,7 @@ from pipelines.formats import native
 from pipelines.formats import scenarios as texts
 from pipelines.lines.demo import example
 from pipelines.models import Project, Task, User
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.simulate.run import run_scenario
 from tests.playing.play import load, play, published
 from tests.playing.script import Script
@@ -44,7 +44,7 @@ def test_each_script_meets_what_it_expects_and_leaves_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("key", LINES)
 def test_the_simulation_walks_the_same_scenarios(key: str) -> None:
-    line = native.read(LINES[key].read_bytes())
+    line = native.read_text(LINES[key].read_bytes())
     for scenario in texts.loads((example.SCENARIOS / f"{key}.yaml").read_bytes()):
         result = run_scenario(line, scenario)
         assert result.holds, (scenario.key, [str(each) for each in result.failures])
@@ -70,5 +70,5 @@ def test_what_is_not_answered_in_time_is_breached_and_then_resolved() -> None:
 
 @pytest.mark.parametrize("key", LINES)
 def test_the_lint_finds_no_error(key: str) -> None:
-    found = lint(native.read(LINES[key].read_bytes()))
+    found = lint_line(native.read_text(LINES[key].read_bytes()))
     assert [str(each) for each in found if each.severity == "error"] == []

@@ -30,7 +30,7 @@ LONG = "aeef-delivery"
 
 def played(path: Path, *, bound: int = BOUND, longest: bool = False) -> list[PlayedScript]:
     made = list(
-        generate_scenarios(native.read(path.read_bytes(), keep_faulty_rules=True), bound=bound).scenarios
+        generate_scenarios(native.read_text(path.read_bytes(), keep_faulty_rules=True), bound=bound).scenarios
     )
     if longest:
         made = [max(made, key=lambda each: len(each.steps))]

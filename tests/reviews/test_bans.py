@@ -275,7 +275,7 @@ REFUSED = {403, 409}
 
 @pytest.fixture
 def court(world: World, chat: Chat) -> Court:  # noqa: F811
-    return Court(world, Slack(chat, connect(world, chat, "slack", signing=keys.encrypt(SECRET))))
+    return Court(world, Slack(chat, connect(world, chat, "slack", signing=keys.encrypt_secret(SECRET))))
 
 
 def undone() -> bool:

@@ -86,7 +86,7 @@ def connect(world: World, chat: Chat, kind: str, **more: Any) -> ChannelConnecti
     secret = given.pop("secret")
     return ChannelConnection.objects.create(
         project=world.project, kind=kind, created_at=timezone.now(),
-        secret=keys.encrypt(secret) if secret else "", **given,
+        secret=keys.encrypt_secret(secret) if secret else "", **given,
     )  # fmt: skip
 
 

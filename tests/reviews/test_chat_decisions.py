@@ -85,7 +85,7 @@ class Slack:
 
 @pytest.fixture
 def slack(world: World, chat: Chat) -> Iterator[Slack]:  # noqa: F811
-    yield Slack(chat, connect(world, chat, "slack", signing=keys.encrypt(SECRET)))
+    yield Slack(chat, connect(world, chat, "slack", signing=keys.encrypt_secret(SECRET)))
 
 
 def waiting(world: World, **gate: Any) -> Task:
@@ -154,12 +154,12 @@ def test_another_connection_vouches_for_nobody(world: World, slack: Slack) -> No
     value = slack.button()
     linked(slack, world.reviewer)
     other = Slack(
-        slack.chat, connect(world, slack.chat, "slack", name="other", signing=keys.encrypt("x")), "x"
+        slack.chat, connect(world, slack.chat, "slack", name="other", signing=keys.encrypt_secret("x")), "x"
     )
     other.press(value)
     assert "not linked" in other.told() and not Vote.objects.exists()
     away = World(make_project("else", "where"), world.worker)
-    made = connect(away, slack.chat, "slack", name="away", signing=keys.encrypt("x"))
+    made = connect(away, slack.chat, "slack", name="away", signing=keys.encrypt_secret("x"))
     foreign = Slack(slack.chat, made, "x")
     ChatAccount.objects.create(
         connection=made, user=world.reviewer, workspace="T1", account="U1", linked_at=timezone.now()

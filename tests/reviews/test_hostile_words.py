@@ -300,7 +300,7 @@ def test_nothing_runs_leads_away_or_hides(
     chat: Chat,  # noqa: F811
     name: str,
 ) -> None:
-    slack = Slack(chat, connect(world, chat, "slack", signing=keys.encrypt(SECRET)))
+    slack = Slack(chat, connect(world, chat, "slack", signing=keys.encrypt_secret(SECRET)))
     for kind in ("mattermost", "teams", "webhook"):
         connect(world, chat, kind)
     staged = Staged(world, CORPUS[name])

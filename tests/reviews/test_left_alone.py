@@ -30,7 +30,7 @@ def deactivated(world: World, mallory: User, other: User) -> None:
 
 
 def removed(world: World, mallory: User, other: User) -> None:
-    departures.leave(world.project, other, heir=None, by=mallory, now=timezone.now())
+    departures.remove_person(world.project, other, heir=None, by=mallory, now=timezone.now())
 
 
 def without_a_group(world: World, mallory: User, other: User) -> None:

@@ -74,7 +74,7 @@ class Mattermost:
 
 @pytest.fixture
 def mattermost(world: World, chat: Chat) -> Iterator[Mattermost]:  # noqa: F811
-    yield Mattermost(chat, connect(world, chat, "mattermost", signing=keys.encrypt(TOKEN)))
+    yield Mattermost(chat, connect(world, chat, "mattermost", signing=keys.encrypt_secret(TOKEN)))
 
 
 def said(answer: HttpResponse) -> str:
@@ -129,7 +129,7 @@ def test_another_connection_vouches_for_nothing_here(
 ) -> None:
     task = waiting(world)
     menu = mattermost.menu()
-    other = connect(world, chat, "mattermost", name="other", signing=keys.encrypt(TOKEN))
+    other = connect(world, chat, "mattermost", name="other", signing=keys.encrypt_secret(TOKEN))
     mattermost.link(world.reviewer)
     url = menu["integration"]["url"].replace(f"/{mattermost.connection.pk}/", f"/{other.pk}/")
     assert mattermost.choose({"integration": {**menu["integration"], "url": url}}).status_code == 401

@@ -224,7 +224,7 @@ def arena(world: World, chat: Chat, part: int) -> Iterator[Arena]:  # noqa: F811
         due={"after": "4h", "then": "reject"},
         approval={"max_rounds": 9},
     )
-    slack = Slack(chat, connect(world, chat, "slack", signing=keys.encrypt(SECRET)))
+    slack = Slack(chat, connect(world, chat, "slack", signing=keys.encrypt_secret(SECRET)))
     yield Arena(world, slack, world.line(**given), lead, random.Random(16 + part))
 
 

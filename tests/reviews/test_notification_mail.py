@@ -65,7 +65,7 @@ def of(message: EmailMessage, kind: str) -> str:
 def changed(world: World, at: datetime, *roles: str) -> None:
     """The viewer is told of a change of roles."""
     member = Membership.objects.get(user=world.viewer)
-    members.change(world.project, member.pk, roles=roles, execute=False, by=world.admin, now=at)
+    members.change_member(world.project, member.pk, roles=roles, execute=False, by=world.admin, now=at)
 
 
 # At once
@@ -325,7 +325,7 @@ def test_every_mail_has_text_and_html_with_nothing_of_others_as_markup(
     hostile = "<img src=x onerror=alert(1)>"
     User.objects.filter(pk=world.admin.pk).update(first_name=hostile)
     world.admin.refresh_from_db()
-    (made,) = invitations.invite(
+    (made,) = invitations.create_invitations(
         world.project,
         ["new@example.com"],
         roles=[Role.VIEWER],

@@ -125,7 +125,7 @@ def test_who_is_named_in_a_comment_is_told_once_and_strangers_never(world: World
     line = world.line(stations=["build"]).line
     named = world.operator
     text = f"@{named.username.upper()}: look, and @{world.stranger.username}, @nobody, {named.username}@example.com."
-    row = comments.write(line, world.designer, text, timezone.now(), kind="station", key="build")
+    row = comments.write_comment(line, world.designer, text, timezone.now(), kind="station", key="build")
     assert told(named, "mention") == [f"{world.designer} mentioned you in a comment on the line {line.name}."]
     (shown,) = [
         each
@@ -134,25 +134,31 @@ def test_who_is_named_in_a_comment_is_told_once_and_strangers_never(world: World
     ]
     assert shown.address.endswith("/draw/#station=build&tab=comments")
     assert shown.wording.facts == [("Comment", text)]
-    comments.edit(line, row.pk, world.designer, text + f" And @{world.viewer.username}.", 1, timezone.now())
+    comments.edit_comment(
+        line, row.pk, world.designer, text + f" And @{world.viewer.username}.", 1, timezone.now()
+    )
     assert len(told(named, "mention")) == 1
     assert len(told(world.viewer, "mention")) == 1
     assert told(world.stranger, "mention") == told(world.designer, "mention") == []
-    comments.write(line, named, f"Mail {world.viewer.username}@example.com", timezone.now(), kind="line")
+    comments.write_comment(
+        line, named, f"Mail {world.viewer.username}@example.com", timezone.now(), kind="line"
+    )
     assert len(told(world.viewer, "mention")) == 1
 
 
 def test_who_takes_an_agent_over_is_told(world: World) -> None:
     Agent.objects.create(project=world.project, key="coder", owner=world.operator, created_at=timezone.now())
-    departures.leave(world.project, world.operator, heir=world.designer, by=world.admin, now=timezone.now())
+    departures.remove_person(
+        world.project, world.operator, heir=world.designer, by=world.admin, now=timezone.now()
+    )
     assert told(world.designer) == ["You now own the agent coder."]
 
 
 def test_who_invited_is_told_that_somebody_joined(world: World) -> None:
-    (made,) = invitations.invite(
+    (made,) = invitations.create_invitations(
         world.project, [], roles=[Role.VIEWER], execute=False, groups=(), by=world.admin, now=timezone.now()
     )
-    invitations.accept(made, world.stranger, timezone.now())
+    invitations.accept_invitation(made, world.stranger, timezone.now())
     assert told(world.admin) == [f"{world.stranger} accepted your invitation to {world.project.name}."]
 
 
@@ -160,9 +166,11 @@ def test_a_member_is_told_of_roles_that_somebody_else_changed(world: World) -> N
     member = Membership.objects.get(user=world.viewer)
     for by in (world.admin, world.viewer):
         roles = [Role.OPERATOR] if by == world.admin else [Role.VIEWER]
-        members.change(world.project, member.pk, roles=roles, execute=False, by=by, now=timezone.now())
+        members.change_member(world.project, member.pk, roles=roles, execute=False, by=by, now=timezone.now())
     assert told(world.viewer) == [f"Your roles in {world.project.name} are now: Operator."]
-    members.add(world.project, world.stranger, roles=["viewer"], execute=False, by=None, now=timezone.now())
+    members.add_member(
+        world.project, world.stranger, roles=["viewer"], execute=False, by=None, now=timezone.now()
+    )
     assert told(world.stranger) == [f"You are now a member of {world.project.name}: Viewer."]
 
 

@@ -14,7 +14,7 @@ from pipelines.routing.decide.approval import (
     Voter,
     barring_reason,
     is_satisfiable,
-    tally,
+    tally_votes,
     with_extra_votes,
 )
 from pipelines.routing.document.line import Approval, Requirement
@@ -39,7 +39,7 @@ LEA = voter("lead", roles="reviewer")
 
 
 def status(requirements: list[Requirement], votes: list[str], eligible: list[Voter]) -> str:
-    return tally(requirements, [CountedVote(*vote.split(":")) for vote in votes], eligible).status
+    return tally_votes(requirements, [CountedVote(*vote.split(":")) for vote in votes], eligible).status
 
 
 def test_one_approval_of_a_reviewer_is_enough_where_one_is_asked() -> None:
@@ -79,13 +79,13 @@ def test_all_of_two_groups_are_asked_apart() -> None:
 
 def test_who_stood_in_for_one_of_all_need_not_vote_again() -> None:
     votes = [CountedVote("ann", by="ben")]
-    assert tally([ALL], votes, [ANN, BEN]).status == "approved"
-    assert tally([ALL], [CountedVote("ann", by="eva")], [ANN, BEN, EVA]).lacking == (1,)
+    assert tally_votes([ALL], votes, [ANN, BEN]).status == "approved"
+    assert tally_votes([ALL], [CountedVote("ann", by="eva")], [ANN, BEN, EVA]).lacking == (1,)
 
 
 def test_everybody_who_is_asked_counts_and_not_only_who_voted() -> None:
-    assert tally([ALL], [CountedVote("ann")], [ANN], [ANN, BEN]).lacking == (1,)
-    assert tally([ALL], [CountedVote("ann")], [ANN], [ANN]).status == "approved"
+    assert tally_votes([ALL], [CountedVote("ann")], [ANN], [ANN, BEN]).lacking == (1,)
+    assert tally_votes([ALL], [CountedVote("ann")], [ANN], [ANN]).status == "approved"
 
 
 def test_the_owner_of_a_station_answers_for_its_agent() -> None:
@@ -108,18 +108,18 @@ def test_a_vote_takes_the_place_that_leaves_the_others_theirs(votes: tuple[str, 
 
 
 def test_the_tally_says_who_fills_what_and_what_is_lacking() -> None:
-    found = tally([REVIEWER, SECURITY], [CountedVote("ben"), CountedVote("ann")], [ANN, BEN, EVA])
+    found = tally_votes([REVIEWER, SECURITY], [CountedVote("ben"), CountedVote("ann")], [ANN, BEN, EVA])
     assert dict(found.filled) == {"ann": 0, "ben": 1}
     assert found.lacking == (0, 0)
-    assert tally([REVIEWER, SECURITY], [CountedVote("eva")], [ANN, BEN, EVA]).lacking == (1, 0)
+    assert tally_votes([REVIEWER, SECURITY], [CountedVote("eva")], [ANN, BEN, EVA]).lacking == (1, 0)
 
 
 def test_the_tally_names_the_word_that_decided_and_whose_it_was() -> None:
-    approved = tally([REVIEWER], [CountedVote("ben"), CountedVote("ann")], [ANN, BEN])
+    approved = tally_votes([REVIEWER], [CountedVote("ben"), CountedVote("ann")], [ANN, BEN])
     assert (approved.word, approved.by) == ("approve", "ben")
-    waiting = tally([REVIEWER], [], [ANN, BEN])
+    waiting = tally_votes([REVIEWER], [], [ANN, BEN])
     assert (waiting.word, waiting.by, waiting.filled, waiting.lacking) == (None, None, (), (1,))
-    refused = tally(
+    refused = tally_votes(
         [Requirement("role", "reviewer", 2)], [CountedVote("ann"), CountedVote("ben", "reject")], [ANN, BEN]
     )
     assert (refused.filled, refused.lacking) == ((("ann", 0),), (1,))
@@ -130,9 +130,9 @@ def test_places_are_found_by_moving_several_people_and_only_where_that_helps() -
     needs = [Requirement("role", name) for name in ("x", "y", "z")]
     ann, ben, eva = voter("ann", roles="x y z"), voter("ben", roles="x y"), voter("eva", roles="x")
     for order in permutations([ann, ben, eva]):
-        found = tally(needs, [CountedVote(each.person) for each in order], [ann, ben, eva])
+        found = tally_votes(needs, [CountedVote(each.person) for each in order], [ann, ben, eva])
         assert (found.status, dict(found.filled)) == ("approved", {"eva": 0, "ben": 1, "ann": 2})
-    only = tally(needs, [CountedVote("eva"), CountedVote("ben")], [voter("ben", roles="x"), eva])
+    only = tally_votes(needs, [CountedVote("eva"), CountedVote("ben")], [voter("ben", roles="x"), eva])
     assert (only.status, len(only.filled), sum(only.lacking)) == ("unsatisfiable", 1, 2)
 
 
@@ -144,7 +144,7 @@ def test_a_named_person_is_that_person() -> None:
 
 @pytest.mark.parametrize("word", ["reject", "send_back", "rework", "abort"])
 def test_the_first_word_other_than_approve_decides(word: str) -> None:
-    found = tally(
+    found = tally_votes(
         [Requirement("role", "reviewer", 2)], [CountedVote("ann"), CountedVote("ben", word)], [ANN, BEN]
     )
     assert (found.status, found.word, found.by) == ("rejected", word, "ben")
@@ -201,7 +201,7 @@ def test_the_matching_is_exact(
 ) -> None:
     voters = [Voter(f"p{i}", roles, groups) for i, (roles, groups) in enumerate(crowd)]
     votes = [CountedVote(each.person) for each in voters]
-    assert (tally(requirements, votes, voters).status == "approved") is _by_trying(requirements, voters)
+    assert (tally_votes(requirements, votes, voters).status == "approved") is _by_trying(requirements, voters)
     assert is_satisfiable(requirements, voters) is _by_trying(requirements, voters)
 
 

@@ -7,7 +7,7 @@ import pytest
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.values import kind_phrase
-from pipelines.routing.document.document_readers.reader import Problems, Reader, expected_hint, quote
+from pipelines.routing.document.document_readers.reader import Problems, Reader, expected_hint, quoted_value
 from pipelines.routing.document.paths import PathError, compile_path
 
 
@@ -32,8 +32,8 @@ def test_twenty_words_are_shown_and_that_there_are_more() -> None:
 
 
 def test_sixty_characters_of_a_word_are_quoted() -> None:
-    assert quote("x" * 60) == f"“{'x' * 60}”"
-    assert quote("x" * 61) == f"“{'x' * 60}…”"
+    assert quoted_value("x" * 60) == f"“{'x' * 60}”"
+    assert quoted_value("x" * 61) == f"“{'x' * 60}…”"
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,21 @@ from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.effects import (
     DecisionSubject,
-    aborts,
     add_counts,
     consecutive_reworks,
     counter_changes,
     current_facts,
+    decided_targets,
     enterable_stations,
+    facts_with_answer,
+    facts_with_votes,
     gate_question,
+    is_abort,
     origin_after,
     refreshed_facts,
-    stay_of,
+    stay_after,
     stored_values,
     takes_rule,
-    targets_of,
-    with_answer,
-    with_votes,
 )
 from tests.routing.support import line, ruled
 
@@ -95,7 +95,7 @@ def test_who_waits_at_a_join_has_not_entered_it() -> None:
 def test_where_no_way_leads_on_it_shows_what_would_free_it(
     answer: Any, status: str, wait: dict[str, Any], error: str
 ) -> None:
-    found = stay_of(answer)
+    found = stay_after(answer)
     assert (found.status, found.wait, found.error) == (status, wait, error)
 
 
@@ -108,14 +108,14 @@ SIGNALS_HOLD = {"result": "success", "signals": [{"verdict": "hold"}, {"verdict"
 
 def test_abort_ends_the_task_whoever_says_it_and_nothing_else_does() -> None:
     end = finish(rule=None, by="signal")
-    assert aborts(about(SIGNALS_ABORT), end)
-    assert not aborts(about(SIGNALS_HOLD), end)
-    assert not aborts(about(), end)
-    assert aborts(about(word="abort"), finish())
-    assert not aborts(about(SIGNALS_ABORT, word="reject"), end)
-    assert not aborts(about(), finish())
-    assert aborts(about(), finish("failed", by="gate"))
-    assert not aborts(about(), finish("completed", by="gate"))
+    assert is_abort(about(SIGNALS_ABORT), end)
+    assert not is_abort(about(SIGNALS_HOLD), end)
+    assert not is_abort(about(), end)
+    assert is_abort(about(word="abort"), finish())
+    assert not is_abort(about(SIGNALS_ABORT, word="reject"), end)
+    assert not is_abort(about(), finish())
+    assert is_abort(about(), finish("failed", by="gate"))
+    assert not is_abort(about(), finish("completed", by="gate"))
 
 
 # Counting
@@ -154,8 +154,8 @@ def test_blocked_counts_its_rule_alone_and_another_wait_nothing() -> None:
     assert counter_changes(about(), Wait("blocked", rule="r5"), STATIONS) == {**empty, "rules": {"r5": 1}}
     assert counter_changes(about(), Wait("blocked"), STATIONS) == empty
     assert counter_changes(about(), Wait("held", rule="r5"), STATIONS) == empty
-    assert targets_of(Wait("blocked")) == ("@blocked",)
-    assert targets_of(Wait("held", to=("b",))) == ()
+    assert decided_targets(Wait("blocked")) == ("@blocked",)
+    assert decided_targets(Wait("held", to=("b",))) == ()
 
 
 def test_what_was_migrated_is_counted_where_it_lands_and_by_its_own_rule() -> None:
@@ -222,15 +222,15 @@ def test_a_word_stands_beside_the_facts_of_the_question_and_of_this_moment() -> 
     }
     now = {"rules": {"r": 2}, "visits": {"a": 1}, "rounds": {"g": 3}}
     words = {"gates": {"g": {"decision": "approve"}, "h": {"decision": "reject"}}}
-    found = with_votes(facts, now, {"h": {"decision": "reject"}})
+    found = facts_with_votes(facts, now, {"h": {"decision": "reject"}})
     assert found == {**facts, **words, "now": {"rules": {"r": 2}, "visits": {"a": 1}}}
-    assert with_votes(found, {"rules": {"r": 1}, "visits": {"a": 2}}, {})["now"] == {"visits": {"a": 2}}
-    assert with_votes({}, {}, {}) == {"gates": {}}
+    assert facts_with_votes(found, {"rules": {"r": 1}, "visits": {"a": 2}}, {})["now"] == {"visits": {"a": 2}}
+    assert facts_with_votes({}, {}, {}) == {"gates": {}}
 
 
 def test_an_answer_comes_after_those_before_it() -> None:
-    assert with_answer({"answers": [1], "x": 2}, {}, {"a": 3}) == {"answers": [1, {"a": 3}], "x": 2}
-    assert with_answer({}, {"edges": {"a->b": 1}}, {"a": 3}) == {
+    assert facts_with_answer({"answers": [1], "x": 2}, {}, {"a": 3}) == {"answers": [1, {"a": 3}], "x": 2}
+    assert facts_with_answer({}, {"edges": {"a->b": 1}}, {"a": 3}) == {
         "answers": [{"a": 3}],
         "now": {"edges": {"a->b": 1}},
     }

@@ -215,7 +215,7 @@ def test_a_preset_and_its_knobs_written_out_decide_alike(tmp_path: Path, text: s
 def test_a_complete_document_decides_as_its_preset_does(tmp_path: Path, preset: str) -> None:
     short, whole = tmp_path / "short.yaml", tmp_path / "whole.json"
     short.write_text(NEEDY.replace("aeef", preset))
-    whole.write_text(json.dumps(native.read(short.read_bytes()).to_document()))
+    whole.write_text(json.dumps(native.read_text(short.read_bytes()).to_document()))
     given = situations(
         *({**PASSED, "facts": facts} for facts, _ in TOLD), {**PASSED, "outcome": {"exit_code": 1}}
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pipelines.routing.__main__ import report
-from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable_examination
+from pipelines.routing.__main__ import lint_report
+from pipelines.routing.analysis.lint.examination import Examination, examine_line, unreadable_examination
 from pipelines.routing.basics.problems import Problem
 from tests.routing.support import ruled
 
@@ -23,7 +23,7 @@ def numbered(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def test_what_is_found_is_counted_by_severity() -> None:
-    found = examine(LINE)
+    found = examine_line(LINE)
     assert found.counts() == {"error": 1, "warning": 1, "info": 0}
     assert [each.check for each in found.errors] == ["dead-rule"]
     assert [each.path for each in found.problems] == ["stations[0].rules[1]"]
@@ -34,7 +34,7 @@ def test_what_is_found_is_counted_by_severity() -> None:
 
 
 def test_further_problems_come_after_the_errors_and_before_the_rest() -> None:
-    found = examine(LINE)
+    found = examine_line(LINE)
     more = found.with_problems([Problem("gates[0]", "There is nobody.", "Invite somebody.")])
     assert [each.check for each in more.findings][:2] == ["dead-rule", "not-publishable"]
     assert more.findings[2:] == tuple(each for each in found.findings if each.severity != "error")
@@ -47,7 +47,7 @@ def test_further_problems_come_after_the_errors_and_before_the_rest() -> None:
 
 
 def test_every_finding_station_and_rule_gets_its_own_place() -> None:
-    found = examine(LINE)
+    found = examine_line(LINE)
     asked: list[str] = []
 
     def locate(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -84,7 +84,7 @@ def test_what_knows_its_place_keeps_it() -> None:
 
 
 def test_plain_data_says_everything() -> None:
-    found = examine(LINE)
+    found = examine_line(LINE)
     said = found.to_dict()
     assert (said["line"], said["readable"], said["counts"]) == ("line", True, found.counts())
     assert said["findings"] == [each.to_dict() for each in found.findings]
@@ -113,12 +113,12 @@ def test_what_cannot_be_read_has_findings_alone() -> None:
 
 def test_a_report_shows_the_example_as_it_was_written() -> None:
     other = {"not": {"output": {"path": "ä", "op": "equals", "value": "ö"}}}
-    text = report(examine(ruled({"when": other, "to": "c"})))
+    text = lint_report(examine_line(ruled({"when": other, "to": "c"})))
     assert "\n    for example {" in text
     assert '"ä": "ö"' in text
 
 
 def test_what_cannot_be_decided_has_no_example() -> None:
-    for station in examine(LINE).stations:
+    for station in examine_line(LINE).stations:
         for each in station.untaken:
             assert (each.then == "") == (each.witness is None)

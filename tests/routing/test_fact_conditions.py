@@ -12,7 +12,7 @@ from pipelines.routing.analysis.satisfiability.liveness import DEAD, LIVE, SHADO
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.decide.station_facts import facts_by_station
 from pipelines.routing.document.line import read_line
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from tests.routing.interpreter.draw_facts import drawn, drawn_operand
 from tests.routing.support import document, goes, ruled, traced
 
@@ -90,7 +90,7 @@ def test_checks_of_gates_read_facts() -> None:
     ],
 )
 def test_it_is_said_in_words(when: Any, words: str) -> None:
-    assert describe(ruled({"when": when}).stations[0].rules[0].when).startswith(words)
+    assert condition_words(ruled({"when": when}).stations[0].rules[0].when).startswith(words)
 
 
 def test_a_faulty_one_is_refused_with_its_place() -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.analysis.health import CYCLE, THRESHOLDS, TODO, Figure, cycle_time_figure, share
+from pipelines.routing.analysis.health import (
+    CYCLE,
+    THRESHOLDS,
+    TODO,
+    Figure,
+    cycle_time_figure,
+    share_or_none,
+)
 
 
 @pytest.mark.parametrize("key", THRESHOLDS)
@@ -20,4 +27,4 @@ def test_the_cycle_is_held_against_what_it_was() -> None:
 
 
 def test_a_share_of_nothing_is_unknown() -> None:
-    assert (share(1, 4), share(1, 0)) == (0.25, None)
+    assert (share_or_none(1, 4), share_or_none(1, 0)) == (0.25, None)

@@ -13,8 +13,8 @@ from pipelines.routing.decide.branch_joins.context_merge import contradicting_ke
 from pipelines.routing.decide.branch_joins.join_decision import aggregate_verdict, due_merge, waiting_groups
 from pipelines.routing.decide.branch_joins.join_documents import join_answer
 from pipelines.routing.decide.branch_joins.reachability import (
+    next_stations,
     reachable_stations,
-    routes,
     routes_replacing_forks,
 )
 from pipelines.routing.document.line import ParsedLine
@@ -98,7 +98,7 @@ def test_a_branch_that_ended_is_accounted_for() -> None:
 def test_reaching_goes_by_rules_budgets_gates_and_origin(security: dict[str, Any]) -> None:
     gate = {"key": "ask", "name": "Ask", "on_reject": "route:triage"}
     of = forked({"key": "security", **security}, to("triage", "@origin"), gates=[gate])
-    assert "security" in reachable_stations(routes(of), ["triage"])
+    assert "security" in reachable_stations(next_stations(of), ["triage"])
     assert due_merge(of, [waits(2, "qa"), at(3, "triage")]) is None
 
 
@@ -126,19 +126,19 @@ def test_no_way_back_leads_from_a_join_to_a_fork_that_counts_as_leading_there() 
     )
     instead = routes_replacing_forks(of, {"two": "d"})
     assert instead["a"] == {"d"}
-    assert instead["d"] == routes(of)["d"] == {"b", "c"}
+    assert instead["d"] == next_stations(of)["d"] == {"b", "c"}
 
 
 @pytest.mark.parametrize("gate", [{"offers": ["approve", "abort"]}, {"mode": "skip"}])
 def test_a_gate_at_which_nobody_rejects_leads_nowhere(gate: dict[str, Any]) -> None:
     asked = {"key": "ask", "name": "Ask", "on_reject": "route:security", **gate}
     of = forked({"key": "cleanup", "gate": "ask", "rules": [{"id": "c", "to": "completed"}]}, gates=[asked])
-    assert "security" not in reachable_stations(routes(of), ["cleanup"])
+    assert "security" not in reachable_stations(next_stations(of), ["cleanup"])
 
 
 def test_a_station_without_rules_leads_on_where_the_policy_says_so() -> None:
-    assert routes(line({}, {}))["a"] == {"b"}
-    assert routes(line({}, {}, policy={"no_rules": "end"}))["a"] == frozenset()
+    assert next_stations(line({}, {}))["a"] == {"b"}
+    assert next_stations(line({}, {}, policy={"no_rules": "end"}))["a"] == frozenset()
 
 
 def test_a_reviewer_who_chooses_may_lead_anywhere() -> None:

@@ -14,7 +14,7 @@ from pipelines.routing.decide.branch_joins.join_decision import (
     due_merge,
     waiting_groups,
 )
-from pipelines.routing.decide.branch_joins.reachability import reachable_stations, routes
+from pipelines.routing.decide.branch_joins.reachability import next_stations, reachable_stations
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line
 
@@ -108,5 +108,5 @@ def _waits_for_somebody(of: ParsedLine, branches: list[Branch]) -> None:
     for group in waiting_groups(of, branches):
         assert group.pending_stations
         assert free, "only those that wait are left"
-        everywhere = reachable_stations(routes(of), {each.station for each in branches})
+        everywhere = reachable_stations(next_stations(of), {each.station for each in branches})
         assert set(group.pending_stations) <= everywhere

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide.outcome_judgement import judge_outcome
@@ -262,4 +262,4 @@ def test_the_analysis_finds_situations_that_leave_what_is_expected(station: Any)
     line = of(**station)
     standings = FirstMatchAnalysis(line, line.stations[0]).rule_liveness
     assert [each.status for each in standings] == ["live"] * 3
-    assert not [each for each in lint(line) if each.severity == "error"]
+    assert not [each for each in lint_line(line) if each.severity == "error"]

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.analysis.lint.rule_liveness import station_liveness
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.analysis.lint.visits import strong_components, transition_limit
@@ -156,7 +156,7 @@ def test_two_cycles_that_share_a_station_are_one_group() -> None:
 
 
 def of_check(check: str, of: ParsedLine) -> list[Finding]:
-    return [finding for finding in lint(of) if finding.check == check]
+    return [finding for finding in lint_line(of) if finding.check == check]
 
 
 def test_the_second_rule_of_the_second_station_is_named_by_its_place() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.formats.line_merge import merge
+from pipelines.formats.line_merge import merge_documents
 
 Document = dict[str, Any]
 Edit = Callable[[Document], None]
@@ -87,18 +87,18 @@ CLASHES = [
 
 @pytest.mark.parametrize(("mine", "theirs"), DISJOINT)
 def test_disjoint_edits_are_both_there(mine: Edit, theirs: Edit) -> None:
-    merged = merge(base(), edited(mine), edited(theirs))
+    merged = merge_documents(base(), edited(mine), edited(theirs))
     assert merged.clashes == ()
     for change in (mine, theirs):
-        alone = merge(base(), edited(change), merged.document)
+        alone = merge_documents(base(), edited(change), merged.document)
         assert alone.clashes == ()
         assert alone.document == merged.document  # what was merged holds the change already
 
 
 @pytest.mark.parametrize(("mine", "theirs"), DISJOINT)
 def test_whoever_saves_first_the_same_comes_out(mine: Edit, theirs: Edit) -> None:
-    one = merge(base(), edited(mine), edited(theirs)).document
-    other = merge(base(), edited(theirs), edited(mine)).document
+    one = merge_documents(base(), edited(mine), edited(theirs)).document
+    other = merge_documents(base(), edited(theirs), edited(mine)).document
     in_one, in_other = one.pop("stations"), other.pop("stations")
     assert sorted(in_one, key=lambda each: each["key"]) == sorted(in_other, key=lambda each: each["key"])
     assert one == other
@@ -106,7 +106,7 @@ def test_whoever_saves_first_the_same_comes_out(mine: Edit, theirs: Edit) -> Non
 
 @pytest.mark.parametrize(("mine", "theirs", "places"), CLASHES)
 def test_what_both_changed_is_shown_with_both_sides(mine: Edit, theirs: Edit, places: list[str]) -> None:
-    merged = merge(base(), edited(mine), edited(theirs))
+    merged = merge_documents(base(), edited(mine), edited(theirs))
     assert [clash.path for clash in merged.clashes] == places
     assert merged.clashes[0].mine != merged.clashes[0].theirs
 
@@ -117,13 +117,13 @@ def test_both_reorder_the_same_rules_in_different_ways() -> None:
     def with_rules(*order: str) -> Document:
         return {"stations": [{"key": "a", "rules": [{"id": each} for each in order]}]}
 
-    merged = merge(with_rules(*ids), with_rules("a2", "a1", "a3"), with_rules("a1", "a3", "a2"))
+    merged = merge_documents(with_rules(*ids), with_rules("a2", "a1", "a3"), with_rules("a1", "a3", "a2"))
     assert len(merged.clashes) == 1
     assert merged.clashes[0].mine == ["a2", "a1", "a3"]
 
 
 def test_true_and_one_are_two_values() -> None:
-    merged = merge({"x": 0}, {"x": True}, {"x": 1})
+    merged = merge_documents({"x": 0}, {"x": True}, {"x": 1})
     assert [clash.path for clash in merged.clashes] == ["x"]
 
 
@@ -145,15 +145,15 @@ documents = st.fixed_dictionaries({}, optional={"name": json, "stations": statio
 @given(documents, documents)
 @settings(max_examples=150, deadline=None)
 def test_who_is_alone_gets_exactly_what_they_made(first: Document, second: Document) -> None:
-    assert merge(first, second, first).document == second
-    assert merge(first, first, second).document == second
-    assert merge(first, second, second).document == second
+    assert merge_documents(first, second, first).document == second
+    assert merge_documents(first, first, second).document == second
+    assert merge_documents(first, second, second).document == second
 
 
 @given(documents, documents, documents)
 @settings(max_examples=300, deadline=None)
 def test_nothing_that_either_added_is_lost_unseen(first: Document, mine: Document, theirs: Document) -> None:
-    merged = merge(first, mine, theirs)
+    merged = merge_documents(first, mine, theirs)
     if merged.clashes:
         return
     for side in (mine, theirs):
@@ -166,5 +166,5 @@ def test_nothing_that_either_added_is_lost_unseen(first: Document, mine: Documen
 @given(documents, documents, documents)
 @settings(max_examples=200, deadline=None)
 def test_both_sides_clash_at_the_same_places(first: Document, mine: Document, theirs: Document) -> None:
-    one, other = merge(first, mine, theirs), merge(first, theirs, mine)
+    one, other = merge_documents(first, mine, theirs), merge_documents(first, theirs, mine)
     assert sorted(clash.path for clash in one.clashes) == sorted(clash.path for clash in other.clashes)

@@ -142,7 +142,7 @@ def test_every_problem_of_a_line_has_its_place_in_the_text() -> None:
         "  - {key: b, lable: 1}\n"
     )
     with pytest.raises(DocumentError) as caught:
-        native.read(text)
+        native.read_text(text)
     assert [(p.path, p.line, p.column) for p in caught.value.problems] == [
         ("preset", 2, 1),
         ("stations[0].rules[0].when.output.op", 8, 34),
@@ -153,13 +153,13 @@ def test_every_problem_of_a_line_has_its_place_in_the_text() -> None:
 
 def test_a_problem_of_something_missing_stands_at_what_should_hold_it() -> None:
     with pytest.raises(DocumentError) as caught:
-        native.read("key: x\nstations:\n  - name: A\n")
+        native.read_text("key: x\nstations:\n  - name: A\n")
     assert [(p.path, p.line, p.column) for p in caught.value.problems] == [("stations[0].key", 3, 5)]
 
 
 def test_places_of_json_documents_are_told_too() -> None:
     with pytest.raises(DocumentError) as caught:
-        native.read('{"key": "x",\n "stations": [{"key": "a",\n  "odd key": 1}]}')
+        native.read_text('{"key": "x",\n "stations": [{"key": "a",\n  "odd key": 1}]}')
     assert [(p.path, p.line, p.column) for p in caught.value.problems] == [('stations[0]["odd key"]', 3, 3)]
 
 
@@ -219,5 +219,5 @@ def _storable(value: Any) -> bool:
 def test_json_that_is_no_yaml_is_read_and_its_problems_have_no_place() -> None:
     text = r'{"name": "\ud83d\ude00"}'
     assert native.loads(text) == {"name": "\U0001f600"}
-    [problem] = native.locate(text, [Problem("name", "is no name")])
+    [problem] = native.problems_with_places(text, [Problem("name", "is no name")])
     assert (problem.message, problem.line) == ("is no name", None)

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.formats.schema import json_schema
 from pipelines.routing.document.line import REVISION, DocumentError, read_line
-from pipelines.routing.document.networks import document_to_publish, network_of, published_document
+from pipelines.routing.document.networks import document_to_publish, published_document, station_network
 from pipelines.routing.document.publishable import publishing_problems
 
 
@@ -98,7 +98,7 @@ def test_what_says_nothing_is_published_as_none_and_was_published_as_open() -> N
     assert new["stations"][0]["work"]["network"] == "none"
     assert old["stations"][0]["work"]["network"] == "open"
     assert "network" not in given["stations"][0]["work"]
-    assert network_of(given["stations"][0]["work"]) == "open"
+    assert station_network(given["stations"][0]["work"]) == "open"
     for said in ("none", "open"):
         assert document_to_publish(document({"network": said})) == published_document(
             document({"network": said}), REVISION

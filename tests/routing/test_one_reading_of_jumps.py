@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import worst_visits
-from pipelines.routing.decide.branch_joins.reachability import reachable_stations, routes
+from pipelines.routing.decide.branch_joins.reachability import next_stations, reachable_stations
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.decide.situation import read_situation
@@ -83,4 +83,4 @@ def test_all_read_alike_where_work_may_jump(block: int) -> None:
         if revision == 3:
             second = {p for p, s in situations.items() if second_reading(document, s)["decision"] != "wait"}
             assert second == may, seed
-            assert stations <= reachable_stations(routes(line), [line.start])
+            assert stations <= reachable_stations(next_stations(line), [line.start])

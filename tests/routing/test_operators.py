@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 import re2
 
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.satisfiability import cells
 from pipelines.routing.document.line import read_line
 from pipelines.routing.document.operators import COMMON, OUTPUT, Operator, compile_pattern
@@ -27,7 +27,7 @@ def dead(*tests: tuple[str, Any]) -> list[str]:
         for op, value in tests
     ]
     line = read_line({"key": "line", "stations": [{"key": "a", "rules": rules}]})
-    return [str(found.rule) for found in lint(line) if found.check == "dead-rule"]
+    return [str(found.rule) for found in lint_line(line) if found.check == "dead-rule"]
 
 
 def test_lint_knows_every_operator() -> None:

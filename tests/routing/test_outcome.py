@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.outcome import OutcomeError, derive, read_outcome
+from pipelines.routing.basics.outcome import OutcomeError, derived_outcome, read_outcome
 
 DERIVED = [
     ({"exit_code": 0}, "success", "pass", "ok", "passed"),
@@ -37,7 +37,7 @@ DERIVED = [
 def test_what_is_absent_follows_from_what_is_there(
     report: dict[str, Any], result: str, verdict: str, eval_: str, standing: str
 ) -> None:
-    derived = derive(read_outcome(report))
+    derived = derived_outcome(read_outcome(report))
     assert (derived.result, derived.verdict, derived.eval, derived.outcome_state) == (
         result,
         verdict,
@@ -47,9 +47,9 @@ def test_what_is_absent_follows_from_what_is_there(
 
 
 def test_a_failed_hook_station_has_the_eval_failed() -> None:
-    assert derive(read_outcome({"exit_code": 1}), "failed").eval == "failed"
-    assert derive(read_outcome({"result": "cancelled"}), "failed").eval == "cancelled"
-    assert derive(read_outcome({"exit_code": 0}), "failed").eval == "ok"
+    assert derived_outcome(read_outcome({"exit_code": 1}), "failed").eval == "failed"
+    assert derived_outcome(read_outcome({"result": "cancelled"}), "failed").eval == "cancelled"
+    assert derived_outcome(read_outcome({"exit_code": 0}), "failed").eval == "ok"
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.publishable import publishing_problems
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from tests.pages.editor_documents import EVERYTHING
 from tests.routing.support import line, ruled
 
@@ -195,7 +195,7 @@ WORDS = [
 
 @pytest.mark.parametrize(("when", "words"), WORDS)
 def test_a_condition_says_itself_in_words(when: Any, words: str) -> None:
-    assert describe(ruled({"when": when}).station("a").rules[0].when) == words
+    assert condition_words(ruled({"when": when}).station("a").rules[0].when) == words
 
 
 def test_a_number_that_would_be_rounded_is_named_by_its_whole_place() -> None:
@@ -217,7 +217,7 @@ def test_a_number_that_would_be_rounded_is_named_by_its_whole_place() -> None:
 def test_a_label_says_a_comparison_by_its_sign(op: str, value: Any, words: str) -> None:
     when = {"all": [{"not": {"output": {"path": "$.high", "op": op, "value": value}}}, {"result": "success"}]}
     condition = ruled({"when": when}).station("a").rules[0].when
-    assert describe(condition, short=True) == f"not {words} and result is success"
+    assert condition_words(condition, short=True) == f"not {words} and result is success"
 
 
 EXACT = Decimal("0.12345678901234567890123")
@@ -260,5 +260,5 @@ def written(document: Any) -> Iterator[tuple[str, Any]]:
     for place in leaves_of(document):
         path, leaf = "", document
         for step in place:
-            path, leaf = join(path, step), leaf[step]
+            path, leaf = member_path(path, step), leaf[step]
         yield path, leaf

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, effect_of
+from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, decided_effect
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.redeciding import answer, line, to, tried, word
 
@@ -34,7 +34,7 @@ from tests.routing.redeciding import answer, line, to, tried, word
     ],
 )
 def test_what_an_answer_comes_to(given: dict[str, Any], effect: DecidedEffect) -> None:
-    found = effect_of(given)
+    found = decided_effect(given)
     assert (found, found.rule) == (effect, "r")
     assert found.to_dict() == {
         "kind": effect.kind,
@@ -45,13 +45,16 @@ def test_what_an_answer_comes_to(given: dict[str, Any], effect: DecidedEffect) -
 
 
 def test_an_evaluation_is_known_by_its_question_and_taken_by_no_rule() -> None:
-    found = effect_of({"decision": "ask", "evaluation": {"q": 1, "a": 2}})
+    found = decided_effect({"decision": "ask", "evaluation": {"q": 1, "a": 2}})
     assert (found, found.rule) == (DecidedEffect("ask", (), '{"a":2,"q":1}'), None)
 
 
 def test_a_rule_that_nobody_told_is_none() -> None:
     waits = {"decision": "wait", "status": "blocked", "evaluation": None}
-    assert effect_of(waits).rule is None and effect_of({"decision": "stuck", "error": "E"}).rule is None
+    assert (
+        decided_effect(waits).rule is None
+        and decided_effect({"decision": "stuck", "error": "E"}).rule is None
+    )
 
 
 def test_several_counters_at_once_are_not_tried_but_named() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.formats import native
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.basics.bounds import MAX_STEPS
 from pipelines.routing.basics.jsonpath import MAX_NESTING
 from pipelines.routing.document import operators
@@ -42,11 +42,11 @@ def test_an_example_of_ends_is_read(block: str) -> None:
 
 @pytest.mark.parametrize("block", LINES)
 def test_an_example_of_a_line_is_a_line(block: str) -> None:
-    assert native.read(block).stations
+    assert native.read_text(block).stations
 
 
 def test_the_example_of_a_line_goes_where_the_page_says() -> None:
-    of = native.read(LINES[0])
+    of = native.read_text(LINES[0])
     assert goes(of, {"exit_code": 1}, station="lint") == "move lint by rule broken"
     assert goes(of, {"exit_code": 0, "output": {"high": 1}}, station="lint") == (
         "wait awaiting_review at human-review then triage high-severity"
@@ -55,8 +55,8 @@ def test_the_example_of_a_line_goes_where_the_page_says() -> None:
 
 def test_the_example_of_a_join_goes_where_the_page_says() -> None:
     [block] = [block for block in LINES if "wait_for" in block]
-    of = native.read(block)
-    assert not [finding for finding in lint(of) if finding.severity != "info"]
+    of = native.read_text(block)
+    assert not [finding for finding in lint_line(of) if finding.severity != "info"]
     steps = [OK, OK, FAILED, OK, OK, OK, OK]
     result = run_scenario(of, read_scenario({"key": "page", "steps": [{"outcome": each} for each in steps]}))
     assert result.path == ("implement", "qa", "security", "release") * 2

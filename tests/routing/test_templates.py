@@ -13,9 +13,9 @@ from pipelines.routing.document.templates import (
     TemplateError,
     UndefinedVariable,
     counted_edges,
-    lookups_of,
     placeholder_names,
-    render,
+    render_template,
+    template_lookups,
 )
 
 SCOPE: dict[str, Any] = {
@@ -47,7 +47,7 @@ RENDERED = [
 
 @pytest.mark.parametrize(("text", "rendered"), RENDERED)
 def test_a_template_is_rendered(text: str, rendered: str) -> None:
-    assert render(text, SCOPE) == rendered
+    assert render_template(text, SCOPE) == rendered
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_template_is_rendered(text: str, rendered: str) -> None:
 )
 def test_something_undefined_is_an_error_that_names_it(name: str) -> None:
     with pytest.raises(UndefinedVariable) as caught:
-        render(f"x {{{{{name}}}}}", SCOPE)
+        render_template(f"x {{{{{name}}}}}", SCOPE)
     assert caught.value.name == name
     assert str(caught.value) == f"{{{{{name}}}}} is not defined"
 
@@ -80,7 +80,7 @@ NO_LOOKUPS = [
 @pytest.mark.parametrize("text", NO_LOOKUPS)
 def test_braces_that_hold_no_look_up_are_an_error(text: str) -> None:
     with pytest.raises(TemplateError):
-        render(text, SCOPE)
+        render_template(text, SCOPE)
     with pytest.raises(TemplateError):
         placeholder_names(text)
 
@@ -98,13 +98,13 @@ def test_an_error_says_the_line_what_stands_there_and_what_could() -> None:
 
 
 def test_a_scope_may_lack_families() -> None:
-    assert render("{{.x}}", {"task": {"x": 1}, "input": None}) == "1"
+    assert render_template("{{.x}}", {"task": {"x": 1}, "input": None}) == "1"
     with pytest.raises(UndefinedVariable):
-        render("{{input.x}}", {"task": {"x": 1}})
+        render_template("{{input.x}}", {"task": {"x": 1}})
 
 
 def test_values_are_not_rendered_again() -> None:
-    assert render("{{.x}}", {"variables": {"x": "{{task.title}}"}}) == "{{task.title}}"
+    assert render_template("{{.x}}", {"variables": {"x": "{{task.title}}"}}) == "{{task.title}}"
 
 
 def test_the_names_of_a_template_are_known_before_it_is_rendered() -> None:
@@ -113,10 +113,10 @@ def test_the_names_of_a_template_are_known_before_it_is_rendered() -> None:
 
 def test_a_rendered_text_is_bounded() -> None:
     with pytest.raises(TemplateError, match="longer"):
-        render("{{.x}}" * 5, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})
-    assert len(render("{{.x}}" * 4, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})) == MAX_RENDERED
+        render_template("{{.x}}" * 5, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})
+    assert len(render_template("{{.x}}" * 4, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})) == MAX_RENDERED
     with pytest.raises(TemplateError, match=f"the rendered text is longer than {MAX_RENDERED} characters"):
-        render("z{{.x}}" * 4, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})
+        render_template("z{{.x}}" * 4, {"variables": {"x": "y" * (MAX_RENDERED // 4)}})
 
 
 # Macros of the dialects
@@ -161,7 +161,7 @@ MACROS: dict[str, Any] = {
     ],
 )
 def test_B16_a_macro_is_a_look_up(text: str, rendered: str) -> None:
-    assert render(text, MACROS) == rendered
+    assert render_template(text, MACROS) == rendered
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_B16_a_macro_is_a_look_up(text: str, rendered: str) -> None:
 def test_B16_an_undefined_macro_is_an_error_that_names_it(name: str) -> None:
     scope = MACROS if name.startswith(("var", ".")) else SCOPE
     with pytest.raises(UndefinedVariable) as caught:
-        render(f"{{{{{name}}}}}", scope)
+        render_template(f"{{{{{name}}}}}", scope)
     assert caught.value.name == name
 
 
@@ -193,7 +193,7 @@ def test_there_are_no_other_macros(text: str) -> None:
 
 def test_what_a_template_asks_for_is_known_before_it_is_rendered() -> None:
     text = "{{task.title}} {{.x.y}} {{var:a}} {{var:b|c}} {{now:2006}} {{edge_count:a->b}}"
-    assert lookups_of(text) == (("task", "title"), ("", "x.y"), ("variables", "a"))
+    assert template_lookups(text) == (("task", "title"), ("", "x.y"), ("variables", "a"))
     assert counted_edges(text) == (("a", "b"),)
     assert placeholder_names(text)[-2:] == ("now:2006", "edge_count:a->b")
 

@@ -9,13 +9,13 @@ import pytest
 
 from pipelines.routing.basics.values import (
     MISSING,
-    equal,
-    exact,
+    are_equal,
+    exact_number,
+    is_less,
     is_number,
-    kind,
-    less,
+    json_type,
     node_count,
-    number_in,
+    number_in_text,
     to_integer,
 )
 
@@ -47,7 +47,7 @@ NUMERALS = [
 
 @pytest.mark.parametrize(("text", "number"), NUMERALS)
 def test_a_text_says_a_number_where_it_is_a_json_number(text: str, number: Any) -> None:
-    assert number_in(text) == number
+    assert number_in_text(text) == number
 
 
 WHOLE = [
@@ -71,14 +71,14 @@ def test_a_whole_number_is_one_however_it_is_written(value: Any, integer: int | 
 
 
 def test_numbers_of_all_kinds_compare_without_rounding() -> None:
-    assert exact(0.1) == Decimal("0.1")
-    assert equal(0.1, Decimal("0.1"))
-    assert not equal(0.1, Decimal("0.1000000000000000055511151231257827"))
-    assert equal(2**53 + 1, Decimal(2**53 + 1))
-    assert less(2**53, Decimal(2**53 + 1))
-    assert not less(Decimal(1), 1)
-    assert not less("1", 2)
-    assert not less(1, True)
+    assert exact_number(0.1) == Decimal("0.1")
+    assert are_equal(0.1, Decimal("0.1"))
+    assert not are_equal(0.1, Decimal("0.1000000000000000055511151231257827"))
+    assert are_equal(2**53 + 1, Decimal(2**53 + 1))
+    assert is_less(2**53, Decimal(2**53 + 1))
+    assert not is_less(Decimal(1), 1)
+    assert not is_less("1", 2)
+    assert not is_less(1, True)
     assert [is_number(value) for value in (1, 1.5, Decimal(1), True, "1", None)] == [True] * 3 + [False] * 3
 
 
@@ -86,4 +86,4 @@ def test_nothing_there_is_not_null_and_counts_as_false() -> None:
     assert not MISSING
     assert MISSING is not None
     kinds = ["null", "boolean", "number", "string", "array", "object"]
-    assert [kind(value) for value in (None, True, 1.5, "", [], {})] == kinds
+    assert [json_type(value) for value in (None, True, 1.5, "", [], {})] == kinds

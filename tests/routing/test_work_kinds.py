@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.formats.native import json_schema
 from pipelines.routing.document.kinds import KINDS, secret_names, work_templates
-from pipelines.routing.document.kinds.route import labels
+from pipelines.routing.document.kinds.route import route_labels
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.publishable import publishing_problems
 
@@ -180,7 +180,7 @@ def test_B12_the_labels_of_a_route_are_what_its_rules_ask_for() -> None:
         {"id": "5", "when": asks("x", "contains"), "to": "completed"},
     ]
     line = read_line(document({"kind": "route", "prompt": "p"}, *rules))
-    assert labels(line.stations[0]) == ("bug", "idea", "question")
+    assert route_labels(line.stations[0]) == ("bug", "idea", "question")
     assert publishing_problems(line) == ()
 
 

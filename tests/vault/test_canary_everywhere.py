@@ -77,7 +77,7 @@ def spellings(secret: str) -> list[str]:
 def dumped(tmp_path: Path) -> str:
     """The whole database as pg_dump writes it, without large objects' encoding."""
     given = connection.get_connection_params()
-    program = binaries.find().folder / "pg_dump"
+    program = binaries.find_binaries().folder / "pg_dump"
     said = {"PGHOST": "host", "PGPORT": "port", "PGUSER": "user", "PGPASSWORD": "password"}
     place = {name: str(given[key]) for name, key in said.items() if given.get(key)}
     done = subprocess.run(
@@ -125,7 +125,7 @@ def test_no_secret_stands_anywhere_but_where_it_is_used(
     )
     assert world.status(task) == "completed", text_of(done(task, "tell"))
     deliver_invitation(place.invitation.pk)
-    secrets["invitation by mail"] = invitations.secret_of(place.invitation)
+    secrets["invitation by mail"] = invitations.invitation_secret(place.invitation)
     Client().post(reverse("account_reset_password"), {"email": world.viewer.email})
     assert [each.headers["x-key"] for each in server.asked] == [STORED["HEADER"]], "it was used"
     output = outcome_of(task, "tell")["output"]
@@ -193,7 +193,7 @@ def credentials(world: World, settings: Settings) -> dict[str, str]:
     token, machine = world.token_of(person)[1], world.machine()[1]
     for secret in (token, machine):
         assert Client(headers={"Authorization": f"Bearer {secret}"}).get("/api/projects").status_code == 200
-    (invited,) = invitations.invite(
+    (invited,) = invitations.create_invitations(
         world.project, [], roles=["viewer"], execute=False, groups=(), by=world.admin, now=now
     )
     link = accounts.create_sign_in_link(person, now)
@@ -205,7 +205,7 @@ def credentials(world: World, settings: Settings) -> dict[str, str]:
         "recovery code": codes[1],
         "personal token": token,
         "machine token": machine,
-        "invitation": invitations.secret_of(invited),
+        "invitation": invitations.invitation_secret(invited),
         "sign-in link": link,
         "secret key": str(settings.SECRET_KEY),
     }

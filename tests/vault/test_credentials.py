@@ -50,7 +50,7 @@ def test_publishing_a_station_that_names_one_is_refused(world: World, put: Put, 
     executor = make_member(world.project, Role.DESIGNER, execute=True)
     line = publishing.create_line(world.project, "leak", "Leak", line_document(key="leak"), executor)
     with pytest.raises(publishing.PublishRefused, match="GIT_TOKEN is a credential of the repository shop"):
-        publishing.publish(line, user=executor, based_on=1)
+        publishing.publish_draft(line, user=executor, based_on=1)
     assert Line.objects.get(pk=line.pk).live is None
 
 

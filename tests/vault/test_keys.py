@@ -29,13 +29,13 @@ def test_a_key_is_made_once_and_only_its_owner_reads_it(key_file: Path) -> None:
     first = key_file.read_text()
     assert state.encryption_keys(key_file.parent).read_text() == first
     assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
-    assert keys.decrypt(keys.encrypt(CANARY)) == CANARY
+    assert keys.decrypt_secret(keys.encrypt_secret(CANARY)) == CANARY
 
 
 def test_a_secret_is_stored_encrypted(world: World, put: Put) -> None:
     stored = put(world.project, "API", CANARY, by=world.admin)
     assert CANARY not in stored.content
-    assert keys.decrypt(stored.content) == CANARY
+    assert keys.decrypt_secret(stored.content) == CANARY
 
 
 def test_rotation_encrypts_every_secret_with_a_new_key(world: World, put: Put, key_file: Path) -> None:
@@ -48,18 +48,18 @@ def test_rotation_encrypts_every_secret_with_a_new_key(world: World, put: Put, k
     assert out.getvalue() == "1 secrets are encrypted with a new key.\n"
     assert (kept, new != old, after != before) == (old, True, True)
     assert Fernet(new).decrypt(after).decode() == CANARY
-    assert keys.decrypt(before) == CANARY, "whoever read the row before still reads it"
+    assert keys.decrypt_secret(before) == CANARY, "whoever read the row before still reads it"
     assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
     assert StoredValue.objects.get(name="REGION").content == "eu-north"
     call_command("rotate_secrets", stdout=out)
     assert old not in key_file.read_text()
-    assert keys.decrypt(StoredValue.objects.get(name="API").content) == CANARY
+    assert keys.decrypt_secret(StoredValue.objects.get(name="API").content) == CANARY
 
 
 def test_rotation_reaches_the_tokens_and_signing_secrets_of_chats(world: World, key_file: Path) -> None:
     made = {"project": world.project, "kind": "slack", "address": "", "created_at": timezone.now()}
     chat = ChannelConnection.objects.create(
-        name="Reviews", secret=keys.encrypt(CANARY), signing=keys.encrypt(CANARY[::-1]), **made
+        name="Reviews", secret=keys.encrypt_secret(CANARY), signing=keys.encrypt_secret(CANARY[::-1]), **made
     )
     ChannelConnection.objects.create(name="Unsigned", **made)
     out = io.StringIO()
@@ -94,14 +94,14 @@ def test_keys_of_the_environment_rotate_by_their_order(world: World, put: Put, s
     call_command("rotate_secrets", stdout=out)
     assert "with the first key" in out.getvalue()
     settings.ENCRYPTION_KEYS = [new]
-    assert keys.decrypt(StoredValue.objects.get().content) == CANARY
+    assert keys.decrypt_secret(StoredValue.objects.get().content) == CANARY
 
 
 def test_a_secret_without_its_key_is_named_and_not_lost(world: World, put: Put, key_file: Path) -> None:
     before = put(world.project, "API", CANARY, by=world.admin).content
     key_file.write_text(Fernet.generate_key().decode())
     with pytest.raises(keys.SecretUnreadable):
-        keys.decrypt(before)
+        keys.decrypt_secret(before)
     with pytest.raises(CommandError, match=r"API of acme/app"):
         call_command("rotate_secrets", stdout=io.StringIO())
     assert StoredValue.objects.get().content == before
@@ -110,4 +110,4 @@ def test_a_secret_without_its_key_is_named_and_not_lost(world: World, put: Put, 
 def test_a_file_without_a_key_is_said_plainly(key_file: Path) -> None:
     key_file.write_text("no key\n")
     with pytest.raises(ImproperlyConfigured, match="encryption-keys holds no key"):
-        keys.encrypt(CANARY)
+        keys.encrypt_secret(CANARY)

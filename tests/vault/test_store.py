@@ -13,7 +13,7 @@ from django.utils import timezone
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import AdministrativeAct, StoredValue
 from pipelines.ports.vault import store, value_lookup
-from pipelines.queries.audit import ActFilter, acts
+from pipelines.queries.audit import ActFilter, administrative_acts
 from tests.factories import World, document, make_member, make_project, station
 from tests.pages.conftest import at, client_of, text
 from tests.vault.conftest import Put
@@ -40,7 +40,7 @@ def test_the_nearest_counts(world: World, put: Put) -> None:
 
     def value(project: int, line: int | None) -> str:
         found = value_lookup.ValueScope(owner.pk, project, line).nearest("secret", ["API"])
-        return value_lookup.decrypted(found)["API"]
+        return value_lookup.decrypted_secrets(found)["API"]
 
     assert value(world.project.pk, line.pk) == "of the line"
     assert value(world.project.pk, other.pk) == "of the project"
@@ -79,8 +79,8 @@ def test_a_variable_never_becomes_a_secret_under_its_name(world: World, put: Put
     put(world.project, "API", "was shown", kind="variable", by=world.admin)
     with pytest.raises(Conflict):
         put(world.project, "API", CANARY, by=world.admin)
-    assert store.remove(store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now())
-    assert not store.remove(store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now())
+    assert store.remove_value(store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now())
+    assert not store.remove_value(store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now())
     assert put(world.project, "API", CANARY, by=world.admin).kind == "secret"
 
 
@@ -89,8 +89,8 @@ def test_who_changed_what_is_recorded_without_the_value(world: World, put: Put) 
     put(line, "API", CANARY, by=world.admin)
     put(line, "API", f"{CANARY} again", by=world.admin)
     put(world.project.owner, "REGION", CANARY, kind="variable", by=world.admin)
-    store.remove(store.ValuePlace(line), "API", by=world.admin, now=timezone.now())
-    store.rotate(timezone.now())
+    store.remove_value(store.ValuePlace(line), "API", by=world.admin, now=timezone.now())
+    store.reencrypt_secrets(timezone.now())
     by = f"person:{world.admin.pk}"
     shared = (by, "variable.created", "REGION", {"owner": world.project.owner.name})
     expected = [
@@ -100,7 +100,7 @@ def test_who_changed_what_is_recorded_without_the_value(world: World, put: Put) 
         (by, "secret.created", "API", {"line": line.name}),
     ]
     rows = [
-        [(a.actor, a.kind, a.name, a.data) for a in acts(project, ActFilter())]
+        [(a.actor, a.kind, a.name, a.data) for a in administrative_acts(project, ActFilter())]
         for project in (world.project, other)
     ]
     assert rows == [expected, [shared]]
@@ -158,7 +158,7 @@ def test_lines_of_a_key_file_keep_their_ends(world: World, put: Put) -> None:
         "value": "-----BEGIN\r\nabcdefgh\r\n-----END\r\n",
     }
     client_of(world.admin).post(at(world, "project-secrets"), sent)
-    found = value_lookup.decrypted({"KEY": StoredValue.objects.get()})
+    found = value_lookup.decrypted_secrets({"KEY": StoredValue.objects.get()})
     assert found == {"KEY": "-----BEGIN\nabcdefgh\n-----END\n"}
 
 

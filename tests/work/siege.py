@@ -88,7 +88,9 @@ class Siege:
 
 def besieged(world: World, origin: RemoteRepository, chat: Chat) -> Siege:
     world.worker.save()
-    return Siege(world, origin, Slack(chat, connect(world, chat, "slack", signing=keys.encrypt(SECRET))))
+    return Siege(
+        world, origin, Slack(chat, connect(world, chat, "slack", signing=keys.encrypt_secret(SECRET)))
+    )
 
 
 def put_repository(who: Api, at: RemoteRepository, name: str = "app", **more: Any) -> Any:

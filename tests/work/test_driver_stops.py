@@ -93,7 +93,7 @@ def test_a_lost_lease_kills_the_work_and_reports_nothing(
             driving = driver.spawn(driver.drive(token))
             await eventually(mark.exists)
             await in_thread(take_away)
-            held = await in_thread(leases.renew, driver.transport.worker)
+            held = await in_thread(leases.renew_leases, driver.transport.worker)
             driver.running.settle_leases(held, driver.running.clock())
             async with asyncio.timeout(LONG):
                 await driving
@@ -174,7 +174,9 @@ def test_a_broken_drive_is_no_longer_renewed(
         async with bench.driver() as driver:
             await driver.drive(token)
             assert driver.running.abandoned == {job_id}
-            held = await in_thread(leases.renew, driver.transport.worker, 10.0, driver.running.abandoned)
+            held = await in_thread(
+                leases.renew_leases, driver.transport.worker, 10.0, driver.running.abandoned
+            )
             assert held == {}
 
     asyncio.run(go())
@@ -190,11 +192,11 @@ def test_leases_are_renewed_by_one_statement_and_expire_unrenewed(
     world.worker.seen_at = seen = timezone.now()
     world.worker.save()
     with django_assert_num_queries(1):
-        held = leases.renew(world.worker.pk, 30)
+        held = leases.renew_leases(world.worker.pk, 30)
     assert set(held) == {world.job(task).pk for task in tasks}
     assert all(lease.expires_at > timezone.now() for lease in Lease.objects.all())
-    assert leases.expired() == []
+    assert leases.expired_leases() == []
     world.expire(tasks[0])
-    assert [one.task_id for one in leases.expired()] == [tasks[0].pk]
+    assert [one.task_id for one in leases.expired_leases()] == [tasks[0].pk]
     world.worker.refresh_from_db()
     assert world.worker.seen_at > seen

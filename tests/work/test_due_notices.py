@@ -78,7 +78,7 @@ async def test_a_new_schedule_is_looked_at(world: World, looking: Callable[[], A
     async with looking() as looks:
         before = len(looks)
         nightly = TriggerRequest({"cron": "0 3 * * *"})
-        await in_thread(lambda: triggers.add(version.line, "schedule", nightly, by=world.operator))
+        await in_thread(lambda: triggers.add_trigger(version.line, "schedule", nightly, by=world.operator))
         await eventually(lambda: len(looks) > before, "a look")
         assert looks[-1].due is not None
 

@@ -62,7 +62,7 @@ def test_a_file_stays_while_a_task_uses_it_and_as_long_after_its_end(world: Worl
 def test_a_file_stays_while_a_trigger_starts_tasks_with_it(world: World) -> None:
     version = world.line(inputs=[{"key": "patch", "type": "file"}])
     options = {"cron": "0 2 * * *", "zone": "UTC", "missed": "once"}
-    trigger = triggers.add(
+    trigger = triggers.add_trigger(
         version.line, "schedule", TriggerRequest(options, inputs={"patch": upload(world)}), by=world.operator
     )
     assert expiry.delete_expired_uploads(LATER) == 0

@@ -15,7 +15,7 @@ import pytest
 
 from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import BY_KEY
-from pipelines.lines.starters.commands import StationCommands, with_commands
+from pipelines.lines.starters.commands import StationCommands, template_with_commands
 from pipelines.models import Task
 from pipelines.queries.failure_causes import first_error
 from pipelines.work.handlers.command import missing_module
@@ -255,12 +255,12 @@ def test_a_check_that_cannot_run_stops_the_line_and_leads_to_the_environment(
     origin = remote(tmp_path / "app.git", {"app.py": b"import os\n"})
     connect(world.project, origin)
     commands = {"lint": "true", "tests": "true", missing: shlex.join(MISSING)}
-    document = with_commands(
+    document = template_with_commands(
         BY_KEY["fix-lint-findings"].text,
         StationCommands(**{name: tuple(shlex.split(text)) for name, text in commands.items()}),
     )
     line = publishing.create_line(world.project, "fix-lint-findings", "Fix", document, world.admin)
-    version = publishing.publish(line, user=world.admin, based_on=1)
+    version = publishing.publish_draft(line, user=world.admin, based_on=1)
     task = world.start(version, title="Do it", inputs={"repository": str(origin.path)})
     run_all(bench, task, (str(Path(sys.executable).parent), *os.get_exec_path()))
     assert world.status(task) == "failed"

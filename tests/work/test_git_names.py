@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.ports.server_folders import ServerFolders
-from pipelines.routing.basics.hidden_characters import shorten
+from pipelines.routing.basics.hidden_characters import shortened_at_word
 from pipelines.work.git import commits
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.commits import is_branch
@@ -74,7 +74,9 @@ def test_a_long_title_is_cut_at_a_word_and_stands_whole_below() -> None:
     assert len(subject) <= 72 and subject.endswith("…") and title.startswith(f"{subject[:-1]} ")
     assert whole == f"“{title}”" and said == "Gateline-Delivery: 1\n"
     assert message_trailers(f"{subject}\n\n{whole}\n\n{said}") == {"Gateline-Delivery": ["1"]}
-    assert len(shorten(f"Merge {'x' * 80}: it", 72)) == 72, "of a long branch nothing but “Merge…” was left"
-    assert shorten("x" * 100, 72) == "x" * 71 + "…" and shorten("x" * 72, 72) == "x" * 72
+    assert len(shortened_at_word(f"Merge {'x' * 80}: it", 72)) == 72, (
+        "of a long branch nothing but “Merge…” was left"
+    )
+    assert shortened_at_word("x" * 100, 72) == "x" * 71 + "…" and shortened_at_word("x" * 72, 72) == "x" * 72
     assert title.lower().replace(": ", "-").replace(" ", "-").startswith(f"{title_slug(title)}-")
     assert len(title_slug(title)) <= 60 and title_slug("y" * 80) == "y" * 60

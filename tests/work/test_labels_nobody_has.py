@@ -34,7 +34,7 @@ def test_pages_and_the_api_name_the_label_and_the_command(world: World, api: Api
         text = reader.get(page).content.decode()
         assert "No active runner has the labels gpu, big." in text, page
         assert "manage.py worker --label gpu --label big" in text and "make runner ARGS=" in text, page
-    [position] = unclaimable_jobs.in_line(task.line_id)
+    [position] = unclaimable_jobs.unclaimable_in_line(task.line_id)
     assert position.number == 1
     Worker.objects.update(labels=["big", "gpu"])
     for page in pages:
@@ -54,15 +54,15 @@ def test_labels_that_no_worker_has_at_once_are_named_together(world: World) -> N
         seen_at=other.seen_at,
     )
     task = world.start(world.line(stations=[station("a", labels=["gpu", "big"], **COMMAND)]))
-    [row] = unclaimable_jobs.in_project(task.project_id)
+    [row] = unclaimable_jobs.unclaimable_in_project(task.project_id)
     assert row.sentence.text == "No active runner has the labels gpu, big."
 
 
 def test_many_tasks_and_stations_cost_no_more_statements(world: World) -> None:
     def statements() -> int:
-        unclaimable_jobs.in_project(world.project.pk)
+        unclaimable_jobs.unclaimable_in_project(world.project.pk)
         with CaptureQueriesContext(connection) as queries:
-            unclaimable_jobs.in_project(world.project.pk)
+            unclaimable_jobs.unclaimable_in_project(world.project.pk)
         return len(queries)
 
     world.start(world.line(stations=[station("a", labels=["one"], **COMMAND)], key="one"))
@@ -72,4 +72,10 @@ def test_many_tasks_and_stations_cost_no_more_statements(world: World) -> None:
         for _ in range(3):
             world.start(version)
     assert statements() == few
-    assert sorted(row.number for row in unclaimable_jobs.in_project(world.project.pk)) == [1, 3, 3, 3, 3]
+    assert sorted(row.number for row in unclaimable_jobs.unclaimable_in_project(world.project.pk)) == [
+        1,
+        3,
+        3,
+        3,
+        3,
+    ]

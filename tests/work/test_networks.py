@@ -97,7 +97,7 @@ def test_publishing_writes_down_what_a_draft_does_not_say(world: World) -> None:
     assert network_in(version.line.draft) is None
     with pytest.raises(publishing.NothingToPublish):
         line = version.line
-        publishing.publish(line, user=world.admin, based_on=line.draft_number, over=version.number)
+        publishing.publish_draft(line, user=world.admin, based_on=line.draft_number, over=version.number)
 
 
 def test_a_list_of_hosts_is_what_its_inputs_and_its_agent_say(world: World) -> None:
@@ -138,7 +138,7 @@ def test_an_open_network_needs_the_permission_execute(world: World) -> None:
     given = document([station("a", work={"network": "open"}), "b"], "net")
     line = publishing.create_line(world.project, "net", "Net", given, plain)
     with pytest.raises(Forbidden, match="execute"):
-        publishing.publish(line, user=plain, based_on=line.draft_number)
+        publishing.publish_draft(line, user=plain, based_on=line.draft_number)
 
 
 def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World, client: Client) -> None:
@@ -160,7 +160,7 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
         version_comparison.find_side(line, "live"), version_comparison.find_side(line, "draft")
     )
     assert apart.changes, "publishing the same text again takes the network away, and says so"
-    newer = publishing.publish(line, user=world.admin, based_on=line.draft_number, over=before.number)
+    newer = publishing.publish_draft(line, user=world.admin, based_on=line.draft_number, over=before.number)
     assert network_in(newer.document) == "none"
     line.refresh_from_db()
     page = client.get(base).content.decode()
@@ -168,7 +168,7 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
     Worker.objects.update(cuts_network=True)
     page = client.get(base).content.decode()
     assert "<dd>None</dd>" in page and "not enforced" not in page
-    restored = version_history.restore(line, str(before.number), world.admin, line.draft_number)
+    restored = version_history.restore_as_draft(line, str(before.number), world.admin, line.draft_number)
     assert network_in(restored.draft) == "open"
     before.refresh_from_db()
     assert network_in(LineVersion.objects.get(pk=before.pk).document) is None

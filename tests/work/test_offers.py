@@ -93,7 +93,7 @@ def test_one_that_can_takes_it_then(world: World, bench: Bench) -> None:
     with model(says("Done.")) as its:
         drive(bench, task, outgoing=its.outgoing())
     assert world.status(task) == "completed"
-    assert unclaimable_jobs.count() == 0
+    assert unclaimable_jobs.count_unclaimable() == 0
 
 
 def test_a_worker_that_goes_straight_on_leaves_it_too(world: World, bench: Bench) -> None:
@@ -132,7 +132,7 @@ def test_labels_owners_and_a_worker_of_before_count(world: World) -> None:
         "everything that this station needs"
         in unclaimable_jobs.unclaimed_sentences(task, last(task)).popitem()[1].text
     )
-    assert unclaimable_jobs.count() == 1
+    assert unclaimable_jobs.count_unclaimable() == 1
 
 
 def last(task: Task) -> dict[int, Job]:
@@ -145,16 +145,16 @@ def test_counting_costs_the_same_for_many_jobs(world: World) -> None:
     version = world.line(document([station("ask", **CHAT)], "offers"))
 
     def statements() -> int:
-        unclaimable_jobs.count()
+        unclaimable_jobs.count_unclaimable()
         with CaptureQueriesContext(connection) as seen:
-            unclaimable_jobs.count()
+            unclaimable_jobs.count_unclaimable()
         return len(seen)
 
     world.start(version)
     few = statements()
     for _ in range(20):
         world.start(version)
-    assert (statements(), unclaimable_jobs.count()) == (few, 21)
+    assert (statements(), unclaimable_jobs.count_unclaimable()) == (few, 21)
 
 
 def test_a_claim_of_everything_takes_everything(world: World) -> None:

@@ -84,7 +84,7 @@ def test_no_program_of_several_owners_starts_behind_landlock_until_they_are_one(
     assert "Install bubblewrap there" in page and other.key not in page
     assert Job.objects.get(task=task, station="run").state == "queued"
     assert "GATELINE_LANDLOCK_SEVERAL_OWNERS" in log.read_text()
-    projects.archive(other, True, by=make_member(other, Role.ADMIN, "their-admin"))
+    projects.set_archived(other, True, by=make_member(other, Role.ADMIN, "their-admin"))
     until(lambda: world.status(task) == "completed", log.read_text)
     assert NOT_APART not in runners_page(world)
 
@@ -99,7 +99,7 @@ def test_a_second_owner_stops_them_in_a_worker_that_runs(world: World, start: St
     second = programs(world)
     until(lambda: "they serve several owners" in waits(world, second), log.read_text)
     assert Job.objects.get(task=second, station="run").state == "queued"
-    projects.archive(other, True, by=make_member(other, Role.ADMIN, "their-admin"))
+    projects.set_archived(other, True, by=make_member(other, Role.ADMIN, "their-admin"))
     until(lambda: world.status(second) == "completed", log.read_text)
 
 

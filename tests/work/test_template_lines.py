@@ -71,7 +71,7 @@ def programs(tmp_path: Path) -> tuple[str, ...]:
 def begun(world: World, origin: RemoteRepository, key: str, **inputs: str) -> Task:
     starter = BY_KEY[key]
     line = publishing.create_line(world.project, key, starter.line.name, starter.text, world.admin)
-    version = publishing.publish(line, user=world.admin, based_on=1)
+    version = publishing.publish_draft(line, user=world.admin, based_on=1)
     return world.start(version, title="Do it", inputs={"repository": str(origin.path), **inputs})
 
 

@@ -60,7 +60,7 @@ def run(bench: Bench, trial: StationTrial, **config: Any) -> StationTrial:
 
 def tried(world: World, bench: Bench, program: str, **more: Any) -> StationTrial:
     line = line_of(world, command("build", program, **more))
-    return run(bench, trials.start(line, world.admin, asked(line)))
+    return run(bench, trials.start_trial(line, world.admin, asked(line)))
 
 
 def text_of(trial: StationTrial) -> str:
@@ -96,7 +96,7 @@ def test_a_command_runs_and_its_log_and_outcome_are_kept(world: World, bench: Be
     world.start(world.line(stations=["other"]))
     line = line_of(world, command("build", "print('hello')" + SAYS % "{'high': 2}"))
     with untouched():
-        trial = run(bench, trials.start(line, world.admin, asked(line)))
+        trial = run(bench, trials.start_trial(line, world.admin, asked(line)))
     assert (trial.state, text_of(trial)) == ("done", "hello\n")
     assert trial.outcome is not None
     assert trial.outcome["exit_code"] == 0
@@ -115,7 +115,7 @@ def test_a_failure_is_an_outcome_as_of_a_task(world: World, bench: Bench) -> Non
 def test_work_that_takes_no_time_runs_too(world: World, bench: Bench) -> None:
     line = line_of(world, station("build", kind="noop"))
     with untouched():
-        trial = run(bench, trials.start(line, world.admin, asked(line)))
+        trial = run(bench, trials.start_trial(line, world.admin, asked(line)))
     assert (trial.state, trial.outcome) == ("done", {"result": "success"})
 
 
@@ -125,12 +125,12 @@ def test_typed_inputs_and_context_are_rendered(world: World, bench: Bench) -> No
     }
     line = line_of(world, command("build", "", work=work), inputs=[{"key": "who", "required": True}])
     given = asked(line, inputs={"who": "Ada"}, context={"plan": {"high": 7}})
-    assert text_of(run(bench, trials.start(line, world.admin, given))) == "['Ada', '7']\n"
-    missing = run(bench, trials.start(line, world.admin, asked(line)))
+    assert text_of(run(bench, trials.start_trial(line, world.admin, given))) == "['Ada', '7']\n"
+    missing = run(bench, trials.start_trial(line, world.admin, asked(line)))
     assert missing.outcome is not None
     assert missing.outcome["failure_type"] == "template_error"
     with pytest.raises(Invalid):
-        trials.start(line, world.admin, asked(line, inputs={"nobody": 1}))
+        trials.start_trial(line, world.admin, asked(line, inputs={"nobody": 1}))
 
 
 def test_a_recorded_run_gives_its_inputs_files_and_context(world: World, bench: Bench) -> None:
@@ -149,17 +149,17 @@ def test_a_recorded_run_gives_its_inputs_files_and_context(world: World, bench: 
     line = version.line
     with untouched():
         trial = run(
-            bench, trials.start(line, world.admin, asked(line, source=source.pk, inputs={"who": "Bob"}))
+            bench, trials.start_trial(line, world.admin, asked(line, source=source.pk, inputs={"who": "Bob"}))
         )
     assert text_of(trial) == "['Ada'] ['made'] 1\n"
     assert [each.pk for each in trials.recorded_runs(line, "build")] == [source.pk]
     with pytest.raises(NotFound):
-        trials.start(line, world.admin, asked(line, source=done(task, "first").pk))
+        trials.start_trial(line, world.admin, asked(line, source=done(task, "first").pk))
 
 
 def test_a_stored_secret_reaches_the_station_and_is_hidden(world: World, bench: Bench) -> None:
     place, now = store.ValuePlace(world.project), clock.now()
-    store.put(place, "API_TOKEN", "sesame-open-now", kind="secret", by=world.admin, now=now)
+    store.put_value(place, "API_TOKEN", "sesame-open-now", kind="secret", by=world.admin, now=now)
     program = "import os; print(os.environ['TOKEN'][::-1], os.environ['TOKEN'])"
     work = {"env": {"TOKEN": {"secret": "API_TOKEN"}}}
     trial = tried(world, bench, program, work=work)
@@ -173,25 +173,25 @@ def test_who_may_not_design_and_execute_runs_no_code(world: World) -> None:
     )
     for person in (world.operator, world.reviewer, world.viewer):
         with pytest.raises(Forbidden):
-            trials.start(line, person, asked(line, "look"))
+            trials.start_trial(line, person, asked(line, "look"))
     with pytest.raises(Forbidden, match="execute"):
-        trials.start(line, world.designer, asked(line))
+        trials.start_trial(line, world.designer, asked(line))
     with pytest.raises(Invalid, match="by itself"):
-        trials.start(line, world.admin, asked(line, "ask"))
-    assert trials.start(line, world.designer, asked(line, "look")).state == "queued"
+        trials.start_trial(line, world.admin, asked(line, "ask"))
+    assert trials.start_trial(line, world.designer, asked(line, "look")).state == "queued"
 
 
 def test_one_at_a_time_is_open_for_each_person(world: World, bench: Bench) -> None:
     line = line_of(world, station("build", kind="noop"))
-    first = trials.start(line, world.admin, asked(line))
+    first = trials.start_trial(line, world.admin, asked(line))
     with pytest.raises(Conflict, match="still going"):
-        trials.start(line, world.admin, asked(line))
-    trials.start(line, world.designer, asked(line))
-    assert trials.cancel(line, world.admin, first.pk).why == "cancelled"
+        trials.start_trial(line, world.admin, asked(line))
+    trials.start_trial(line, world.designer, asked(line))
+    assert trials.cancel_trial(line, world.admin, first.pk).why == "cancelled"
     assert run(bench, first).state == "cancelled"
-    trials.start(line, world.admin, asked(line))
+    trials.start_trial(line, world.admin, asked(line))
     with pytest.raises(NotFound):
-        trials.get(line, world.designer, first.pk)
+        trials.get_trial(line, world.designer, first.pk)
 
 
 def test_cancelling_kills_its_processes(world: World, bench: Bench, tmp_path: Path) -> None:
@@ -199,13 +199,13 @@ def test_cancelling_kills_its_processes(world: World, bench: Bench, tmp_path: Pa
     says = f"open({str(mark)!r}, 'w').write(str(os.getpid())); print('up', flush=True)"
     program = f"import os, time; {says}; time.sleep(600)"
     line = line_of(world, command("build", program))
-    trial = trials.start(line, world.admin, asked(line))
+    trial = trials.start_trial(line, world.admin, asked(line))
 
     async def go() -> None:
         async with bench.driver() as driver:
             running = asyncio.create_task(driver.try_station(LocalTrial(trial.pk)))
             await eventually(partial(in_thread, logged, trial), "its log")
-            await in_thread(trials.cancel, line, world.admin, trial.pk)
+            await in_thread(trials.cancel_trial, line, world.admin, trial.pk)
             await running
 
     asyncio.run(go())
@@ -253,28 +253,28 @@ def test_an_outcome_that_cannot_be_stored_says_why(world: World, bench: Bench) -
 def test_it_waits_for_a_worker_that_serves_it(world: World, bench: Bench) -> None:
     line = line_of(world, command("build", HELLO, labels=["gpu"]))
     with pytest.raises(Conflict, match="gpu"):
-        trials.start(line, world.admin, asked(line))
+        trials.start_trial(line, world.admin, asked(line))
     world.worker.labels = ["gpu"]
     world.worker.save()
-    trial = trials.start(line, world.admin, asked(line))
+    trial = trials.start_trial(line, world.admin, asked(line))
     assert run(bench, trial).state == "queued"
     assert run(bench, trial, labels=frozenset({"gpu"})).state == "done"
-    late = trials.start(line, world.admin, asked(line))
+    late = trials.start_trial(line, world.admin, asked(line))
     StationTrial.objects.filter(pk=late.pk).update(created_at=clock.now() - timedelta(minutes=3))
     assert run(bench, late).why == "no_worker"
 
 
 def test_what_its_worker_lost_is_closed(world: World) -> None:
     line = line_of(world, station("build", kind="noop"))
-    trial = trials.start(line, world.admin, asked(line))
+    trial = trials.start_trial(line, world.admin, asked(line))
     long_ago = clock.now() - timedelta(minutes=1)
     StationTrial.objects.filter(pk=trial.pk).update(state="running", seen_at=long_ago)
-    assert trials.get(line, world.admin, trial.pk).why == "lost"
+    assert trials.get_trial(line, world.admin, trial.pk).why == "lost"
 
 
 def test_a_stop_of_its_worker_is_told(world: World, bench: Bench) -> None:
     line = line_of(world, command("build", "import time; print('up', flush=True); time.sleep(600)"))
-    trial = trials.start(line, world.admin, asked(line))
+    trial = trials.start_trial(line, world.admin, asked(line))
 
     async def go() -> None:
         async with bench.driver() as driver:
@@ -290,10 +290,10 @@ def test_a_stop_of_its_worker_is_told(world: World, bench: Bench) -> None:
 
 def test_it_is_deleted_after_an_hour(world: World) -> None:
     line = line_of(world, station("build", kind="noop"))
-    trial = trials.start(line, world.admin, asked(line))
+    trial = trials.start_trial(line, world.admin, asked(line))
     StationTrial.objects.filter(pk=trial.pk).update(created_at=clock.now() - timedelta(minutes=61))
     with pytest.raises(NotFound):
-        trials.get(line, world.admin, trial.pk)
+        trials.get_trial(line, world.admin, trial.pk)
     StationTrial.objects.filter(pk=trial.pk).update(created_at=clock.now())
     assert trials.expire_some(clock.now() + timedelta(minutes=59)) == 0
     assert trials.expire_some(clock.now() + timedelta(minutes=61)) == 1
@@ -303,11 +303,14 @@ def test_it_is_deleted_after_an_hour(world: World) -> None:
 def test_a_worker_process_takes_it_from_the_queue(world: World, tmp_path: Path) -> None:
     line = line_of(world, command("build", HELLO))
     log = tmp_path / "worker.log"
-    trial = trials.start(line, world.admin, asked(line))
+    trial = trials.start_trial(line, world.admin, asked(line))
     with untouched():
         process = manage("worker", log=log, env=environment())
         try:
-            until(lambda: trials.get(line, world.admin, trial.pk).ended_at, lambda: log.read_text()[-3000:])
+            until(
+                lambda: trials.get_trial(line, world.admin, trial.pk).ended_at,
+                lambda: log.read_text()[-3000:],
+            )
         finally:
             stop(process)
     trial.refresh_from_db()
@@ -323,7 +326,7 @@ def test_in_a_repository_it_starts_from_the_base_and_pushes_nothing(
     line = line_of(world, command("build", program), workspace={"git": {"repository": "app"}})
     before = origin.head()
     with untouched():
-        trial = trials.start(line, world.admin, asked(line))
+        trial = trials.start_trial(line, world.admin, asked(line))
         trial = run(bench, trial, repository_roots=(str(tmp_path),))
     assert "x = 1" in text_of(trial)
     assert trial.outcome is not None
@@ -345,7 +348,7 @@ def test_a_recorded_run_in_a_repository_is_run_again_on_its_branch(
     drive(bench, task, repository_roots=(str(tmp_path),))
     source = done(task, "build")
     with untouched():
-        trial = trials.start(version.line, world.admin, asked(version.line, source=source.pk))
+        trial = trials.start_trial(version.line, world.admin, asked(version.line, source=source.pk))
         trial = run(bench, trial, repository_roots=(str(tmp_path),))
     assert "x = 2" in text_of(trial)
     assert (trial.state, origin.files()) == ("done", {"app.py": b"x = 1\n"})
@@ -354,11 +357,11 @@ def test_a_recorded_run_in_a_repository_is_run_again_on_its_branch(
 def test_a_call_is_guarded_and_logged_as_of_a_task(world: World, bench: Bench) -> None:
     line = line_of(world, station("build", kind="http", work={"url": "http://127.0.0.1:9/{{input.who}}"}))
     with untouched():
-        trial = run(bench, trials.start(line, world.admin, asked(line)))
+        trial = run(bench, trials.start_trial(line, world.admin, asked(line)))
     assert trial.outcome is not None
     assert trial.outcome["failure_type"] == "template_error"
     line.draft["stations"][0]["work"]["url"] = "http://127.0.0.1:9/"
-    trial = run(bench, trials.start(line, world.admin, asked(line)))
+    trial = run(bench, trials.start_trial(line, world.admin, asked(line)))
     assert trial.outcome is not None
     assert trial.outcome["failure_type"] == "address_refused"
     assert "GET http://127.0.0.1:9/" in text_of(trial)

@@ -29,12 +29,14 @@ Way = Callable[[World, User], None]
 
 
 def schedule(world: World, by: User, text: str = "Tidy up") -> Trigger:
-    return triggers.add(line_of(world), "schedule", TriggerRequest(NIGHTLY, inputs={"request": text}), by=by)
+    return triggers.add_trigger(
+        line_of(world), "schedule", TriggerRequest(NIGHTLY, inputs={"request": text}), by=by
+    )
 
 
 def webhook(world: World, by: User, secret: str = OTHER, **options: Any) -> Trigger:
     paths = {"name": "Desk", "inputs": {"request": "text"}} | options
-    return triggers.add(line_of(world), "webhook", TriggerRequest(paths, secret=secret), by=by)
+    return triggers.add_trigger(line_of(world), "webhook", TriggerRequest(paths, secret=secret), by=by)
 
 
 def line_of(world: World) -> Any:
@@ -59,8 +61,8 @@ def send(trigger: Trigger, secret: str = OTHER, **document: Any) -> None:
 
 def resumed(trigger: Trigger, by: User) -> Trigger:
     """From then on it starts tasks in the name of somebody else."""
-    triggers.pause(trigger, True, by=by)
-    return triggers.pause(trigger, False, by=by)
+    triggers.set_paused(trigger, True, by=by)
+    return triggers.set_paused(trigger, False, by=by)
 
 
 def schedule_of_their_own(world: World, mallory: User) -> None:
@@ -80,7 +82,7 @@ def schedule_that_they_wrote_and_another_resumed(world: World, mallory: User) ->
 
 def schedule_whose_inputs_they_changed(world: World, mallory: User) -> None:
     trigger = schedule(world, world.operator)
-    triggers.change(trigger, TriggerRequest(NIGHTLY, inputs={"request": "Mine"}), by=mallory)
+    triggers.change_trigger(trigger, TriggerRequest(NIGHTLY, inputs={"request": "Mine"}), by=mallory)
     resumed(trigger, world.operator)
     run_schedules()
 
@@ -96,13 +98,13 @@ def webhook_that_another_resumed(world: World, mallory: User) -> None:
 def webhook_whose_paths_they_wrote(world: World, mallory: User) -> None:
     trigger = webhook(world, world.operator)
     options = {"name": "Desk", "inputs": {"request": "mine"}}
-    triggers.change(trigger, TriggerRequest(options), by=mallory)
+    triggers.change_trigger(trigger, TriggerRequest(options), by=mallory)
     send(resumed(trigger, world.operator), mine="Do something else")
 
 
 def webhook_whose_secret_they_made(world: World, mallory: User) -> None:
     trigger = webhook(world, world.operator)
-    triggers.rotate(trigger, OWN, at_once=True, by=mallory)
+    triggers.rotate_trigger_secret(trigger, OWN, at_once=True, by=mallory)
     send(trigger, OWN)
 
 
@@ -110,8 +112,8 @@ def old_secret_of_theirs(world: World, mallory: User) -> None:
     """It is valid for a day after another person changed it."""
     trigger = webhook(world, mallory, OWN)
     options = {"name": "Desk", "inputs": {"request": "text"}, "title": "title"}
-    triggers.change(trigger, TriggerRequest(options), by=world.operator)
-    triggers.rotate(trigger, OTHER, at_once=False, by=world.operator)
+    triggers.change_trigger(trigger, TriggerRequest(options), by=world.operator)
+    triggers.rotate_trigger_secret(trigger, OTHER, at_once=False, by=world.operator)
     send(trigger, OWN)
 
 

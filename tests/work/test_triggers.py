@@ -43,7 +43,9 @@ def schedule(
     """Due at NIGHT."""
     options = NIGHTLY | more.pop("options", {})
     request = TriggerRequest(options, inputs={"request": "Tidy up"}, **more)
-    trigger = triggers.add((version or version_of(world)).line, "schedule", request, by=by or world.operator)
+    trigger = triggers.add_trigger(
+        (version or version_of(world)).line, "schedule", request, by=by or world.operator
+    )
     due(trigger, NIGHT)
     return trigger
 
@@ -84,7 +86,7 @@ def test_the_outlook_of_a_worker_knows_the_next_run(world: World) -> None:
 
 def test_a_saved_schedule_waits_for_its_next_slot_by_the_clock_of_the_database(world: World) -> None:
     request = TriggerRequest(NIGHTLY, inputs={"request": "Tidy up"})
-    trigger = triggers.add(version_of(world).line, "schedule", request, by=world.operator)
+    trigger = triggers.add_trigger(version_of(world).line, "schedule", request, by=world.operator)
     assert trigger.next_at is not None
     assert timedelta() < trigger.next_at - timezone.now() <= timedelta(hours=25)
 
@@ -98,7 +100,7 @@ def test_who_changed_it_and_who_wrote_it_are_barred_as_requesters(world: World) 
     writer, changer = make_member(world.project, "reviewer"), make_member(world.project, "reviewer")
     trigger = schedule(world, version, by=writer)
     request = TriggerRequest(NIGHTLY | {"cron": "0 3 * * *"}, inputs={"request": "Tidy up"})
-    triggers.change(trigger, request, by=changer)
+    triggers.change_trigger(trigger, request, by=changer)
     due(trigger, NIGHT)
     timers.run_due(now=NIGHT)
     task = Task.objects.get()
@@ -113,7 +115,7 @@ def test_who_changed_it_and_who_wrote_it_are_barred_as_requesters(world: World) 
 
 def test_who_writes_the_inputs_anew_takes_them_over(world: World) -> None:
     trigger = schedule(world)
-    triggers.change(trigger, TriggerRequest(NIGHTLY, inputs={"request": "Other"}), by=world.designer)
+    triggers.change_trigger(trigger, TriggerRequest(NIGHTLY, inputs={"request": "Other"}), by=world.designer)
     due(trigger, NIGHT)
     timers.run_due(now=NIGHT)
     assert (Task.objects.get().requester, Task.objects.get().requesters) == (world.designer, [])
@@ -126,7 +128,9 @@ def test_a_requester_who_lost_the_right_starts_nothing_until_somebody_saves_it(w
     [(_, detail)] = outcomes(trigger)
     assert detail.startswith(f"{world.operator} may no longer start tasks here") and "save it" in detail
     assert next_of(trigger) == NIGHT + timedelta(days=1)
-    triggers.change(trigger, TriggerRequest(NIGHTLY, inputs={"request": "Tidy up"}), by=world.designer)
+    triggers.change_trigger(
+        trigger, TriggerRequest(NIGHTLY, inputs={"request": "Tidy up"}), by=world.designer
+    )
     due(trigger, NIGHT + timedelta(days=1))
     assert timers.run_due(now=NIGHT + timedelta(days=1)) == {"started": 1}
 
@@ -216,10 +220,10 @@ def test_a_clock_that_is_set_back_starts_nothing_twice(world: World) -> None:
 
 
 def test_a_paused_schedule_owes_nothing(world: World) -> None:
-    trigger = triggers.pause(schedule(world), True, by=world.operator)
+    trigger = triggers.set_paused(schedule(world), True, by=world.operator)
     assert trigger.next_at is None
     assert timers.run_due(now=NIGHT + timedelta(days=3)) == {}
-    resumed = triggers.pause(trigger, False, by=world.designer)
+    resumed = triggers.set_paused(trigger, False, by=world.designer)
     assert resumed.next_at is not None and resumed.next_at > timezone.now()
     assert resumed.changed_by == world.designer
     assert not trigger.deliveries.exists()
@@ -239,7 +243,7 @@ def test_a_refused_start_is_a_delivery_with_its_remedy_and_no_loop(world: World)
 
 def test_an_archived_line_starts_nothing(world: World) -> None:
     trigger = schedule(world)
-    line_settings.archive(trigger.line, True, by=world.admin)
+    line_settings.set_archived(trigger.line, True, by=world.admin)
     assert timers.run_due(now=NIGHT) == {"ignored": 1}
     assert outcomes(trigger) == [("ignored", "The line is archived.")]
 
@@ -282,7 +286,7 @@ def test_a_schedule_that_could_start_nothing_is_not_saved(
     world: World, options: dict[str, str], inputs: dict[str, str], path: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        triggers.add(
+        triggers.add_trigger(
             version_of(world).line,
             "schedule",
             TriggerRequest(NIGHTLY | options, inputs=inputs),
@@ -297,9 +301,9 @@ def test_who_may_not_start_tasks_saves_pauses_and_deletes_none(world: World) -> 
     request = TriggerRequest(NIGHTLY, inputs={"request": "x"})
     for refused in (world.viewer, world.stranger):
         for act in (
-            lambda by: triggers.add(trigger.line, "schedule", request, by=by),
-            lambda by: triggers.change(trigger, request, by=by),
-            lambda by: triggers.pause(trigger, True, by=by),
+            lambda by: triggers.add_trigger(trigger.line, "schedule", request, by=by),
+            lambda by: triggers.change_trigger(trigger, request, by=by),
+            lambda by: triggers.set_paused(trigger, True, by=by),
             lambda by: triggers.delete(trigger, by=by),
         ):
             with pytest.raises(Exception, match=r"permission|Not found"):
@@ -310,10 +314,12 @@ def test_who_may_not_start_tasks_saves_pauses_and_deletes_none(world: World) -> 
 def test_each_change_is_recorded_and_the_log_goes_with_its_trigger(world: World) -> None:
     trigger = schedule(world)
     timers.run_due(now=NIGHT)
-    triggers.change(trigger, TriggerRequest(NIGHTLY, inputs={"request": "secret text"}), by=world.operator)
-    triggers.pause(trigger, True, by=world.operator)
-    triggers.pause(trigger, True, by=world.operator)
-    triggers.pause(trigger, False, by=world.operator)
+    triggers.change_trigger(
+        trigger, TriggerRequest(NIGHTLY, inputs={"request": "secret text"}), by=world.operator
+    )
+    triggers.set_paused(trigger, True, by=world.operator)
+    triggers.set_paused(trigger, True, by=world.operator)
+    triggers.set_paused(trigger, False, by=world.operator)
     triggers.delete(trigger, by=world.operator)
     acts = AdministrativeAct.objects.filter(kind__startswith="trigger.").order_by("pk")
     kinds = [act.kind.partition(".")[2] for act in acts]
@@ -415,7 +421,7 @@ def test_a_change_while_it_starts_waits_or_comes_first(world: World) -> None:
         trigger = schedule(world, version)
         acts = (
             partial(starting.start_due, trigger.pk, NIGHT),
-            partial(triggers.pause, trigger, True, by=world.operator),
+            partial(triggers.set_paused, trigger, True, by=world.operator),
         )
         with ThreadPoolExecutor(2) as threads:
             for future in [threads.submit(and_close, act) for act in acts]:

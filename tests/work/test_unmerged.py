@@ -61,7 +61,7 @@ def started_with(world: World, origin: RemoteRepository, *commands: str) -> Task
     """A task of a line like the template *Fix lint findings*, with these commands."""
     starter, typed = BY_KEY["fix-lint-findings"], StationCommands.typed(*commands)
     line = templates.create_line(world.project, starter, "codemod", world.admin, typed)
-    version = publishing.publish(line, user=world.admin, based_on=1)
+    version = publishing.publish_draft(line, user=world.admin, based_on=1)
     return world.start(version, title="Do it", inputs={"repository": str(origin.path)})
 
 
@@ -216,5 +216,8 @@ def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
     assert "its change is not merged" in COMPLETED.says(row).text
     now = timezone.now()
     assert home([task.project], [], now).today.completed == 0
-    assert (line_stats.of_line(task.line_id).ended, line_stats.of_line(task.line_id).completed) == (1, 0)
-    assert medians.of_line(task.line_id) is None
+    assert (line_stats.line_stats(task.line_id).ended, line_stats.line_stats(task.line_id).completed) == (
+        1,
+        0,
+    )
+    assert medians.line_median(task.line_id) is None

@@ -86,7 +86,9 @@ def webhook(world: World) -> str:
     inputs = [{"key": "request", "type": "text", "required": True}]
     version = world.line(stations=[station("work", kind="manual")], inputs=inputs)
     options = {"name": "Siege", "inputs": {"request": "text"}}
-    trigger = triggers.add(version.line, "webhook", TriggerRequest(options, secret=SECRET), by=world.operator)
+    trigger = triggers.add_trigger(
+        version.line, "webhook", TriggerRequest(options, secret=SECRET), by=world.operator
+    )
     return f"/api/hooks/{WebhookAddress.objects.get(trigger=trigger).address}"
 
 

@@ -52,7 +52,7 @@ def webhook(world: World, by: User | None = None, **more: Any) -> Trigger:
     secret = more.pop("secret", SECRET)
     options = {**NAMED, **PATHS, **more.pop("options", {})}
     request = TriggerRequest(options, secret=secret, **more)
-    return triggers.add(version.line, "webhook", request, by=by or world.operator)
+    return triggers.add_trigger(version.line, "webhook", request, by=by or world.operator)
 
 
 def address_of(trigger: Trigger) -> str:
@@ -216,32 +216,36 @@ def test_a_webhook_is_called_so_often_a_minute(world: World, settings: Any) -> N
 
 def test_a_paused_archived_or_hindered_webhook_starts_nothing(world: World) -> None:
     trigger = webhook(world, one_at_a_time=True)
-    triggers.pause(trigger, True, by=world.operator)
+    triggers.set_paused(trigger, True, by=world.operator)
     assert send(trigger).json() == {"outcome": "ignored", "detail": "The trigger is paused.", "task": ""}
-    triggers.pause(trigger, False, by=world.operator)
+    triggers.set_paused(trigger, False, by=world.operator)
     assert send(trigger).status_code == 202
     task = Task.objects.get()
     assert send(trigger).json()["detail"] == f"{task.name} has not ended yet."
     engine.cancel(task.pk, actor=engine.ENGINE)
-    line_settings.archive(trigger.line, True, by=world.admin)
+    line_settings.set_archived(trigger.line, True, by=world.admin)
     assert send(trigger).json()["detail"] == "The line is archived."
     assert Task.objects.count() == 1
 
 
 def test_both_secrets_are_valid_for_a_day_after_a_change(world: World) -> None:
     trigger, new = webhook(world), standard_webhooks.new_secret()
-    triggers.rotate(trigger, new, at_once=False, by=world.designer)
+    triggers.rotate_trigger_secret(trigger, new, at_once=False, by=world.designer)
     assert [send(trigger, secret=secret).status_code for secret in (SECRET, new)] == [202, 202]
     WebhookSecret.objects.filter(valid_until__isnull=False).update(valid_until=timezone.now())
     assert [send(trigger, secret=secret).status_code for secret in (SECRET, new)] == [401, 202]
     newest = standard_webhooks.new_secret()
-    triggers.rotate(trigger, newest, at_once=True, by=world.designer)
+    triggers.rotate_trigger_secret(trigger, newest, at_once=True, by=world.designer)
     assert [send(trigger, secret=secret).status_code for secret in (new, newest)] == [401, 202]
     assert WebhookSecret.objects.count() == 1
     for _ in range(4):
-        triggers.rotate(trigger, standard_webhooks.new_secret(), at_once=False, by=world.designer)
+        triggers.rotate_trigger_secret(
+            trigger, standard_webhooks.new_secret(), at_once=False, by=world.designer
+        )
     with pytest.raises(Conflict, match="too often"):
-        triggers.rotate(trigger, standard_webhooks.new_secret(), at_once=False, by=world.designer)
+        triggers.rotate_trigger_secret(
+            trigger, standard_webhooks.new_secret(), at_once=False, by=world.designer
+        )
 
 
 def test_whoever_knows_the_secret_or_is_named_is_barred(world: World) -> None:
@@ -253,9 +257,9 @@ def test_whoever_knows_the_secret_or_is_named_is_barred(world: World) -> None:
     connector, rotator, changer, sender = (make_member(world.project, "reviewer") for _ in range(4))
     trigger = webhook(world, by=connector, version=version, options={"requester": "by"})
     new = standard_webhooks.new_secret()
-    triggers.rotate(trigger, new, at_once=True, by=rotator)
+    triggers.rotate_trigger_secret(trigger, new, at_once=True, by=rotator)
     options = {**NAMED, **PATHS, "requester": "by", "name": "Desk"}
-    triggers.change(trigger, TriggerRequest(options), by=changer)
+    triggers.change_trigger(trigger, TriggerRequest(options), by=changer)
     send(trigger, BODY | {"by": sender.username.upper()}, secret=new)
     task = Task.objects.get()
     assert task.requester == changer
@@ -353,7 +357,7 @@ def test_to_try_one_says_what_the_last_call_would_start(world: World) -> None:
 def test_each_change_is_recorded_without_secret_or_address(world: World) -> None:
     trigger = webhook(world)
     new = standard_webhooks.new_secret()
-    triggers.rotate(trigger, new, at_once=False, by=world.operator)
+    triggers.rotate_trigger_secret(trigger, new, at_once=False, by=world.operator)
     triggers.delete(trigger, by=world.operator)
     acts = list(AdministrativeAct.objects.filter(kind__startswith="trigger.").order_by("pk"))
     assert [act.kind for act in acts] == ["trigger.created", "trigger.rotated", "trigger.deleted"]

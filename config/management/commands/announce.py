@@ -16,7 +16,7 @@ from django.core import checks
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from config.first_start import prepare
+from config.first_start import prepare_database
 from config.setup.steps import SetupStep
 from config.sign_in_link import is_private_output, sign_in_address
 from config.wiring.checks import REFERENCES
@@ -42,7 +42,7 @@ class Command(BaseCommand):
 
     def handle(self, *, host: str, port: int, tell: int, **options: Any) -> None:
         with SetupStep("Database and demo") as database:
-            newcomer = prepare(self._say, database.show)
+            newcomer = prepare_database(self._say, database.show)
         # One that was killed is alive to others for a while yet, and is none of those that start here.
         before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
         with os.fdopen(tell, "w") as pipe:
@@ -80,7 +80,7 @@ def _await_web_and_worker(host: str, port: int, before: Collection[Any]) -> None
     """Returns once web answers; after `PATIENCE` also where the worker or something else is still down."""
     late = time.monotonic() + PATIENCE
     # The page is said once it answers, also where a worker never comes: it shows what is wrong
-    while not (state := _health(host, port)) or (
+    while not (state := _health_status(host, port)) or (
         time.monotonic() < late and not (state == 200 and has_new_worker(before))
     ):
         time.sleep(LOOK_EVERY)
@@ -91,7 +91,7 @@ def has_new_worker(before: Collection[Any]) -> bool:
     return Worker.objects.filter(stopped_at=None).exclude(pk__in=before).exists()
 
 
-def _health(host: str, port: int) -> int:
+def _health_status(host: str, port: int) -> int:
     """The status of /healthz, 0 while nobody answers."""
     # These mean all addresses, and are none to connect to.
     address = "127.0.0.1" if host in {"", "0.0.0.0"} else host

@@ -32,7 +32,7 @@ class Command(printing.Command):
         part = file.with_name(f"{file.name}.part")
         part.unlink(missing_ok=True)
         try:
-            count = write(part)
+            count = write_archive(part)
             part.replace(file)
         except LauncherError as error:
             raise CommandError(f"{error.message}\n{error.remedy}") from error
@@ -48,36 +48,38 @@ class Command(printing.Command):
         )
 
 
-def write(path: Path) -> int:
+def write_archive(path: Path) -> int:
     """Writes the archive; the number of its files."""
-    home, archive, keys = Path(settings.DATA_DIR), ArchiveWriter(path), _keys()
+    home, archive, keys = Path(settings.DATA_DIR), ArchiveWriter(path), _key_texts()
     # Before the database: no file that it names expires in between. New ones follow below.
-    _add(archive, *(home / name for name in state.UNCHANGING))
+    _add_to_archive(archive, *(home / name for name in state.UNCHANGING))
     facts = {
         "at": timezone.now().isoformat(timespec="seconds"),
         "postgresql": database.server_version(),
         "state_folder": str(home),
-        "migrations": database.migrations(),
-        "keys_of_environment": state.fingerprints(),
+        "migrations": database.applied_migrations(),
+        "keys_of_environment": state.key_fingerprints(),
     }
     with tempfile.TemporaryDirectory(prefix="gateline-backup-") as folder:
-        database.dump(Path(folder) / DATABASE)
+        database.dump_database(Path(folder) / DATABASE)
         archive.add(DATABASE, Path(folder) / DATABASE)
     # The archive itself may lie in the state folder.
-    _add(archive, *(entry for entry in state.paths(home) if entry.resolve() != path.resolve()))
+    _add_to_archive(
+        archive, *(entry for entry in state.first_level_paths(home) if entry.resolve() != path.resolve())
+    )
     # What the dump holds could be encrypted with another key than the archive has.
-    if keys != _keys():
+    if keys != _key_texts():
         raise CommandError("A key was changed during the backup. Run it again.")
     archive.close(facts)
     return len(archive.files)
 
 
-def _add(archive: ArchiveWriter, *paths: Path) -> None:
+def _add_to_archive(archive: ArchiveWriter, *paths: Path) -> None:
     for path in paths:
-        for entry in state.tree(path):
+        for entry in state.files_below(path):
             archive.add(f"{STATE}/{entry.relative_to(settings.DATA_DIR)}", entry)
 
 
-def _keys() -> list[str]:
+def _key_texts() -> list[str]:
     files = [Path(settings.DATA_DIR) / name for name in state.KEYS.values()]
     return [file.read_text() for file in files if file.exists()]

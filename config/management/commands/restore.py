@@ -33,12 +33,12 @@ class Command(printing.Command):
         check_installation(replace)
         shutil.rmtree(fresh, ignore_errors=True)
         try:
-            manifest = archive.unpack(file, fresh)
+            manifest = archive.unpack_archive(file, fresh)
             check_archive(manifest)
             # No start may migrate the database meanwhile.
             with exclusive_start():
                 # First, since it is all or nothing: where it fails, the files are as they were.
-                database.load(fresh / archive.DATABASE, replace=replace)
+                database.load_database(fresh / archive.DATABASE, replace=replace)
                 state.replace_state(home, fresh / archive.STATE)
                 database.allow_restored_folders(home)
         except OSError as error:
@@ -81,7 +81,7 @@ def check_archive(manifest: dict[str, Any]) -> None:
         raise CommandError(
             f"The backup is of PostgreSQL {manifest['postgresql']}, and this is {version}: restore into a newer one."
         )
-    archived, here = manifest["keys_of_environment"], state.fingerprints()
+    archived, here = manifest["keys_of_environment"], state.key_fingerprints()
     # With other keys nothing of what is encrypted or signed could be read
     if names := [name for name in state.KEYS if here.get(name) != archived.get(name)]:
         raise CommandError(

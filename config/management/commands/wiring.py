@@ -23,8 +23,8 @@ class Command(printing.Command):
                 for path in record.paths_of_settings()
                 if record.is_resolvable(path) and not path.startswith(record.VARYING_PATHS)
             },
-            "routes": references.routes(),
-            "tasks": references.tasks(),
+            "routes": references.route_names(),
+            "tasks": references.queue_task_names(),
         }
         lists = {kind: sorted(entries) for kind, entries in contents.items()}
         record.RECORD.write_text(json.dumps(lists, indent=0) + "\n")

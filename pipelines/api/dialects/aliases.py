@@ -10,7 +10,7 @@ from django.urls import URLPattern, path
 CANONICAL, ALIAS = "/stages/<line>/", "/assembly-lines/<line>/"
 
 
-def aliases(operations: Iterable[object]) -> Iterator[URLPattern]:
+def alias_routes(operations: Iterable[object]) -> Iterator[URLPattern]:
     for operation in operations:
         route = str(operation.pattern) if isinstance(operation, URLPattern) else ""
         if isinstance(operation, URLPattern) and CANONICAL in route:

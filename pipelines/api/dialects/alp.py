@@ -12,7 +12,7 @@ from ninja import File, Form, Status
 from ninja.files import UploadedFile
 
 from pipelines import access
-from pipelines.api.auth import AnyBearer, RunnerBearer, Session, person_of
+from pipelines.api.auth import AnyBearer, RunnerBearer, Session, require_person
 from pipelines.api.dialects.alp_bodies import (
     AlpArtifactOut,
     AlpJobsOut,
@@ -24,8 +24,8 @@ from pipelines.api.dialects.alp_bodies import (
     ApprovalIn,
     ApprovalOut,
     ApprovalStateOut,
-    job_out,
-    run_id_of,
+    alp_job_body,
+    alp_run_id,
 )
 from pipelines.api.lookup import PROJECT, Operations
 from pipelines.api.runners import RunnerRequest, translating_errors
@@ -69,7 +69,7 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
             scopes=(),
             labels=payload.labels,
             now=timezone.now(),
-            created_by=person_of(who),
+            created_by=require_person(who),
             project=project_row,
         )
     runner = alp_runners.register_alp_runner(
@@ -88,8 +88,10 @@ def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut 
     """Return at most one job, the most urgent whose labels the runner has all: it is claimed with the answer.
     204: nothing waits, or the runner has one already. A runner that is silent for two minutes loses it to
     another."""
-    dispatched = alp_runners.take_job(runner_of(request, owner, project))
-    return Status(204, None) if dispatched is None else Status(200, AlpJobsOut(jobs=[job_out(dispatched)]))
+    dispatched = alp_runners.take_job(get_token_runner(request, owner, project))
+    return (
+        Status(204, None) if dispatched is None else Status(200, AlpJobsOut(jobs=[alp_job_body(dispatched)]))
+    )
 
 
 @router.patch(
@@ -101,13 +103,15 @@ def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut 
 def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload: AlpResultIn) -> AlpStateOut:
     """The result again is answered as the first time; another one of the same job is 409, and so is whatever comes
     after the job was cancelled or given to another runner."""
-    its = runner_of(request, owner, project, runner)
+    its = get_token_runner(request, owner, project, runner)
     job = _get_job(its, payload.jobId)
     if payload.jobResult == "in_progress":
-        _renew(its, job)
+        _renew_lease(its, job)
     else:
-        outcome = _outcome(payload.jobResult == "success", payload.exitCode, payload.summary or payload.error)
-        _deliver(its, job, outcome)
+        outcome = _reported_outcome(
+            payload.jobResult == "success", payload.exitCode, payload.summary or payload.error
+        )
+        _deliver_outcome(its, job, outcome)
     return _runner_state(its, job, payload.jobResult)
 
 
@@ -121,9 +125,9 @@ def tell_run(
     request: RunnerRequest, owner: str, project: str, run: str, job: str, payload: AlpRunIn
 ) -> AlpStateOut:
     """A job that timed out is cancelled, whatever its conclusion. `logs` are added to the log of the job."""
-    its = runner_of(request, owner, project)
+    its = get_token_runner(request, owner, project)
     job_row = _get_job(its, job)
-    if run_id_of(job_row) != run:
+    if alp_run_id(job_row) != run:
         raise NotFound
     if payload.status == "completed" and payload.conclusion is None:
         raise Invalid.at("conclusion", "is needed when the job is completed")
@@ -131,16 +135,16 @@ def tell_run(
     if payload.logs and alp_runners.has_lease(its, job_row):
         _append_log(job_row, payload.logs)
     if payload.status == "in_progress":
-        _renew(its, job_row)
+        _renew_lease(its, job_row)
         return _runner_state(its, job_row, payload.status)
     timed_out = TIMEOUTS.get(payload.completionReason or "")
-    outcome = _outcome(payload.conclusion == "success", payload.exitCode, payload.summary)
+    outcome = _reported_outcome(payload.conclusion == "success", payload.exitCode, payload.summary)
     if timed_out:
         # law §12: time-outs are cancelled, with their reason.
         outcome |= {"result": "cancelled", "reason": timed_out}
     if payload.sessionId:
         outcome["comment"] = f"Session {payload.sessionId}"
-    _deliver(its, job_row, outcome)
+    _deliver_outcome(its, job_row, outcome)
     return _runner_state(its, job_row, str(payload.conclusion))
 
 
@@ -152,13 +156,13 @@ def tell_run(
 )
 def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: ApprovalIn) -> ApprovalOut:
     """The job ends here: its task waits with the question, and its station runs again with what a person answers."""
-    its = runner_of(request, owner, project, runner)
+    its = get_token_runner(request, owner, project, runner)
     if not payload.question_text:
         raise Invalid.at("question", "is missing", "Say what a person is to decide.")
     job = _get_job(its, payload.jobId)
     # law §5 step 3: such a signal blocks the token and shows the question; the answer reruns it.
     hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.question_text}}
-    _deliver(its, job, {"result": "blocked", "signals": [hold]})
+    _deliver_outcome(its, job, {"result": "blocked", "signals": [hold]})
     return ApprovalOut(id=approvals.question_number(job), jobId=str(job.pk), taskId=job.task.name)
 
 
@@ -172,7 +176,7 @@ def question_of(
     request: RunnerRequest, owner: str, project: str, runner: str, asked: str
 ) -> ApprovalStateOut:
     """`asked`: the id that the request was given. The answer also stands in the prompt of the next run."""
-    approval = approvals.question_by_number(runner_of(request, owner, project, runner), asked)
+    approval = approvals.question_by_number(get_token_runner(request, owner, project, runner), asked)
     return ApprovalStateOut(
         id=asked,
         status=approval.status,
@@ -199,7 +203,7 @@ def hand_over(
     jobId: str = Form(""),  # noqa: N803
 ) -> AlpArtifactOut:
     """A form with the field `file`. It is kept with the job that the runner has, under its name."""
-    its = runner_of(request, owner, project)
+    its = get_token_runner(request, owner, project)
     if getattr(request, "too_large", ()):
         raise Invalid.at("file", "is larger than an upload may be")
     if file is None:
@@ -218,7 +222,7 @@ def hand_over(
     )
 
 
-def runner_of(request: RunnerRequest, owner: str, project: str, runner: str | None = None) -> Worker:
+def get_token_runner(request: RunnerRequest, owner: str, project: str, runner: str | None = None) -> Worker:
     """The runner of the token, in its own project. Raises NotFound."""
     _require_own_project(request.auth, owner, project)
     worker = alp_runners.registered_runner(request.auth)
@@ -245,7 +249,7 @@ def _get_job(runner: Worker, job_id: str | int | None) -> Job:
     return job
 
 
-def _outcome(success: bool, exit_code: int | None, summary: str | None) -> dict[str, Any]:
+def _reported_outcome(success: bool, exit_code: int | None, summary: str | None) -> dict[str, Any]:
     """Return the outcome as ALP's operator reports it (A12, A13): no verdict, no output, no facts."""
     return {
         "result": "success" if success else "failure",
@@ -254,12 +258,12 @@ def _outcome(success: bool, exit_code: int | None, summary: str | None) -> dict[
     }
 
 
-def _renew(runner: Worker, job: Job) -> None:
+def _renew_lease(runner: Worker, job: Job) -> None:
     with translating_errors():
         alp_runners.renew_lease(runner, job)
 
 
-def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
+def _deliver_outcome(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
     """Raises Conflict, Invalid."""
     with translating_errors():
         answer = alp_runners.deliver_report(runner, job, outcome)
@@ -279,7 +283,7 @@ def _runner_state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
     return AlpStateOut(
         id=str(runner.pk),
         jobId=str(job.pk),
-        runId=run_id_of(job),
+        runId=alp_run_id(job),
         jobResult=job_result,
         taskId=job.task.name,
         taskStatus=job.task.status,

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, StrictInt
 
 from pipelines.models import Job
 from pipelines.queries import versions
-from pipelines.queries.environments import repository_of
+from pipelines.queries.environments import task_repository
 from pipelines.work.runners.alp_runners import Dispatched
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\w")]
@@ -147,16 +147,16 @@ class AlpArtifactOut(BaseModel):
     createdAt: datetime
 
 
-def job_out(dispatched: Dispatched) -> AlpJobOut:
+def alp_job_body(dispatched: Dispatched) -> AlpJobOut:
     job, station = dispatched.job, dispatched.orders.station
     line = versions.by_id(job.pinned_id)
     its = line.station(job.station)
     own = _trigger_keys(its.extra)
     branch = f"task-{job.task.name}" if own.get("initBranch") is True else None
-    repository = repository_of(job.task, line) if line.workspace is not None else None
+    repository = task_repository(job.task, line) if line.workspace is not None else None
     return AlpJobOut(
         id=str(job.pk),
-        runId=run_id_of(job),
+        runId=alp_run_id(job),
         agentDefinition=AgentDefinition(
             labels=list(its.labels),
             taskId=job.task.name,
@@ -178,7 +178,7 @@ def job_out(dispatched: Dispatched) -> AlpJobOut:
     )
 
 
-def run_id_of(job: Job) -> str:
+def alp_run_id(job: Job) -> str:
     return job.task.name
 
 

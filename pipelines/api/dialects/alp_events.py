@@ -16,7 +16,7 @@ from channels.layers import get_channel_layer
 from django.http import StreamingHttpResponse
 
 from pipelines.api.auth import RunnerBearer
-from pipelines.api.dialects.alp import RUNNERS, runner_of
+from pipelines.api.dialects.alp import RUNNERS, get_token_runner
 from pipelines.api.lookup import Operations
 from pipelines.api.runners import RunnerRequest
 from pipelines.models import Worker
@@ -42,7 +42,7 @@ _free = BoundedSemaphore(AT_ONCE)
 def stream(request: RunnerRequest, owner: str, project: str) -> StreamingHttpResponse:
     """`event: job_available` with `data: {"jobId": …}`, once for each job that this runner could have. It says what to
     poll for and claims nothing. It ends after ten minutes, or with the token: connect again."""
-    runner = runner_of(request, owner, project)
+    runner = get_token_runner(request, owner, project)
     response = StreamingHttpResponse(_event_stream(runner), content_type="text/event-stream")
     # A proxy that collects an answer before it passes it on would hide the news.
     response["X-Accel-Buffering"] = "no"

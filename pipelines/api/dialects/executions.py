@@ -96,7 +96,7 @@ class Execution:
         at = living[0].station if living else last.station if last else ""
         return ExecutionOut(
             id=self.asked,
-            workflow_id=workflow_id_of(task),
+            workflow_id=workflow_id(task),
             task_id=first.name,
             task_attempt_id=task.name,
             current_station_id=station_id(task.pinned_id, at) if at else None,
@@ -142,7 +142,7 @@ def _retry_chain(task: Task) -> list[Task]:
         chain.append(last)
 
 
-def workflow_id_of(task: Task) -> str:
+def workflow_id(task: Task) -> str:
     project = task.line.project
     return f"{project.owner.key}:{project.key}:{task.line.key}"
 

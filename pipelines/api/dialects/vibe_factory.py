@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from pydantic import BaseModel, Field
 
 from pipelines import access, engine
-from pipelines.api.auth import Caller, Request, actor_of, person_of, requesters_of
+from pipelines.api.auth import Caller, Request, caller_actor, caller_requesters, require_person
 from pipelines.api.dialects.executions import (
     RUNNING,
     Execution,
@@ -85,15 +85,15 @@ def execute(
 def _start_task(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
-    asks = {field.key for field in versions.parsed(line.live).inputs}
+    asks = {field.key for field in versions.parsed_version(line.live).inputs}
     branch_input = {BASE_BRANCH: payload.base_branch} if payload.base_branch and BASE_BRANCH in asks else {}
     task = engine.submit(
         line.live,
-        actor=actor_of(who),
+        actor=caller_actor(who),
         title=payload.title or payload.task_id,
         description=payload.description,
         inputs={**branch_input, **payload.inputs},
-        requesters=requesters_of(who),
+        requesters=caller_requesters(who),
     )
     out = Execution.of(task).to_out()
     return ExecutedOut(
@@ -153,12 +153,12 @@ def _retry_station(who: Caller, execution: Execution, payload: RetryStationIn) -
     if execution.task.status in ENDED:
         if not is_failed(execution.task):
             raise Conflict(f"The execution is {execution.status}; start another one.")
-        engine.retry_ended(execution.task.pk, station=job.station, actor=actor_of(who))
+        engine.retry_ended(execution.task.pk, station=job.station, actor=caller_actor(who))
     else:
         token = job.token
         if token.station != job.station or token.status not in RETRIED:
             raise Conflict("The execution went on from this station.")
-        engine.move(token.pk, user=actor_of(who), token_version=token.version)
+        engine.move(token.pk, user=caller_actor(who), token_version=token.version)
     execution.task.refresh_from_db()
     # The chain anew: a retry of a task that has ended made another one
     return Execution(execution.asked, Execution.of(execution.chain[0]).chain).to_out()
@@ -168,7 +168,7 @@ def _retry_station(who: Caller, execution: Execution, payload: RetryStationIn) -
 def cancel(request: Request, execution: str, payload: CancelExecutionIn, owner: str = "") -> ExecutionOut:
     """409: it is completed, failed or cancelled."""
     target = _get_execution(request.auth, execution, owner, "operate")
-    engine.cancel(target.task.pk, actor=actor_of(request.auth), reason=payload.reason or "")
+    engine.cancel(target.task.pk, actor=caller_actor(request.auth), reason=payload.reason or "")
     target.task.refresh_from_db()
     return target.to_out()
 
@@ -180,7 +180,7 @@ def complete_station(
     """The report of a person on the station at which the execution is. 409: it is not there, the execution does not
     run, or a program does that station."""
     target = _get_execution(request.auth, execution, owner, "operate")
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     job = _get_station_job(target, payload.station_execution_id)
     if target.status != RUNNING:
         raise Conflict(f"The execution is {target.status}, not running.")
@@ -188,12 +188,12 @@ def complete_station(
         raise Conflict("This is not the current station of the execution.")
     if job.kind != "manual":
         raise Conflict("A program does the work of this station and reports it.")
-    engine.complete(job.pk, user=user, token_version=job.token.version, outcome=_outcome(payload))
+    engine.complete(job.pk, user=user, token_version=job.token.version, outcome=_completed_outcome(payload))
     target.task.refresh_from_db()
     return target.to_out()
 
 
-def _outcome(payload: CompleteStationIn) -> dict[str, Any]:
+def _completed_outcome(payload: CompleteStationIn) -> dict[str, Any]:
     """Output that is no JSON is known as such, for whatever condition asks for it (C13)."""
     made: dict[str, Any] = {"result": "success" if payload.status == "completed" else "failure"}
     output = payload.output_data
@@ -209,7 +209,7 @@ def _outcome(payload: CompleteStationIn) -> dict[str, Any]:
 def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "") -> ExecutionOut:
     """Releases what a person holds. Whatever else runs goes on by itself, after a restart, too. 409: it has ended."""
     target = _get_execution(request.auth, execution, owner, "operate")
-    user = person_of(request.auth)
+    user = require_person(request.auth)
     if target.status != RUNNING:
         raise Conflict(f"Can only resume running executions, current status is '{target.status}'")
     # `by`: a person put it on hold; nothing else that holds a token has it.

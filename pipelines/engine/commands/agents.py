@@ -76,7 +76,9 @@ def _tell_owner(agent: Agent, actor: Actor) -> None:
     """Tell the owner, unless they assigned the agent to themselves."""
     if str(actor) != f"person:{agent.owner_id}":
         name = agent.name or agent.key
-        observers.emit(observers.AgentHandedOver(agent.pk, name, agent.project_id, agent.owner_id, now()))
+        observers.emit_consequences(
+            observers.AgentHandedOver(agent.pk, name, agent.project_id, agent.owner_id, now())
+        )
 
 
 def _json_value(value: Any) -> Any:

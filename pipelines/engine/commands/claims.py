@@ -113,7 +113,7 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
     if job.not_before is None:
         batch.add_ticket(token)
     else:
-        queue.drive([token.pk], queue.queue_of(job), not_before=job.not_before)
+        queue.enqueue_tokens([token.pk], queue.queue_of_job(job), not_before=job.not_before)
     _record_job_event(batch, job, "job.lost" if expired else "job.returned", ENGINE)
     batch.flush()
     return "requeued"

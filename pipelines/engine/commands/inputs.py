@@ -19,7 +19,7 @@ from pipelines.ports.vault.value_lookup import SECRET, ValueScope
 from pipelines.queries.allowed_folders import fault_of_folder
 from pipelines.routing.basics import values
 from pipelines.routing.basics.file_signatures import contradicting_ending
-from pipelines.routing.basics.hidden_characters import shorten
+from pipelines.routing.basics.hidden_characters import shortened_at_word
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
@@ -191,7 +191,7 @@ def _title_part(field: Input, value: Any) -> str:
     first = next(
         (line.strip() for line in value.splitlines() if line.strip().isprintable() and line.strip()), ""
     )
-    return shorten(SENTENCE.split(first, maxsplit=1)[0], MAX_TITLE_PART)
+    return shortened_at_word(SENTENCE.split(first, maxsplit=1)[0], MAX_TITLE_PART)
 
 
 def manual_form_fields(station: Station) -> tuple[Input, ...]:

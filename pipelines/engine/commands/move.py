@@ -22,11 +22,11 @@ from pipelines.engine.moves.entitlement import entitled_person
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Decision, GateVisit, Job, Purpose, Role, Status, Task, Token, User, Vote, Word
 from pipelines.queries import environments, versions
-from pipelines.queries.protections import protection_of
+from pipelines.queries.protections import repository_protection
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.basics.wording import people_text
-from pipelines.routing.guarantees.by_hand import MovedPast, unkept, unprotected
-from pipelines.routing.guarantees.protection import delivers
+from pipelines.routing.guarantees.by_hand import MovedPast, broken_guarantees, unprotected_reason
+from pipelines.routing.guarantees.protection import line_delivers
 from pipelines.routing.sentences.guarantees import line_guarantee_sentence
 
 SUCCESS = "@success"
@@ -248,13 +248,14 @@ def _broken_promises(task: Task, token: Token, request: MoveRequest) -> list[tup
     # Without a promise nothing of the past is asked
     past = _past(task, token) if line.guarantees else MovedPast()
     broken = [
-        (guarantee.id, line_guarantee_sentence(line, guarantee)) for guarantee in unkept(line, target, past)
+        (guarantee.id, line_guarantee_sentence(line, guarantee))
+        for guarantee in broken_guarantees(line, target, past)
     ]
-    if line.workspace is not None and delivers(line):
+    if line.workspace is not None and line_delivers(line):
         repository = environments.find_repository(task.project_id, line, task.inputs)
-        protection = protection_of(repository) if repository else None
+        protection = repository_protection(repository) if repository else None
         if repository and protection:
-            sentence = unprotected(line, target, repository.name, protection)
+            sentence = unprotected_reason(line, target, repository.name, protection)
             broken += [(PROTECTION, sentence)] if sentence else []
     return broken
 

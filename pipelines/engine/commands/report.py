@@ -27,7 +27,7 @@ from pipelines.engine.moves.completion import finish_job
 from pipelines.errors import Invalid
 from pipelines.models import Job, Purpose, Task, Token
 from pipelines.routing.basics.facts import with_facts_as_claims, with_source
-from pipelines.routing.basics.outcome import Outcome, OutcomeError, derive, is_signal, read_outcome
+from pipelines.routing.basics.outcome import Outcome, OutcomeError, derived_outcome, is_signal, read_outcome
 
 LARGEST_BATCH = 50
 # What says the same each time says little (`noop`); of other outcomes a key would hardly be met again
@@ -265,7 +265,7 @@ def _tell_faulty_signals(
 def _store_list_fields(job: Job, outcome: Outcome) -> None:
     """Store what lists show of an outcome, so that they need not read it."""
     judged = judged_outcome(job, outcome) if job.purpose == Purpose.STATION else outcome
-    job.result, job.exit_code = derive(judged).result, outcome.exit_code
+    job.result, job.exit_code = derived_outcome(judged).result, outcome.exit_code
     # Lists show the beginning, and the outcome keeps the whole
     job.summary = (outcome.summary or _blocker_titles(outcome.blockers))[:2000]
 

@@ -24,7 +24,7 @@ from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
 from pipelines.routing.decide.effects import refreshed_facts
 from pipelines.routing.decide.escalation_targets import escalation_targets
-from pipelines.routing.decide.transitions import feedback_of
+from pipelines.routing.decide.transitions import escalation_feedback
 from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 
 DEADLOCK = "deadlock"
@@ -125,7 +125,7 @@ def _carry_out_answer(batch: Batch, task: Task, escalation: Escalation, answer: 
     if token is None or answer.word == "cancel":
         return
     # Where branches of a join contradict each other, it starts with the values written last.
-    feedback = feedback_of(answer.word, answer.reason, "decision" in token.wait)
+    feedback = escalation_feedback(answer.word, answer.reason, "decision" in token.wait)
     if feedback is None:
         _decide_again(batch, task, token, escalation, answer)
         return

@@ -21,10 +21,10 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, versions
 from pipelines.queries.four_eyes import published_by_two
-from pipelines.queries.protections import protection_of, protection_proofs
+from pipelines.queries.protections import protection_proofs, repository_protection
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.document.line import Problem
-from pipelines.routing.guarantees.protection import delivers
+from pipelines.routing.guarantees.protection import line_delivers
 
 # What a retry of another task starts with; empty for any other task.
 INHERITED = ("context", "variables", "unreadable")
@@ -52,7 +52,7 @@ def submit(
     does any work. `due_at`: a time, also as text, see `inputs.parse_time`. The requester is the actor if that is a
     person; `requesters`: who else may have asked for it, see `Task.requesters`. `follows`: an ended task of the
     project that this one follows up (AEEF E13). Raises `InputError` with every problem."""
-    line = versions.parsed(version)
+    line = versions.parsed_version(version)
     due, unread = _parsed_due_time(due_at)
     # Collected before any is raised, so that a form shows them all
     problems = (
@@ -96,11 +96,11 @@ def submit(
 
 def unmet_protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
     """Problems of a line that does not keep what its repository asks for (law §14)."""
-    line, project = versions.parsed(version), version.line.project
-    if line.workspace is None or not delivers(line):
+    line, project = versions.parsed_version(version), version.line.project
+    if line.workspace is None or not line_delivers(line):
         return []
     repository = environments.find_repository(project.pk, line, inputs)
-    protection = protection_of(repository) if repository else None
+    protection = repository_protection(repository) if repository else None
     if repository is None or not protection:
         return []
     path = f"inputs.{line.workspace.input_key}" if line.workspace.input_key else "workspace.git.repository"

@@ -46,7 +46,7 @@ from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import with_votes
+from pipelines.routing.decide.effects import facts_with_votes
 from pipelines.routing.document.line import Approval
 
 
@@ -291,7 +291,7 @@ def _decide_again(
         asked_rule=decision.answer.get("rule"),
         under=decision.pinned_id,
     )
-    facts = with_votes(
+    facts = facts_with_votes(
         decision.situation["facts"], current_task_facts(turn), _decided_votes_by_gate(together)
     )
     answer = decide_and_store(turn, {**decision.situation, "facts": facts})

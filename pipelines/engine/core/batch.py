@@ -364,12 +364,12 @@ class Batch:
         if self._new_dues or self._over or self.dues:
             due_times.replace_due_times(self, self._new_dues, self._over)
         # Inside the transaction: what they write is there with the move, or not at all (house §1)
-        observers.emit(*self.consequences)
+        observers.emit_consequences(*self.consequences)
         tickets: dict[str, list[int]] = {}
         for token in self._tickets:
-            tickets.setdefault(outbox.queue_of(self.open_job_of(token)), []).append(token.pk)
+            tickets.setdefault(outbox.queue_of_job(self.open_job_of(token)), []).append(token.pk)
         for queue, tokens in tickets.items():
-            outbox.drive(tokens, queue)
+            outbox.enqueue_tokens(tokens, queue)
         if self._events:
             # A push that fails must not look like a move that failed: it is only a hint.
             hints = self._hints()

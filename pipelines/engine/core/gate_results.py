@@ -11,7 +11,7 @@ from typing import Any
 
 from pipelines.models import Decision
 from pipelines.queries import versions
-from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.document.kinds import failure_eval
 from pipelines.routing.document.line import ParsedLine
@@ -99,7 +99,7 @@ def _goes_forward(line: ParsedLine, decision: Decision) -> bool:
     has another cause, whatever the gate's result."""
     station = line.stations_by_key[decision.station]
     parsed, facts = read_outcome(decision.situation["outcome"]), decision.situation.get("facts") or {}
-    outcome = derive(
+    outcome = derived_outcome(
         judge_outcome(line, station, parsed, facts.get("spent", 0)).outcome, failure_eval(station.kind)
     )
     if outcome.outcome_state != "passed":

@@ -9,7 +9,7 @@ from datetime import datetime
 from pipelines.models import GateVisit, LineEvent, SampledDraw, Task
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.queries.members import responsible_for
+from pipelines.queries.members import responsible_user_ids
 from pipelines.routing.document.line import Gate
 
 REVERTED, CONTRADICTED, REFUSED = "reverted", "contradicted", "refused"
@@ -46,7 +46,7 @@ def _record_fallback(task: Task, gate: Gate, cause: str, now: datetime) -> None:
         at=now,
         data={"gate": gate.key, "name": gate.name, "cause": cause, "task": task.name},
     )
-    observers.emit(
+    observers.emit_consequences(
         *(
             observers.SamplingStopped(
                 line.pk,
@@ -60,6 +60,6 @@ def _record_fallback(task: Task, gate: Gate, cause: str, now: datetime) -> None:
                 person,
                 now,
             )
-            for person in responsible_for(line)
+            for person in responsible_user_ids(line)
         )
     )

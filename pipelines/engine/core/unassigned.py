@@ -14,7 +14,7 @@ from pipelines.models import Due, Job, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.document.line import Station
-from pipelines.routing.document.templates import TemplateError, render
+from pipelines.routing.document.templates import TemplateError, render_template
 
 MANUAL = "manual"
 UNLEASED = (MANUAL, WAIT)
@@ -84,6 +84,6 @@ def rendered_time(station: Station, text: str, task: Task) -> str:
         "variables": task.variables,
     }
     try:
-        return render(text, scope)
+        return render_template(text, scope)
     except TemplateError as error:
         raise NotATime(f"{station.key}: work.until: {error}") from None

@@ -107,7 +107,7 @@ def check(task_ids: Sequence[int] | None = None) -> list[Violation]:
 
     Reads many rows in several statements: call it inside a REPEATABLE READ transaction while tasks move."""
     checks = [*CHECKS]
-    for observer in observers.observers():
+    for observer in observers.configured_observers():
         if isinstance(observer, InvariantSource):
             checks += observer.invariants()
     with caching_records(task_ids):

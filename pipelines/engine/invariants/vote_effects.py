@@ -9,7 +9,7 @@ from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import Decision
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.queries.decision_trace import trace_of
+from pipelines.queries.decision_trace import decision_trace
 from pipelines.routing.analysis.redecide.recorded_decision import decide_again
 
 Ids = Sequence[int] | None
@@ -37,7 +37,7 @@ def _revision(decision: Decision) -> int:
 
 def _word_violations(record: TaskRecord, question: Decision, decision: Decision) -> Iterator[Violation]:
     displayed = _displayed_answer(question, decision)
-    stands, stood = list(_tried_rules(trace_of(decision))), list(_tried_rules(displayed["trace"]))
+    stands, stood = list(_tried_rules(decision_trace(decision))), list(_tried_rules(displayed["trace"]))
     refused = [place for place in map(_refusal_index, (stands, stood)) if place is not None]
     until = min(refused, default=None)
     if stands[:until] != stood[:until]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.models import Task, Token
-from pipelines.queries.branches import branches_of
+from pipelines.queries.branches import living_branches
 from pipelines.routing.analysis import migration_impact
 from pipelines.routing.analysis.migration_impact import MigrationEffect
 from pipelines.routing.decide.branch_joins.branches import Branch, Fork
@@ -75,7 +75,7 @@ def with_join_effects(
     """Return the effects, changed where the other version makes a join complete at once."""
     at = {effect.token: effect for effect in effects}
     branches = [
-        b for branch in branches_of(living) for b in _branches_after(branch, at[branch.id], line, mapping)
+        b for branch in living_branches(living) for b in _branches_after(branch, at[branch.id], line, mapping)
     ]
     # One merge may make the next one possible, as in a move
     while True:

@@ -117,7 +117,7 @@ def _refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigration
     to = this.known.get(member.to_version_id)
     if to is None or to.line_id != task.line_id:
         return "This is not a version of the task's line."
-    unknown = sorted(set(member.mapping.values()) - set(versions.parsed(to).stations_by_key))
+    unknown = sorted(set(member.mapping.values()) - set(versions.parsed_version(to).stations_by_key))
     return f"Version {to.number} has no station {', '.join(unknown)}." if unknown else ""
 
 
@@ -151,7 +151,7 @@ def _apply_plan(
     task.pinned = to
     batch.mark_task_changed(task, "pinned")
     changed = [step.token for step in steps if step.apply_without_events()]
-    changed += joins.rename_forked_stations(batch, task, versions.parsed(to), member.mapping)
+    changed += joins.rename_forked_stations(batch, task, versions.parsed_version(to), member.mapping)
     batch.event(
         task,
         "task.migrated",

@@ -20,7 +20,7 @@ from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.analysis import migration_impact
 from pipelines.routing.analysis.migration_impact import MigrationEffect
-from pipelines.routing.decide.effects import current_facts, with_votes
+from pipelines.routing.decide.effects import current_facts, facts_with_votes
 
 
 @dataclass
@@ -97,7 +97,7 @@ class MigrationStep:
 
     def _rename_position(self) -> bool:
         """Rename the token's station and origin to their keys in the new version."""
-        line, token = versions.parsed(self.to), self.token
+        line, token = versions.parsed_version(self.to), self.token
         origin = migration_impact.mapped_station_key(line, self.read, token.origin) or token.origin
         changed = (token.station, token.origin) != (self.effect.station, origin)
         changed = joins.rename_arrival(line, self.read, token) or changed
@@ -109,7 +109,9 @@ class MigrationStep:
     def _carry(self) -> None:
         assert self.job is not None
         origin = (
-            migration_impact.mapped_station_key(versions.parsed(self.to), self.read, self.token.origin)
+            migration_impact.mapped_station_key(
+                versions.parsed_version(self.to), self.read, self.token.origin
+            )
             or self.token.origin
         )
         carry_job(self.this, self.task, self.token, self.job, self.effect.station, origin)
@@ -120,7 +122,7 @@ class MigrationStep:
         if self.token.status == Status.AWAITING_REVIEW and self.decision:
             words = self.this.ground.approved.get(self.token.pk, {})
             before = self.decision.situation["facts"]
-            facts = with_votes(before, before.get("now", {}), words)
+            facts = facts_with_votes(before, before.get("now", {}), words)
             self._settle(self.decision.pinned_id, {**self.decision.situation, "facts": facts})
 
     def _decide_again(self) -> None:
@@ -130,7 +132,7 @@ class MigrationStep:
         self._map({})
         self._rename_position()
         self._settle(
-            self.to.pk, migration_impact.remapped_situation(now, versions.parsed(self.to), self.read)
+            self.to.pk, migration_impact.remapped_situation(now, versions.parsed_version(self.to), self.read)
         )
 
     def _settle(self, under: int, situation: dict[str, Any]) -> None:
@@ -161,7 +163,7 @@ def position_snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]
 
 def pin_queued_job(this: MigrationBatch, token: Token, job: Job, to: LineVersion) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
-    station, before = versions.parsed(to).station(token.station), token.status
+    station, before = versions.parsed_version(to).station(token.station), token.status
     if job.agent != station.agent:
         # An open job takes a place at its agent: somebody else may have this one now.
         this.batch.agents.free_place(this.batch.tasks[job.task_id], job)

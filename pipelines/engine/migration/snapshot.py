@@ -31,7 +31,7 @@ from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Finish, Wait
 from pipelines.routing.decide.effects import DecisionSubject, add_counts, current_facts
 from pipelines.routing.decide.outcome_judgement import judge_outcome
-from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, transition
+from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, decision_transition
 from pipelines.routing.document.line import ParsedLine
 
 Counts = Mapping[str, Mapping[str, int]]
@@ -164,7 +164,7 @@ class MigrationSnapshot:
     ) -> Planned:
         """Plan one position after the other, each with the counts that the ones before it leave. `line`: of a
         draft, which has no version yet."""
-        line = line or versions.parsed(to)
+        line = line or versions.parsed_version(to)
         back = self._counts_to_undo(task, to, mapping, line)
         counts = _added_counts({name: getattr(task, name) for name in COUNTERS}, back)
         effects: list[MigrationEffect] = []
@@ -236,11 +236,11 @@ class MigrationSnapshot:
         about = self._about(
             token, effect, line, migration_impact.mapped_station_key(line, read, token.origin) or ""
         )
-        return transition(about, answer, TokenPlace(line, effect.station)).count
+        return decision_transition(about, answer, TokenPlace(line, effect.station)).count
 
     def _aborts(self, token: Token, effect: MigrationEffect, line: ParsedLine) -> bool:
         answer = effect.decision
-        return isinstance(answer, Finish) and effects.aborts(self._about(token, effect, line), answer)
+        return isinstance(answer, Finish) and effects.is_abort(self._about(token, effect, line), answer)
 
     def _all_end(self, task: Task, ending: MigrationEffect) -> list[MigrationEffect]:
         """Abort ends every branch (law §7)."""

@@ -21,8 +21,8 @@ from pipelines.engine.migration.positions import carry_job, close_visits, pin_qu
 from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
-from pipelines.queries.versions import parsed
-from pipelines.routing.decide.effects import with_votes
+from pipelines.queries.versions import parsed_version
+from pipelines.routing.decide.effects import facts_with_votes
 
 WHY = "undo"
 # What may have happened since without the task having moved.
@@ -210,7 +210,7 @@ class PositionUndo:
     def _reversed_mapping(self) -> dict[str, str]:
         """Return the mapping backwards. Stations with the same key in both versions keep it, except where this
         position was."""
-        known = parsed(self.to).stations_by_key
+        known = parsed_version(self.to).stations_by_key
         # Two stations may have been mapped to one: where this position was is kept with it
         former = {new: old for old, new in self.undoes.migration.mapping.items() if new not in known}
         own = {self.said["after"]["station"]: self.before["station"]}
@@ -236,7 +236,7 @@ class PositionUndo:
         cause = f"undo:{self.token.pk}.{self.token.version}"
         turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
         old_facts = decision.situation["facts"]
-        facts = with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])
+        facts = facts_with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])
         decision_application.apply_decision(
             turn, decide_and_store(turn, {**decision.situation, "facts": facts})
         )

@@ -134,5 +134,5 @@ def _record_end(batch: Batch, task: Task, token: Token, closed: list[Token], how
         reached = versions.by_id(task.pinned_id).ends_by_key.get(task.end)
         if reached is not None and reached.follow_up:
             # house §2: the queue is in the same database, so a rollback drops this, too.
-            queue.enqueue(FOLLOW_UP, QUICK, {"task_id": task.pk})
+            queue.enqueue_jobs(FOLLOW_UP, QUICK, {"task_id": task.pk})
         batch.emit(observers.TaskEnded(task.pk, task.end, task.status, batch.now))

@@ -20,7 +20,7 @@ from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.decide.transitions import StationEntry, TokenPlace, Transition, transition
+from pipelines.routing.decide.transitions import StationEntry, TokenPlace, Transition, decision_transition
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import OWNERS_OF
 from pipelines.routing.document.handoffs import handoff_faults
@@ -62,7 +62,7 @@ def _apply_move(turn: DecisionContext, answer: Move) -> None:
             gone=gone,
         )
         return
-    change = transition(turn.subject, answer, _token_place(turn), to)
+    change = decision_transition(turn.subject, answer, _token_place(turn), to)
     data = _store_changes(turn, change) | decided_targets_data(answer.to, to) | _agent_data(turn)
     (_fork_token if len(to) > 1 else _move_to_station)(turn, answer, change.entries, data)
 
@@ -200,7 +200,7 @@ def _new_child_token(turn: DecisionContext, entry: StationEntry) -> Token:
 
 
 def _apply_finish(turn: DecisionContext, answer: Finish) -> None:
-    change = transition(turn.subject, answer, _token_place(turn))
+    change = decision_transition(turn.subject, answer, _token_place(turn))
     ended = change.ended
     assert ended is not None
     how = Ending(
@@ -215,7 +215,7 @@ def _apply_finish(turn: DecisionContext, answer: Finish) -> None:
 
 
 def _apply_stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
-    change = transition(turn.subject, answer, _token_place(turn))
+    change = decision_transition(turn.subject, answer, _token_place(turn))
     where = change.stays
     assert where is not None
     if isinstance(answer, Wait) and where.status == Status.AWAITING_REVIEW:
@@ -243,7 +243,7 @@ def _apply_escalation(turn: DecisionContext, answer: Escalate) -> None:
         role=_asked_role(turn, answer),
         rule=answer.rule or "",
     )
-    where = effects.stay_of(answer)
+    where = effects.stay_after(answer)
     keep_token_waiting(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
 
 

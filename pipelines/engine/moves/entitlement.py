@@ -31,9 +31,9 @@ from pipelines.routing.decide.approval import (
     Tally,
     Voter,
     barring_reason,
-    fills,
     missing_approvers,
-    tally,
+    tally_votes,
+    voter_fills,
 )
 from pipelines.routing.decide.approval import CountedVote as Word
 from pipelines.routing.document.line import Approval, Requirement
@@ -221,7 +221,7 @@ def has_several_members(project_id: int) -> bool:
 
 
 def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
-    return any(fills(person.voter, requirement) for requirement in who)
+    return any(voter_fills(person.voter, requirement) for requirement in who)
 
 
 BARRED = {
@@ -279,7 +279,7 @@ def tally_of_votes(policy: Approval, votes: Iterable[Vote], everyone: Iterable[V
     `unanimous_voters`, where the policy is unanimous."""
     cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).voter) for vote in votes]
     words = [Word(voter.person, vote.word, _stand_in_caster(vote, policy)) for vote, voter in cast]
-    return tally(policy.who, words, [voter for _, voter in cast], everyone)
+    return tally_votes(policy.who, words, [voter for _, voter in cast], everyone)
 
 
 def _stand_in_caster(vote: Vote, policy: Approval) -> str:

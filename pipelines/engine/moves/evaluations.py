@@ -22,7 +22,7 @@ from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Wait
-from pipelines.routing.document.evaluations import MACHINES, PERSON, evaluator_of
+from pipelines.routing.document.evaluations import MACHINES, PERSON, question_evaluator
 from pipelines.routing.document.gate_tools import KIND
 
 UNTAKEN = "evaluation"
@@ -36,7 +36,7 @@ def ask_question(turn: DecisionContext, answer: Ask) -> None:
     by = _question_evaluator(turn.task, question)
     # law §12: without an evaluator a question blocks at once for a person.
     if by == PERSON:
-        where = effects.stay_of(answer)
+        where = effects.stay_after(answer)
         keep_token_waiting(turn, where.status, where.wait)
         return
     batch, task, token = turn.batch, turn.task, turn.token
@@ -74,7 +74,9 @@ def _question_evaluator(task: Task, question: dict[str, Any]) -> str:
     can answer it, otherwise a person."""
     if "agentic" not in question:
         return next(iter(question))
-    return evaluator_of(question, leases.answerable_evaluations(task.project.owner.key, task.project_id))
+    return question_evaluator(
+        question, leases.answerable_evaluations(task.project.owner.key, task.project_id)
+    )
 
 
 def situation_after_job(
@@ -114,7 +116,7 @@ def situation_with_answer(
         batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job
     )
     # law §12: the frozen situation plus the answer; only step 7 reads the counts of the moment.
-    facts = effects.with_answer(decision.situation["facts"], current_task_facts(turn), answer)
+    facts = effects.facts_with_answer(decision.situation["facts"], current_task_facts(turn), answer)
     return turn, {**decision.situation, "facts": facts}
 
 

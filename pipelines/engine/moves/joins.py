@@ -18,8 +18,8 @@ from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.queries.branches import branches_of
-from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.queries.branches import living_branches
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.decide.branch_joins.branches import Arrival, Write
 from pipelines.routing.decide.branch_joins.context_merge import (
     contradicting_keys,
@@ -55,7 +55,7 @@ def merge_ready_joins(
     is. `turn`: what made them decidable; whoever reported it may go on with what follows."""
     while any(token.waits_at_join for token in batch.living(task)):
         line = versions.by_id(task.pinned_id)
-        merge = due_merge(line, branches_of(batch.living(task)))
+        merge = due_merge(line, living_branches(batch.living(task)))
         if merge is None:
             return
         JoinMerge(batch, task, line, merge, actor, trigger, turn).carry_out(route)
@@ -237,7 +237,7 @@ class JoinMerge:
             visit=self.task.visits[station.key],
             state=Job.State.DONE,
             outcome=outcome,
-            result=derive(read_outcome(outcome)).result,
+            result=derived_outcome(read_outcome(outcome)).result,
             summary=self.merge.sentence[:2000],
             reported_by=str(ENGINE),
             created_at=self.batch.now,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of_projects
 from pipelines.models import Group, Role, User
 from pipelines.models.people import expand_roles
-from pipelines.routing.document.escalations import agents_of, groups_of, role_key
+from pipelines.routing.document.escalations import groups_of, role_agents, role_key
 
 
 @dataclass
@@ -22,7 +22,7 @@ class ProjectRoles:
         """The members of the project's group with this name or key; else, for one of Gateline's own roles, the
         members with that role; else the administrators. A group without members does not count. A role may also name
         agents: then those who answer for one of them."""
-        key, role_groups, agents = role_key(role), groups_of(role, self.groups), agents_of(role)
+        key, role_groups, agents = role_key(role), groups_of(role, self.groups), role_agents(role)
         holders = {
             pk: person
             for pk, person in self.people.items()

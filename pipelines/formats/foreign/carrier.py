@@ -78,7 +78,7 @@ class Carrier:
         return _PLACE.sub(escaped, text[:end]) + text[end:]
 
 
-def slug(name: Any, otherwise: str) -> str:
+def key_slug(name: Any, otherwise: str) -> str:
     """`name` as a key; `otherwise` where nothing of it can be in one."""
     text = _UNFIT.sub("-", str(name).lower() if isinstance(name, str | int) else "")
     # Stripped once more: the cut may leave a hyphen or a dot at the end.
@@ -86,12 +86,12 @@ def slug(name: Any, otherwise: str) -> str:
 
 
 def _claim_key(name: Any, otherwise: str, used_keys: set[str]) -> str:
-    key = free_key(slug(name, otherwise), used_keys)
+    key = free_key(key_slug(name, otherwise), used_keys)
     used_keys.add(key)
     return key
 
 
-def quoted(value: Any) -> str:
+def shortened_json(value: Any) -> str:
     """Return the value as it stands in the document, cut."""
     return jsontext.dumps(value)[:80]
 

@@ -13,7 +13,7 @@ from pipelines.formats.foreign.alp import ALP
 from pipelines.formats.foreign.alp.reader import combine_files
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.formats.foreign.folder_archive import MOST_FILES, folder_error
-from pipelines.formats.foreign.known_systems import Recognition, recognise_system, systems
+from pipelines.formats.foreign.known_systems import Recognition, recognise_system, systems_by_key
 from pipelines.formats.foreign.system import ForeignSystem
 from pipelines.formats.yamltext import TextError
 from pipelines.routing.basics import jsontext
@@ -37,7 +37,7 @@ class ImportedDocument:
 
     @property
     def system_name(self) -> str:
-        return systems()[self.dialect].name if self.dialect else ""
+        return systems_by_key()[self.dialect].name if self.dialect else ""
 
 
 def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDocument:
@@ -47,7 +47,7 @@ def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDo
     except TextError as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     try:
-        parsed = native.value_of(source)
+        parsed = native.parsed_value(source)
     except DocumentError:
         if what := describe_non_document(source):
             raise DocumentError([Problem("", what, CHOOSE, 1, 1)]) from None
@@ -59,17 +59,19 @@ def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDo
         else:
             # JSON with comments, as contenox allows it (T9).
             source = without_comments(source)
-            parsed = native.value_of(source)
-    recognition = Recognition(systems()[dialect]) if dialect else recognise_system(parsed)
+            parsed = native.parsed_value(source)
+    recognition = Recognition(systems_by_key()[dialect]) if dialect else recognise_system(parsed)
     try:
         if recognition.system is None and (what := describe_non_line(parsed, source)):
             raise DocumentError([Problem("", what, CHOOSE, 1, 1)])
         if recognition.system is None:
             return ImportedDocument(native.loads(source), source)
         if recognition.system.read is None:
-            raise DocumentError(_at_document_start(native.locate(source, recognition.problems)))
-        line = _convert(
-            parsed, recognition.system, lambda problems: _sorted_problems(native.locate(source, problems))
+            raise DocumentError(_at_document_start(native.problems_with_places(source, recognition.problems)))
+        line = _imported_document(
+            parsed,
+            recognition.system,
+            lambda problems: _sorted_problems(native.problems_with_places(source, problems)),
         )
     except DocumentError as error:
         raise DocumentError((*error.problems, *recognition.faults)) from None
@@ -106,9 +108,9 @@ def import_files(files: Mapping[str, str | bytes]) -> ImportedDocument:
     parsed: dict[str, Any] = {}
     for path, text in files.items():
         try:
-            parsed[path] = native.value_of(text) if path.endswith(".json") else native.as_text(text)
+            parsed[path] = native.parsed_value(text) if path.endswith(".json") else native.as_text(text)
         except DocumentError as fault:
-            raise DocumentError([_with_file(problem, path) for problem in fault.problems]) from None
+            raise DocumentError([_problem_with_file(problem, path) for problem in fault.problems]) from None
         except TextError as fault:
             raise DocumentError([Problem(path, fault.message)]) from None
     if not any(path.endswith(("assembly-line.json", "/station.json")) for path in parsed):
@@ -118,7 +120,7 @@ def import_files(files: Mapping[str, str | bytes]) -> ImportedDocument:
     def placed(problems: list[Problem]) -> tuple[Problem, ...]:
         return tuple(_at_part(problem, places, files) for problem in problems)
 
-    line = _convert(combined, ALP, placed)
+    line = _imported_document(combined, ALP, placed)
     return replace(line, losses=(*line.losses, *unread))
 
 
@@ -130,15 +132,15 @@ def _at_part(problem: Problem, places: Mapping[str, str], files: Mapping[str, st
         return problem
     file, inner = places[part], replace(problem, path=problem.path[len(part) :].lstrip("."))
     if file.endswith(".json"):
-        (inner,) = native.locate(files[file], [inner])
-    return _with_file(inner, file)
+        (inner,) = native.problems_with_places(files[file], [inner])
+    return _problem_with_file(inner, file)
 
 
-def _with_file(problem: Problem, path: str) -> Problem:
+def _problem_with_file(problem: Problem, path: str) -> Problem:
     return replace(problem, path=f"{path}: {problem.path}" if problem.path else path)
 
 
-def _convert(
+def _imported_document(
     parsed: Any, system: ForeignSystem, located: Callable[[list[Problem]], tuple[Problem, ...]]
 ) -> ImportedDocument:
     """Raises DocumentError, also for whatever the reader of an installed package raises."""

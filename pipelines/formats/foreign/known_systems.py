@@ -48,7 +48,7 @@ class Recognition:
 
 
 @cache
-def systems() -> Mapping[str, ForeignSystem]:
+def systems_by_key() -> Mapping[str, ForeignSystem]:
     """Find them by key. What an installed package calls like one of these takes nothing from it."""
     own = {system.key: system for system in OWN}
     added = (made for _name, made in load_plugins(GROUP) if isinstance(made, ForeignSystem))
@@ -72,7 +72,7 @@ def _guarded_system(system: ForeignSystem) -> ForeignSystem:
 
 
 def written_systems() -> Mapping[str, ForeignSystem]:
-    return {key: system for key, system in systems().items() if system.write}
+    return {key: system for key, system in systems_by_key().items() if system.write}
 
 
 def recognise_system(document: Any) -> Recognition:
@@ -82,7 +82,7 @@ def recognise_system(document: Any) -> Recognition:
     faults = [
         Problem("", made.message) for _name, made in load_plugins(GROUP) if isinstance(made, PluginFault)
     ]
-    for system in systems().values():
+    for system in systems_by_key().values():
         for sign in system.signs:
             try:
                 path = sign(document)

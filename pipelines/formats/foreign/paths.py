@@ -8,7 +8,7 @@ from typing import Final
 NAMES: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*")
 
 
-def path_of(key: str) -> str:
+def path_for_key(key: str) -> str:
     """A key with dots is looked up flat first (T14)."""
     if NAMES.fullmatch(key):
         return key

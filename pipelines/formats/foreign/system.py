@@ -31,7 +31,7 @@ class ForeignSystem:
     as_yaml: bool = False
 
 
-def lacking(name: str, *parts: str) -> Callable[[Any], Problem | None]:
+def fault_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | None]:
     """Return a check that refuses a document of the system `name` with none of these lists: it is only a part
     of one."""
 
@@ -44,34 +44,36 @@ def lacking(name: str, *parts: str) -> Callable[[Any], Problem | None]:
     return fault
 
 
-def has(*keys: str) -> Sign:
+def object_sign(*keys: str) -> Sign:
     """An object with all of these keys."""
     return lambda document: (
         keys[0] if isinstance(document, Mapping) and all(key in document for key in keys) else None
     )
 
 
-def among(part: str, *keys: str) -> Sign:
+def member_sign(part: str, *keys: str) -> Sign:
     """An object with a list `part` of which an object has any of these keys; with "" the list is the whole document."""
 
     def sign(document: Any) -> str | None:
-        matches = ((index, key) for index, member in members(document, part) for key in keys if key in member)
+        matches = (
+            (index, key) for index, member in indexed_members(document, part) for key in keys if key in member
+        )
         return next((f"{part}[{index}].{key}" for index, key in matches), None)
 
     return sign
 
 
-def listed(*signs: Sign) -> Sign:
+def list_sign(*signs: Sign) -> Sign:
     """A list with an object that has any of these signs."""
 
     def sign(document: Any) -> str | None:
-        matches = ((index, sign(member)) for index, member in members(document, "") for sign in signs)
+        matches = ((index, sign(member)) for index, member in indexed_members(document, "") for sign in signs)
         return next((f"[{index}].{path}" for index, path in matches if path is not None), None)
 
     return sign
 
 
-def members(document: Any, part: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def indexed_members(document: Any, part: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     entries = document.get(part) if part and isinstance(document, Mapping) else None if part else document
     if isinstance(entries, list):
         yield from ((index, member) for index, member in enumerate(entries) if isinstance(member, Mapping))

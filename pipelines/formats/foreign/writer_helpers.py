@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier, slug
+from pipelines.formats.foreign.carrier import Carrier, key_slug
 
 Json = dict[str, Any]
 ESCAPED: Final = '{{"{{"}}'
 """How a reader keeps two braces that are no place of a template."""
 
 
-def extra(part: Mapping[str, Any], *but: str) -> Json:
+def stored_extra(part: Mapping[str, Any], *but: str) -> Json:
     """Return the stored `extra` of the original, without what is written from the line itself."""
     stored = part.get("extra")
     return {key: value for key, value in stored.items() if key not in but} if isinstance(stored, dict) else {}
@@ -20,10 +20,10 @@ def extra(part: Mapping[str, Any], *but: str) -> Json:
 
 def original_name(part: Mapping[str, Any]) -> str:
     """Return the name of the part in the original, if its key is still that name's; else its key."""
-    identifier = extra(part).get("id")
+    identifier = stored_extra(part).get("id")
     return (
         identifier
-        if isinstance(identifier, str) and slug(identifier, part["key"]) == part["key"]
+        if isinstance(identifier, str) and key_slug(identifier, part["key"]) == part["key"]
         else str(part["key"])
     )
 
@@ -31,10 +31,10 @@ def original_name(part: Mapping[str, Any]) -> str:
 def system_and_prompt(work: Mapping[str, Any]) -> tuple[str, str]:
     """System instruction and prompt of any kind of work."""
     prompt = work.get("prompt") or work.get("instructions") or work.get("message") or ""
-    return unescaped(str(work.get("system") or "")), unescaped(str(prompt))
+    return unescaped_template(str(work.get("system") or "")), unescaped_template(str(prompt))
 
 
-def unescaped(text: str) -> str:
+def unescaped_template(text: str) -> str:
     return text.replace(ESCAPED, "{{")
 
 
@@ -42,7 +42,7 @@ def split_instructions(prompt: str, system: Any) -> tuple[str, str]:
     """Split instructions that a reader put together of both: each by itself; all in the prompt where they
     were changed."""
     if isinstance(system, str) and system:
-        rendered = unescaped(Carrier().template("", system))
+        rendered = unescaped_template(Carrier().template("", system))
         if prompt == rendered:
             return system, ""
         if prompt.startswith(f"{rendered}\n\n"):
@@ -57,7 +57,7 @@ def stations_in_order(line: Mapping[str, Any]) -> list[Json]:
     return sorted(stations, key=lambda station: station["key"] != start) if start else stations
 
 
-def with_keys_of(read: Json, line: Json) -> Json:
+def document_with_keys(read: Json, line: Json) -> Json:
     """Return `read` with the keys of `line` in place of its own, paired by position: the other system may spell
     keys differently."""
     names: dict[str, str] = {}

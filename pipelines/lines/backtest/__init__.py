@@ -9,7 +9,7 @@ from pipelines.lines.backtest.backtest_result import (
 )
 from pipelines.lines.backtest.run import UnreadableDecision, back_test
 from pipelines.lines.backtest.selection import Selection, read_selection
-from pipelines.lines.backtest.target import BacktestTarget, of_document, target_of
+from pipelines.lines.backtest.target import BacktestTarget, backtest_target, target_of_document
 
 __all__ = [
     "BacktestResult",
@@ -21,7 +21,7 @@ __all__ = [
     "Selection",
     "UnreadableDecision",
     "back_test",
-    "of_document",
+    "backtest_target",
     "read_selection",
-    "target_of",
+    "target_of_document",
 ]

@@ -219,13 +219,13 @@ def cell_words(station: str, redecision: Redecision, old: ParsedLine, new: Parse
     """`then` by the names of the version under which it was decided, `now` by those of the version that is tried."""
     return {
         "station": station_name(old, station),
-        "then": _effect(old, redecision.then),
-        "now": _effect(new, redecision.now) if redecision.now else None,
-        "message": _message(station, redecision, old, new),
+        "then": _effect_fields(old, redecision.then),
+        "now": _effect_fields(new, redecision.now) if redecision.now else None,
+        "message": _verdict_message(station, redecision, old, new),
     }
 
 
-def _effect(line: ParsedLine, effect: DecidedEffect) -> dict[str, Any]:
+def _effect_fields(line: ParsedLine, effect: DecidedEffect) -> dict[str, Any]:
     """`rule`: its number at its station and its label; "" where no rule decided, or the line does not have it.
     `detail`: why it is stuck; "" of other effects."""
     name = gate_name if effect.kind == "review" else target_name
@@ -238,29 +238,29 @@ def _effect(line: ParsedLine, effect: DecidedEffect) -> dict[str, Any]:
     return {"to": [name(line, key) for key in effect.to], "rule": rule, "detail": detail}
 
 
-def _message(station: str, redecision: Redecision, old: ParsedLine, new: ParsedLine) -> str:
+def _verdict_message(station: str, redecision: Redecision, old: ParsedLine, new: ParsedLine) -> str:
     template = MESSAGES.get(redecision.reason or redecision.verdict)
     if template is None:
         return redecision.message
     about = redecision.about
     return template % {
         "station": station_name(old, station),
-        "asked": _gates(new, redecision.asked),
-        "skipped": _gates(old, redecision.skipped),
-        "gates": _gates(old, about.get("gates", ())),
-        "assumed": _gates(new, about.get("assumed", ())),
+        "asked": _gate_names(new, redecision.asked),
+        "skipped": _gate_names(old, redecision.skipped),
+        "gates": _gate_names(old, about.get("gates", ())),
+        "assumed": _gate_names(new, about.get("assumed", ())),
         "word": WORDS.get(about.get("word", ""), about.get("word", "")),
         "origin": station_name(old, about.get("origin", "")),
-        "field": _field(new, about.get("field", "")),
-        "counters": ", ".join(_counter(new, *counter) for counter in about.get("counters", ())),
+        "field": _field_name(new, about.get("field", "")),
+        "counters": ", ".join(_counter_name(new, *counter) for counter in about.get("counters", ())),
     }
 
 
-def _gates(line: ParsedLine, keys: Iterable[str]) -> str:
+def _gate_names(line: ParsedLine, keys: Iterable[str]) -> str:
     return ", ".join(gate_name(line, key) for key in keys)
 
 
-def _field(line: ParsedLine, path: str) -> str:
+def _field_name(line: ParsedLine, path: str) -> str:
     """Return the name of what a check reads: an input by its label; another field as the check names it."""
     family, _dot, name = path.partition(".")
     labels = {input_field.key: input_field.label for input_field in line.inputs}
@@ -269,7 +269,7 @@ def _field(line: ParsedLine, path: str) -> str:
     return labels.get(name) or name if family == "input" else name or path
 
 
-def _counter(line: ParsedLine, kind: str, name: str) -> str:
+def _counter_name(line: ParsedLine, kind: str, name: str) -> str:
     """“Build → Test”, “Build, rule 2”."""
     if kind == "edges":
         return edge_name(line, name)

@@ -34,17 +34,17 @@ class RecordedRow:
     answer: dict[str, Any]
 
 
-def count(line: Line, selection: Selection) -> int:
+def count_decisions(line: Line, selection: Selection) -> int:
     """Return the number of selected decisions, at most the limit."""
     decisions = selection.decisions_of(selection.tasks_of(line))
     return min(decisions.count(), selection.limit)
 
 
-def rows(line: Line, selection: Selection) -> Generator[RecordedRow, None, None]:
+def recorded_rows(line: Line, selection: Selection) -> Generator[RecordedRow, None, None]:
     """Yield the recorded decisions in the order in which each task was decided about. Every statement is a
     transaction of its own; a page's cursor holds no lock and goes when the iterator is closed."""
     left = selection.limit
-    for tasks in _pages(line, selection):
+    for tasks in _task_id_pages(line, selection):
         decisions = (
             selection.decisions_of(tasks).order_by("-task_id", "at", "job_id", "pk").values_list(*COLUMNS)
         )
@@ -55,7 +55,7 @@ def rows(line: Line, selection: Selection) -> Generator[RecordedRow, None, None]
             return
 
 
-def _pages(line: Line, selection: Selection) -> Iterator[list[int]]:
+def _task_id_pages(line: Line, selection: Selection) -> Iterator[list[int]]:
     """Primary keys of tasks from the newest down."""
     tasks, before = selection.tasks_of(line), None
     while True:

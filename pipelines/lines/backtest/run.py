@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import closing
 
 from pipelines.lines.backtest.backtest_result import BacktestResult, BacktestTask, Progress, by_verdict
-from pipelines.lines.backtest.recorded_decisions import RecordedRow, count, rows
+from pipelines.lines.backtest.recorded_decisions import RecordedRow, count_decisions, recorded_rows
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
@@ -36,26 +36,26 @@ def back_test(
 ) -> Generator[BacktestEvent, None, None]:
     """Every selected decision under `target`. The tasks told are those that do not come out the same; the Result is
     last. Writes nothing; closing the generator ends the reading. Raises UnreadableDecision."""
-    total = count(line, selection)
+    total = count_decisions(line, selection)
     result, task, current = BacktestResult(target.label, target.line), None, 0
     yield Progress(0, total, 0, by_verdict(result.decisions))
     # Closes the cursor when whoever reads the result goes away in the middle.
-    with closing(rows(line, selection)) as recorded:
+    with closing(recorded_rows(line, selection)) as recorded:
         for row in recorded:
             if task is None or row.task_id != current:
                 yield from _finish_task(result, task)
                 task, current = BacktestTask(f"WI-{line.project.key}-{row.task_number}"), row.task_id
-            redecision = _again(row, target, task.task)
+            redecision = _redecided_row(row, target, task.task)
             result.add(row, redecision, task.task, task.add(row, redecision))
             if result.done % STEP == 0:
-                yield _progress(result, total)
+                yield _current_progress(result, total)
     yield from _finish_task(result, task)
-    result.limited = result.done == selection.limit and _more(line, selection)
-    yield _progress(result, total)
+    result.limited = result.done == selection.limit and _has_more_decisions(line, selection)
+    yield _current_progress(result, total)
     yield result
 
 
-def _again(row: RecordedRow, target: BacktestTarget, task: str) -> Redecision:
+def _redecided_row(row: RecordedRow, target: BacktestTarget, task: str) -> Redecision:
     pinned = versions.by_id(row.pinned_id)
     try:
         return redecide(pinned, row.situation, row.answer, target.line)
@@ -71,11 +71,11 @@ def _finish_task(result: BacktestResult, task: BacktestTask | None) -> Generator
         yield task
 
 
-def _progress(result: BacktestResult, total: int) -> Progress:
+def _current_progress(result: BacktestResult, total: int) -> Progress:
     # Tasks go on meanwhile, so there may be more decisions than were counted.
     return Progress(result.done, max(total, result.done), result.tasks.total(), by_verdict(result.decisions))
 
 
-def _more(line: Line, selection: Selection) -> bool:
+def _has_more_decisions(line: Line, selection: Selection) -> bool:
     decisions = selection.decisions_of(selection.tasks_of(line))
     return decisions[selection.limit : selection.limit + 1].exists()

@@ -59,12 +59,12 @@ def read_selection(parameters: Mapping[str, str]) -> Selection:
     with every place."""
     problems: list[Problem] = []
     fields = {
-        "versions": _versions(parameters.get("versions", ""), problems),
-        "since": _moment("since", parameters.get("since", ""), problems),
-        "until": _moment("until", parameters.get("until", ""), problems),
-        "last": _number("last", parameters.get("last", ""), LARGEST, problems),
+        "versions": _version_numbers(parameters.get("versions", ""), problems),
+        "since": _checked_moment("since", parameters.get("since", ""), problems),
+        "until": _checked_moment("until", parameters.get("until", ""), problems),
+        "last": _checked_number("last", parameters.get("last", ""), LARGEST, problems),
         "tasks": parameters.get("tasks") or "all",
-        "limit": _number("limit", parameters.get("limit", ""), MOST, problems) or USUAL,
+        "limit": _checked_number("limit", parameters.get("limit", ""), MOST, problems) or USUAL,
     }
     if fields["tasks"] not in TASKS:
         problems.append(Problem("tasks", "has to be all, running or ended"))
@@ -73,7 +73,7 @@ def read_selection(parameters: Mapping[str, str]) -> Selection:
     return Selection(**fields)  # type: ignore[arg-type]
 
 
-def _versions(text: str, problems: list[Problem]) -> tuple[int, ...]:
+def _version_numbers(text: str, problems: list[Problem]) -> tuple[int, ...]:
     numbers = [_parse_int(part.strip()) for part in text.split(",")] if text.strip() else []
     if not all(number and number <= LARGEST for number in numbers):
         problems.append(Problem("versions", "has to be numbers of versions", "Write them like 1,2."))
@@ -81,7 +81,7 @@ def _versions(text: str, problems: list[Problem]) -> tuple[int, ...]:
     return tuple(number for number in numbers if number)
 
 
-def _number(name: str, text: str, most: int, problems: list[Problem]) -> int | None:
+def _checked_number(name: str, text: str, most: int, problems: list[Problem]) -> int | None:
     number = _parse_int(text.strip()) if text.strip() else None
     if text.strip() and not (number and number <= most):
         problems.append(Problem(name, f"has to be a number from 1 to {most}"))
@@ -93,17 +93,17 @@ def _parse_int(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
-def _moment(name: str, text: str, problems: list[Problem]) -> datetime | None:
+def _checked_moment(name: str, text: str, problems: list[Problem]) -> datetime | None:
     if not text.strip():
         return None
-    moment = _parsed(text.strip())
+    moment = _parsed_moment(text.strip())
     if moment is None:
         hint = "Write it like 2026-01-31 or 2026-01-31T12:00:00Z."
         problems.append(Problem(name, "is not a date or a moment", hint))
     return moment
 
 
-def _parsed(text: str) -> datetime | None:
+def _parsed_moment(text: str) -> datetime | None:
     """A plus in an address arrives as a space."""
     try:
         moment = parse_datetime(text.replace(" ", "+") if "T" in text else text)

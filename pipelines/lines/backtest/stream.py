@@ -30,14 +30,16 @@ def stream_response(
     line: Line, target: BacktestTarget, selection: Selection, *, each_task: bool = True
 ) -> StreamingHttpResponse:
     """`application/x-ndjson`. When the client goes away the reading ends with the step that is under way."""
-    lines = _lines(back_test(line, target, selection), each_task)
+    lines = _backtest_lines(back_test(line, target, selection), each_task)
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     # A proxy that collects an answer before it passes it on would hide the progress.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) -> AsyncIterator[bytes]:
+async def _backtest_lines(
+    events: Generator[BacktestEvent, None, None], each_task: bool
+) -> AsyncIterator[bytes]:
     """Yield the lines of a back-test. Each step runs in the request's own thread, as its connection does; an
     iterator that is not asynchronous would be collected whole before the first line is sent."""
     # Refused, not queued: to wait here would block the event loop.
@@ -45,13 +47,13 @@ async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) 
         busy = problem_dict(
             429, "Two other back-tests are running. Try again when one of them has ended, or stop one."
         )
-        yield _line(busy)
+        yield _json_line(busy)
         return
-    step = sync_to_async(partial(_step, events))
+    step = sync_to_async(partial(_next_event, events))
     try:
         while (one := await step()) is not None:
             if each_task or not isinstance(one, BacktestTask):
-                yield _line(one if isinstance(one, dict) else one.to_dict())
+                yield _json_line(one if isinstance(one, dict) else one.to_dict())
     finally:
         try:
             # In the thread of the steps, which has the connection of the open cursor.
@@ -60,7 +62,7 @@ async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) 
             _free.release()
 
 
-def _step(events: Generator[BacktestEvent, None, None]) -> BacktestEvent | dict[str, Any] | None:
+def _next_event(events: Generator[BacktestEvent, None, None]) -> BacktestEvent | dict[str, Any] | None:
     """Return the next event. The headers are sent long before: an error now becomes the last line."""
     try:
         return next(events, None)
@@ -82,5 +84,5 @@ def problem_dict(status: int, detail: str) -> dict[str, Any]:
     return {"type": "problem", "title": titles[status], "status": status, "detail": detail, "errors": []}
 
 
-def _line(value: dict[str, Any]) -> bytes:
+def _json_line(value: dict[str, Any]) -> bytes:
     return escape_hidden_json(json.dumps(value, ensure_ascii=False)).encode() + b"\n"

@@ -21,19 +21,19 @@ class BacktestTarget:
     line: ParsedLine
 
 
-def target_of(line: Line, version_name: str = "draft") -> BacktestTarget:
+def backtest_target(line: Line, version_name: str = "draft") -> BacktestTarget:
     """`draft`, `live` or the number of a version. Raises NotFound, DocumentError, Invalid (no line to decide by)."""
     if version_name == "draft":
-        return of_document(line.draft, "draft")
-    version = line.live if version_name == "live" else _numbered(line, version_name)
+        return target_of_document(line.draft, "draft")
+    version = line.live if version_name == "live" else _version_by_number(line, version_name)
     if version is None:
         if version_name == "live":
             raise NotFound("No version of this line is live. Publish it first, or choose another version.")
         raise NotFound(f"This line has no version {version_name}. Choose one of the list.")
-    return BacktestTarget(str(version.number), versions.parsed(version))
+    return BacktestTarget(str(version.number), versions.parsed_version(version))
 
 
-def of_document(document: Mapping[str, Any], label: str = "document") -> BacktestTarget:
+def target_of_document(document: Mapping[str, Any], label: str = "document") -> BacktestTarget:
     """Raises DocumentError, Invalid (what could not be published)."""
     parsed = read_line(document)
     problems = publishing_problems(parsed)
@@ -42,6 +42,6 @@ def of_document(document: Mapping[str, Any], label: str = "document") -> Backtes
     return BacktestTarget(label, parsed)
 
 
-def _numbered(line: Line, version_name: str) -> Any:
+def _version_by_number(line: Line, version_name: str) -> Any:
     plain = version_name.isascii() and version_name.isdigit() and len(version_name) < 10
     return line.versions.filter(number=int(version_name)).first() if plain else None

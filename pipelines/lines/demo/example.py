@@ -25,7 +25,7 @@ REPOSITORY = "    # The ready example stands here as the default.\n"
 BRANCH = "    # The branch of the ready example stands here as the default.\n"
 
 
-def text(key: str, address: str) -> str:
+def example_line_text(key: str, address: str) -> str:
     """Return the YAML of one line. Without an address the start form asks for a repository."""
     document = (LINES / f"{key}.yaml").read_text(encoding="utf-8")
     for place, value in ((REPOSITORY, address), (BRANCH, address and OFFERED)):

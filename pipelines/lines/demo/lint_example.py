@@ -119,7 +119,7 @@ def ensure_repository(place: Path) -> str:
         folder = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
         with closing(Repo.init_bare(str(folder))) as repository:
             repository.refs.set_symbolic_ref(HEADREF, BRANCH)
-            repository.refs[BRANCH] = _commit(repository, FILES, MESSAGE)
+            repository.refs[BRANCH] = _write_commit(repository, FILES, MESSAGE)
         try:
             folder.rename(place)
         except OSError:  # somebody else was first
@@ -133,17 +133,17 @@ def _add_branch(place: Path) -> None:
     branch = Ref(b"refs/heads/" + OFFERED.encode())
     with closing(Repo(str(place))) as repository:
         # The same commit as when it was made, wherever the branch `main` points by now.
-        first = _commit(repository, FILES, MESSAGE)
+        first = _write_commit(repository, FILES, MESSAGE)
         if branch not in repository.refs and BRANCH in repository.refs:
-            repository.refs[branch] = _commit(repository, FILES | OFFERED_FILES, OFFER, first)
+            repository.refs[branch] = _write_commit(repository, FILES | OFFERED_FILES, OFFER, first)
 
 
-def _commit(
+def _write_commit(
     repository: Repo, files: dict[str, str], message: bytes, parent: ObjectID | None = None
 ) -> ObjectID:
     """Write a commit, the same one wherever it is written."""
     commit = Commit()
-    commit.tree = _tree(repository, files)
+    commit.tree = _write_tree(repository, files)
     commit.parents = [parent] if parent else []
     commit.author = commit.committer = WHO
     # A fixed time, so that every installation has the same ids
@@ -154,7 +154,7 @@ def _commit(
     return commit.id
 
 
-def _tree(repository: Repo, files: dict[str, str]) -> ObjectID:
+def _write_tree(repository: Repo, files: dict[str, str]) -> ObjectID:
     tree, folders = Tree(), dict[str, dict[str, str]]()
     for path, text in files.items():
         name, below, rest = path.partition("/")
@@ -165,6 +165,6 @@ def _tree(repository: Repo, files: dict[str, str]) -> ObjectID:
             repository.object_store.add_object(blob)
             tree.add(name.encode(), FILE, blob.id)
     for name, inner in folders.items():
-        tree.add(name.encode(), FOLDER, _tree(repository, inner))
+        tree.add(name.encode(), FOLDER, _write_tree(repository, inner))
     repository.object_store.add_object(tree)
     return tree.id

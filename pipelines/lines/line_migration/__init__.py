@@ -4,16 +4,16 @@ record."""
 
 from __future__ import annotations
 
-from pipelines.lines.line_migration.impact import Impact, TaskImpact, impact_of
+from pipelines.lines.line_migration.impact import Impact, TaskImpact, migration_impact_of
 from pipelines.lines.line_migration.operation import (
     REASON,
     StaleImpact,
-    carry_on,
     check_idle,
-    counts_of,
-    migrate,
-    migrations_of,
-    undo,
+    finish_migration,
+    line_migrations,
+    migrate_line,
+    result_counts,
+    undo_migration,
 )
 
 __all__ = [
@@ -21,11 +21,11 @@ __all__ = [
     "Impact",
     "StaleImpact",
     "TaskImpact",
-    "carry_on",
     "check_idle",
-    "counts_of",
-    "impact_of",
-    "migrate",
-    "migrations_of",
-    "undo",
+    "finish_migration",
+    "line_migrations",
+    "migrate_line",
+    "migration_impact_of",
+    "result_counts",
+    "undo_migration",
 ]

@@ -107,7 +107,7 @@ class Impact:
         }
 
 
-def impact_of(
+def migration_impact_of(
     line: Line,
     to: LineVersion | None,
     mapping: Mapping[str, str] | None = None,
@@ -116,14 +116,14 @@ def impact_of(
     """Return what migrating to `to` (None: the draft, as it would be published) does to every running task of
     the line that is not there yet, or to those with the numbers `tasks`. Raises Invalid (path `mapping.…`,
     `tasks`), Conflict (a draft that cannot be read)."""
-    parsed, mapping = _parsed(line, to), dict(mapping or {})
+    parsed, mapping = _parsed_target(line, to), dict(mapping or {})
     check_mapping(line, parsed, mapping)
     # Never saved: number 0 stands for the version that the draft would become.
     target = to or LineVersion(line=line, number=0)
     task_impacts = tuple(
         task_impact
-        for chunk in _chunks(_running(line, tasks))
-        for task_impact in _of_chunk(chunk, target, parsed, mapping)
+        for chunk in _task_chunks(_running_tasks(line, tasks))
+        for task_impact in _chunk_impacts(chunk, target, parsed, mapping)
         if not task_impact.planned.nothing
     )
     counts = Counter(task_impact.effect for task_impact in task_impacts)
@@ -148,9 +148,9 @@ def impact_of(
     )
 
 
-def _parsed(line: Line, to: LineVersion | None) -> ParsedLine:
+def _parsed_target(line: Line, to: LineVersion | None) -> ParsedLine:
     if to is not None:
-        return versions.parsed(to)
+        return versions.parsed_version(to)
     try:
         return read_line(line.draft)
     except DocumentError as fault:
@@ -176,7 +176,7 @@ def check_mapping(line: Line, parsed: ParsedLine, mapping: Mapping[Any, Any]) ->
         raise Invalid(problems)
 
 
-def _running(line: Line, numbers: Sequence[int] | None) -> QuerySet[Task]:
+def _running_tasks(line: Line, numbers: Sequence[int] | None) -> QuerySet[Task]:
     tasks = Task.objects.filter(line=line, ended_at=None).select_related("project", "pinned").order_by("pk")
     if numbers is None:
         return tasks
@@ -188,7 +188,7 @@ def _running(line: Line, numbers: Sequence[int] | None) -> QuerySet[Task]:
     return tasks.filter(number__in=requested)
 
 
-def _chunks(tasks: QuerySet[Task]) -> Iterator[list[Task]]:
+def _task_chunks(tasks: QuerySet[Task]) -> Iterator[list[Task]]:
     chunk: list[Task] = []
     # `versions` has each document once; here it would come with every task.
     for task in tasks.defer("pinned__document").iterator(chunk_size=CHUNK):
@@ -200,7 +200,7 @@ def _chunks(tasks: QuerySet[Task]) -> Iterator[list[Task]]:
         yield chunk
 
 
-def _of_chunk(
+def _chunk_impacts(
     tasks: list[Task], to: LineVersion, parsed: ParsedLine, mapping: Mapping[str, str]
 ) -> Iterable[TaskImpact]:
     tokens = Token.objects.filter(task__in=tasks).exclude(status__in=ENDED)
@@ -212,13 +212,13 @@ def _of_chunk(
             task,
             planned,
             tuple(
-                (token, by_token[token.pk], _words(ground, token, by_token[token.pk], to, parsed))
+                (token, by_token[token.pk], _effect_words(ground, token, by_token[token.pk], to, parsed))
                 for token in ground.positions_of(task)
             ),
         )
 
 
-def _words(
+def _effect_words(
     ground: MigrationSnapshot, token: Token, effect: MigrationEffect, to: LineVersion, parsed: ParsedLine
 ) -> str:
     judge = versions.by_id(ground.judge_of(token))

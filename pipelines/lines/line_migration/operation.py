@@ -13,7 +13,7 @@ from pipelines import access, engine
 from pipelines.engine import MigrateResult
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.lines.line_migration.impact import Impact, impact_of
+from pipelines.lines.line_migration.impact import Impact, migration_impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
 from pipelines.ports import clock
 from pipelines.queries import versions
@@ -29,7 +29,7 @@ class StaleImpact(Conflict):
     says = "The running tasks changed after this impact was shown. View it again."
 
 
-def migrate(
+def migrate_line(
     line: Line,
     *,
     user: User,
@@ -49,16 +49,16 @@ def migrate(
     with transaction.atomic():
         _lock_idle_line(line)
         # Anew: tasks may have moved since the impact was shown.
-        impact = impact_of(line, to, mapping, tasks)
+        impact = migration_impact_of(line, to, mapping, tasks)
         if impact.digest != digest:
             raise StaleImpact
         _check_impact(impact, user)
         # The record is there before any task moves, so that `carry_on` can go on after a crash.
-        made = _record(impact, user, reason)
-    return carry_on(made)
+        made = _record_migration(impact, user, reason)
+    return finish_migration(made)
 
 
-def carry_on(migration: Migration) -> Migration:
+def finish_migration(migration: Migration) -> Migration:
     """Do the remaining tasks of a migration or an undo, also after a crash. Idempotent."""
     if migration.finished_at:
         return migration
@@ -81,7 +81,7 @@ def carry_on(migration: Migration) -> Migration:
     return migration
 
 
-def undo(migration: Migration, *, user: User, reason: str) -> Migration:
+def undo_migration(migration: Migration, *, user: User, reason: str) -> Migration:
     """Put every task back that has not moved since; the record says which could not. Raises Forbidden, Invalid (path
     `reason`), Conflict (undone already, an undo itself, not finished)."""
     line = migration.line
@@ -108,16 +108,16 @@ def undo(migration: Migration, *, user: User, reason: str) -> Migration:
             MigrationEntry(migration=made, task_id=entry.task_id, was=entry.to, to=entry.was)
             for entry in entries
         )
-    return carry_on(made)
+    return finish_migration(made)
 
 
-def migrations_of(line: Line) -> QuerySet[Migration]:
+def line_migrations(line: Line) -> QuerySet[Migration]:
     """Newest first."""
     rows = Migration.objects.filter(line=line).select_related("to", "by", "undone_by")
     return rows.defer("to__document").order_by("-at", "-pk")
 
 
-def counts_of(migration: Migration) -> dict[str, int]:
+def result_counts(migration: Migration) -> dict[str, int]:
     """{result: tasks}"""
     return dict(Counter(migration.entries.values_list("result", flat=True)))
 
@@ -178,7 +178,7 @@ def _check_impact(impact: Impact, user: User) -> None:
 
 def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion]) -> None:
     """Stations that run other code than before need the permission `execute`, as publishing them does (house §5)."""
-    line, before = versions.parsed(to), [versions.parsed(version) for version in froms]
+    line, before = versions.parsed_version(to), [versions.parsed_version(version) for version in froms]
     fresh = [
         station.key
         for station in line.stations
@@ -198,7 +198,7 @@ def _code_before(line: ParsedLine, key: str) -> list[Any]:
     return untrusted_code(line, line.station(key)) if key in line.stations_by_key else []
 
 
-def _record(impact: Impact, user: User, reason: str) -> Migration:
+def _record_migration(impact: Impact, user: User, reason: str) -> Migration:
     made = Migration.objects.create(
         line=impact.line,
         to=impact.to,

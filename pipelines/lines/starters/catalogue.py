@@ -43,7 +43,7 @@ class Starter:
 
     @cached_property
     def line(self) -> ParsedLine:
-        return native.read(self.text)
+        return native.read_text(self.text)
 
     @property
     def promises(self) -> list[str]:

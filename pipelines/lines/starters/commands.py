@@ -58,12 +58,12 @@ class StationCommands:
         names = {
             STATIONS[station.key]
             for station in line.stations
-            if station.key in STATIONS and _runs(station.kind, station.work)
+            if station.key in STATIONS and _runs_repository_command(station.kind, station.work)
         }
         return sorted(name for name in names & ITS_WORK if not getattr(self, name))
 
 
-def report_of(argv: Sequence[str]) -> dict[str, str] | None:
+def command_report(argv: Sequence[str]) -> dict[str, str] | None:
     """The artifact that a command writes, as its arguments say; None where it writes none."""
     # By its own arguments: the command is the person's, who may have changed it
     options = dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
@@ -83,37 +83,37 @@ def report_of(argv: Sequence[str]) -> dict[str, str] | None:
     return None
 
 
-def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
+def template_with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
     """The document of a template, with these."""
     document = deepcopy(native.loads(text))
     for key, name in STATIONS.items():
         station = next((station for station in document["stations"] if station["key"] == key), None)
-        if station is None or not _runs(station["work"].get("kind"), station["work"]):
+        if station is None or not _runs_repository_command(station["work"].get("kind"), station["work"]):
             continue
         argv = getattr(commands, name)
         # An agent is allowed the command, and calls it itself.
         if argv and station["work"].get("kind") == AGENT.key:
             station["work"]["allow"] = [shlex.join(argv)]
         elif argv:
-            _set(document, station, argv)
+            _set_command(document, station, argv)
         elif name not in ITS_WORK:
-            _leave_out(document, station)
+            _leave_out_station(document, station)
     _drop_unobservable_rules(document)
     _drop_rework_offers(document)
     return document
 
 
-def _runs(kind: Any, work: Mapping[str, Any]) -> bool:
+def _runs_repository_command(kind: Any, work: Mapping[str, Any]) -> bool:
     """Return whether a station runs a command of the repository: as its work, or by the agent that is a
     program."""
     return kind == COMMAND.key or (kind == AGENT.key and bool(work.get("allow")))
 
 
-def _set(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str]) -> None:
+def _set_command(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str]) -> None:
     station["work"]["argv"] = list(argv)
     if station["key"] not in FACTS:
         return
-    report, key = report_of(argv), station["key"]
+    report, key = command_report(argv), station["key"]
     if report:
         station["artifacts"] = [report]
     # Without a report nothing may decide by what only a report says.
@@ -126,10 +126,10 @@ def _set(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str])
 def _replace_report_rules(document: dict[str, Any], key: str) -> None:
     """Rules elsewhere that read its report go by whether it passed: of a visit that did not, nothing is observed."""
     failed = {"fact": {"path": f"{OTHERS}.{key}.git.files_changed", "op": "missing"}}
-    for rule in _rules(document["stations"]):
+    for rule in _rules_of_stations(document["stations"]):
         alternatives = (rule.get("when") or {}).get("all", ())
         for place, condition in enumerate(alternatives):
-            if any(_path(condition).startswith(f"{OTHERS}.{key}.{fact}.") for fact in FACTS[key]):
+            if any(_fact_path(condition).startswith(f"{OTHERS}.{key}.{fact}.") for fact in FACTS[key]):
                 alternatives[place] = failed
 
 
@@ -139,26 +139,26 @@ def _drop_unobservable_rules(document: dict[str, Any]) -> None:
     observed = {f"{OTHERS}.{station['key']}." for station in document["stations"]}
     targets = set()
     for station in document["stations"]:
-        blind = [rule for rule in station.get("rules", ()) if not _observable(rule.get("when"), observed)]
+        blind = [rule for rule in station.get("rules", ()) if not _is_observable(rule.get("when"), observed)]
         for rule in blind:
             station["rules"].remove(rule)
             targets.add(rule["to"])
-    others = {target for rule in _rules(document["stations"]) for target in _targets(rule)}
+    others = {target for rule in _rules_of_stations(document["stations"]) for target in _target_keys(rule)}
     document["ends"] = [end for end in document["ends"] if end["key"] not in targets - others]
 
 
-def _observable(when: Any, observed: set[str]) -> bool:
+def _is_observable(when: Any, observed: set[str]) -> bool:
     conditions = (when or {}).get("all", ()) if isinstance(when, dict) else ()
-    paths = [path for condition in conditions if (path := _path(condition)).startswith(f"{OTHERS}.")]
+    paths = [path for condition in conditions if (path := _fact_path(condition)).startswith(f"{OTHERS}.")]
     return all(any(path.startswith(start) for start in observed) for path in paths)
 
 
-def _path(condition: Mapping[str, Any]) -> str:
+def _fact_path(condition: Mapping[str, Any]) -> str:
     fact = condition.get("fact")
     return str(fact.get("path", "")) if isinstance(fact, dict) else ""
 
 
-def _targets(rule: Mapping[str, Any]) -> list[str]:
+def _target_keys(rule: Mapping[str, Any]) -> list[str]:
     return rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
 
 
@@ -166,12 +166,13 @@ def _drop_report_rules(station: dict[str, Any]) -> None:
     """Its rules go by the exit code alone."""
     facts = FACTS[station["key"]]
     rules = [
-        {**rule, "when": _by_exit_code(_without(rule.get("when"), facts), facts)} for rule in station["rules"]
+        {**rule, "when": _by_exit_code(_condition_without_facts(rule.get("when"), facts), facts)}
+        for rule in station["rules"]
     ]
     if any(PASSED in (rule["when"] or {}).get("all", ()) for rule in rules):
         # Of a command the exit code is a fact only where the station says what is expected of it
         station["expects"] = NOTHING
-    readable = [rule for rule in rules if not _reads(rule["when"], facts)]
+    readable = [rule for rule in rules if not _reads_facts(rule["when"], facts)]
     if words := WORDS.get(station["key"]):
         passed = next(rule for rule in readable if rule.get("when") == {"result": "success"})
         readable = [
@@ -190,29 +191,29 @@ def _by_exit_code(when: Any, facts: Sequence[str]) -> Any:
 
 def _is_zero(condition: Mapping[str, Any], facts: Sequence[str]) -> bool:
     fact = condition.get("fact") or {}
-    return _path(condition).partition(".")[0] in facts and (fact["op"], fact["value"]) == ("equals", 0)
+    return _fact_path(condition).partition(".")[0] in facts and (fact["op"], fact["value"]) == ("equals", 0)
 
 
-def _reads(when: Any, facts: Sequence[str]) -> bool:
+def _reads_facts(when: Any, facts: Sequence[str]) -> bool:
     if isinstance(when, list):
-        return any(_reads(condition, facts) for condition in when)
+        return any(_reads_facts(condition, facts) for condition in when)
     if not isinstance(when, dict):
         return False
-    return _path(when).partition(".")[0] in facts or any(
-        _reads(condition, facts) for condition in when.values()
+    return _fact_path(when).partition(".")[0] in facts or any(
+        _reads_facts(condition, facts) for condition in when.values()
     )
 
 
-def _without(when: Any, facts: Sequence[str]) -> Any:
+def _condition_without_facts(when: Any, facts: Sequence[str]) -> Any:
     """Drop alternatives that read what no report says any more."""
     if not isinstance(when, dict):
         return when
     if isinstance(when.get("all"), list):
-        return {**when, "all": [_without(condition, facts) for condition in when["all"]]}
+        return {**when, "all": [_condition_without_facts(condition, facts) for condition in when["all"]]}
     alternatives = when.get("any")
     if not isinstance(alternatives, list):
         return when
-    left = [condition for condition in alternatives if not _reads(condition, facts)]
+    left = [condition for condition in alternatives if not _reads_facts(condition, facts)]
     return left[0] if len(left) == 1 else {"any": left} if left else when
 
 
@@ -230,7 +231,7 @@ def _drop_rework_offers(document: dict[str, Any]) -> None:
 
 
 def _leads_back(rule: Mapping[str, Any]) -> bool:
-    return not rule.get("gates") and not _reads(rule.get("when"), (OTHERS,))
+    return not rule.get("gates") and not _reads_facts(rule.get("when"), (OTHERS,))
 
 
 def _drop_fact_checks(document: dict[str, Any], key: str) -> None:
@@ -241,7 +242,7 @@ def _drop_fact_checks(document: dict[str, Any], key: str) -> None:
             checks[:] = [check for check in checks if not check["field"].startswith(starts)]
 
 
-def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
+def _leave_out_station(document: dict[str, Any], station: dict[str, Any]) -> None:
     key, stations = station["key"], document["stations"]
     place = stations.index(station)
     stations.remove(station)
@@ -250,13 +251,13 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
         join["join"]["wait_for"].remove(key)
         if len(join["join"]["wait_for"]) == 1:
             _drop_join(stations, join)
-        for rule in _rules(stations):
+        for rule in _rules_of_stations(stations):
             if isinstance(rule["to"], list) and key in rule["to"]:
                 left = [target for target in rule["to"] if target != key]
                 rule["to"] = left[0] if len(left) == 1 else left
         return
     # Whoever led to the station is led on to where its success leads.
-    onward = next(rule for rule in station["rules"] if "success" in _results(rule))
+    onward = next(rule for rule in station["rules"] if "success" in _taken_results(rule))
     if any(
         rule["to"] == key for other in stations if other["key"] == onward["to"] for rule in other["rules"]
     ):
@@ -264,14 +265,14 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
         station.update(name="Take the base in", work={"kind": "noop"})
         stations.insert(place, station)
         return
-    if _reads(station["rules"], (OTHERS,)):
+    if _reads_facts(station["rules"], (OTHERS,)):
         # What other stations observed still decides here.
         _drop_report_rules(station)
-        rules = [rule for rule in station["rules"] if "success" in _results(rule)]
+        rules = [rule for rule in station["rules"] if "success" in _taken_results(rule)]
         station.update(name="Anything changed?", work={"kind": "noop"}, rules=rules)
         stations.insert(place, station)
         return
-    for rule in _rules(stations):
+    for rule in _rules_of_stations(stations):
         if rule["to"] == key:
             rule["to"] = onward["to"]
             # The gate behind the station stays on the way.
@@ -290,7 +291,7 @@ def _drop_unreachable_stations(document: dict[str, Any]) -> None:
         if key in by_key and key not in reached:
             reached.add(key)
             for rule in by_key[key]["rules"]:
-                ahead += _targets(rule)
+                ahead += _target_keys(rule)
     document["stations"][:] = [station for station in document["stations"] if station["key"] in reached]
 
 
@@ -301,11 +302,11 @@ def _drop_join(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:
     stations.remove(join)
 
 
-def _rules(stations: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _rules_of_stations(stations: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return (rule for station in stations for rule in station["rules"])
 
 
-def _results(rule: Mapping[str, Any]) -> Sequence[str]:
+def _taken_results(rule: Mapping[str, Any]) -> Sequence[str]:
     """Results that a rule takes, of the first of its conditions that names one."""
     when = rule.get("when") or {}
     for condition in (when, *when.get("any", ()), *when.get("all", ())):

@@ -27,11 +27,11 @@ class Command(printing.Command):
     def handle(self, *, name: str, heir: str, again: bool, **options: Any) -> None:
         user, now = _person(name), timezone.now()
         if again:
-            departures.reactivate(user, by=None, now=now)
+            departures.reactivate_user(user, by=None, now=now)
             self.stdout.write(f"“{name}” can sign in again.")
             return
         try:
-            departures.deactivate(user, heir=_person(heir) if heir else None, by=None, now=now)
+            departures.deactivate_user(user, heir=_person(heir) if heir else None, by=None, now=now)
         except Conflict as refused:
             raise CommandError(str(refused)) from refused
         self.stdout.write(f"“{name}” is deactivated.")

@@ -32,7 +32,7 @@ from pipelines.models import (
 )
 from pipelines.people import allowed_folders
 from pipelines.ports.terms import SHIPPED
-from pipelines.queries.versions import parsed
+from pipelines.queries.versions import parsed_version
 from pipelines.routing.document.line import digest, read_line
 from pipelines.routing.document.networks import document_to_publish
 
@@ -53,7 +53,9 @@ class Command(printing.Command):
                 address = _connect(
                     project, lint_example.ensure_repository(settings.DATA_DIR / "repositories" / "basket.git")
                 )
-                done = [load(project, key, example.text(key, address), user) for key in example.KEYS]
+                done = [
+                    load(project, key, example.example_line_text(key, address), user) for key in example.KEYS
+                ]
                 _hire(project, user)
         except Refused as refused:
             raise CommandError(f"The demo could not be loaded: {refused}") from refused
@@ -90,11 +92,11 @@ def load(project: Project, key: str, text: str, user: User) -> str:
     else:
         line = publishing.save_draft(line, text, user, line.draft_number)
     try:
-        version = publishing.publish(line, user=user, name=SHIPPED, based_on=line.draft_number)
+        version = publishing.publish_draft(line, user=user, name=SHIPPED, based_on=line.draft_number)
     except SecondPersonNeeded as refusal:
         return f"{key}: {refusal.detail}"
     line.live = version
-    scenarios.run(line, scenarios.LIVE, now=timezone.now())
+    scenarios.run_stored(line, scenarios.LIVE, now=timezone.now())
     return f"{key}: published version {version.number}"
 
 
@@ -120,7 +122,7 @@ def _hire(project: Project, user: User) -> None:
     """The agents that the lines name, so that a person can play each; those that are there are left as they are."""
     now = timezone.now()
     lives = LineVersion.objects.filter(line__project=project, pk=F("line__live"))
-    for key in dict.fromkeys(agent for live in lives for agent in parsed(live).agents):
+    for key in dict.fromkeys(agent for live in lives for agent in parsed_version(live).agents):
         agent, added = Agent.objects.get_or_create(
             project=project,
             key=key,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.formats.receipts import fingerprint, public_pem
+from pipelines.formats.receipts import key_fingerprint, public_pem
 from pipelines.management import printing
 from pipelines.ports.vault.signing import receipt_key
 
@@ -16,4 +16,4 @@ class Command(printing.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         key = receipt_key().public_key()
         self.stdout.write(public_pem(key), ending="")
-        self.stderr.write(f"SHA-256 {fingerprint(key)}")
+        self.stderr.write(f"SHA-256 {key_fingerprint(key)}")

@@ -19,7 +19,7 @@ class Command(printing.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         made = keys.add_key()
-        done, lost = store.rotate(timezone.now())
+        done, lost = store.reencrypt_secrets(timezone.now())
         self.stdout.write(f"{done} secrets are encrypted with {'a new key' if made else 'the first key'}.")
         if lost:
             raise CommandError(f"No key here decrypts these, enter them again: {', '.join(lost)}")

@@ -41,7 +41,7 @@ READ: dict[type[models.Field[Any, Any]], Callable[[Any], Any]] = {
 
 def row_from_json(model: type[Model], row: dict[str, Any]) -> Model:
     """A row that PostgreSQL wrote as JSON."""
-    for name, convert in _converters(model):
+    for name, convert in _column_converters(model):
         if row[name] is not None:
             row[name] = convert(row[name])
     instance = blank_row(model, adding=False)
@@ -52,7 +52,7 @@ def row_from_json(model: type[Model], row: dict[str, Any]) -> Model:
 def new_row(model: type[Model], **values: Any) -> Model:
     """Return an instance that is not written yet, with the model's defaults: `model(**values)`. A foreign key
     is passed as the row that it names, or by its own name."""
-    fixed, made, links = _defaults(model)
+    fixed, made, links = _field_defaults(model)
     instance = blank_row(model, adding=True)
     attributes = instance.__dict__
     attributes.update(fixed)
@@ -70,7 +70,7 @@ def new_row(model: type[Model], **values: Any) -> Model:
 
 
 @lru_cache
-def _defaults(
+def _field_defaults(
     model: type[models.Model],
 ) -> tuple[dict[str, Any], tuple[tuple[str, Callable[[], Any]], ...], tuple[tuple[str, str, str], ...]]:
     """Return the defaults of a model's fields: the default values, the functions that make one anew for each
@@ -89,7 +89,7 @@ def _defaults(
 
 
 @lru_cache
-def _converters(model: type[models.Model]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+def _column_converters(model: type[models.Model]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
     converters = []
     for field in model._meta.concrete_fields:
         # Rows pass as JSON by the names of columns, and are set as attributes.
@@ -115,17 +115,17 @@ def update_rows(rows: Sequence[models.Model], names: Iterable[str]) -> None:
 
 def update_statement(rows: Sequence[models.Model], names: tuple[str, ...]) -> Statement:
     model = type(rows[0])
-    text, columns = _update(model, names)
-    return Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")
+    text, columns = _update_statement(model, names)
+    return Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
 def insert_statement(rows: Sequence[models.Model]) -> Statement:
     """Return the statement that inserts all fields of new rows that have their keys."""
     model = type(rows[0])
-    text, columns = _insert(model)
+    text, columns = _insert_statement(model)
     for row in rows:
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-    return Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")
+    return Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
 def insert_rows(rows: Sequence[models.Model], *, unless_there: bool = False) -> None:
@@ -134,13 +134,13 @@ def insert_rows(rows: Sequence[models.Model], *, unless_there: bool = False) -> 
     if not rows:
         return
     model = type(rows[0])
-    text, columns = _insert(model, but_key=True)
+    text, columns = _insert_statement(model, but_key=True)
     if unless_there:
         # No key comes back for what is left out, so that none can be told from another
-        send([Statement(f"{text} ON CONFLICT DO NOTHING", [_json(rows, columns)])])
+        send([Statement(f"{text} ON CONFLICT DO NOTHING", [_rows_json(rows, columns)])])
         return
     text = f"{text} RETURNING {model._meta.pk.column}"
-    [keys] = send([Statement(text, [_json(rows, columns)], len(rows), f"rows of {model.__name__}")])
+    [keys] = send([Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")])
     for row, (key,) in zip(rows, keys, strict=True):
         row.pk = key
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
@@ -150,34 +150,40 @@ Columns = tuple[str, ...]
 
 
 @lru_cache(maxsize=256)
-def _update(model: type[models.Model], names: Columns) -> tuple[str, Columns]:
+def _update_statement(model: type[models.Model], names: Columns) -> tuple[str, Columns]:
     fields = [model._meta.pk, *(model._meta.get_field(name) for name in names)]
     columns = tuple(str(field.attname) for field in fields if isinstance(field, models.Field))
     key, *others = map(connection.ops.quote_name, columns)
     pairs = ", ".join(f"{column} = v.{column}" for column in others)
-    return f"UPDATE {_table(model)} AS t SET {pairs} FROM {_values(model)} WHERE t.{key} = v.{key}", columns
+    return (
+        f"UPDATE {_quoted_table(model)} AS t SET {pairs} FROM {_row_set_text(model)} WHERE t.{key} = v.{key}",
+        columns,
+    )
 
 
 @lru_cache(maxsize=64)
-def _insert(model: type[models.Model], *, but_key: bool = False) -> tuple[str, Columns]:
+def _insert_statement(model: type[models.Model], *, but_key: bool = False) -> tuple[str, Columns]:
     fields = [field for field in model._meta.concrete_fields if not field.generated]
     if but_key:
         fields.remove(model._meta.pk)
     columns = tuple(field.attname for field in fields)
     column_list = ", ".join(map(connection.ops.quote_name, columns))
-    return f"INSERT INTO {_table(model)} ({column_list}) SELECT {column_list} FROM {_values(model)}", columns
+    return (
+        f"INSERT INTO {_quoted_table(model)} ({column_list}) SELECT {column_list} FROM {_row_set_text(model)}",
+        columns,
+    )
 
 
-def _table(model: type[models.Model]) -> str:
+def _quoted_table(model: type[models.Model]) -> str:
     return connection.ops.quote_name(model._meta.db_table)
 
 
-def _values(model: type[models.Model]) -> str:
+def _row_set_text(model: type[models.Model]) -> str:
     """The rows of the parameter, each value read as its column reads it: too long a text is refused, not cut."""
-    return f"json_populate_recordset(NULL::{_table(model)}, %s::json) v"
+    return f"json_populate_recordset(NULL::{_quoted_table(model)}, %s::json) v"
 
 
-def _json(rows: Sequence[models.Model], columns: Columns) -> str:
+def _rows_json(rows: Sequence[models.Model], columns: Columns) -> str:
     records = [{name: row.__dict__[name] for name in columns} for row in rows]
     try:
         return orjson.dumps(records).decode()

@@ -102,13 +102,13 @@ class CompiledQuery(Generic[Row]):
     def __call__(self, **values: Any) -> list[Row]:
         statement = self._compiled_statement()
         send = fetch_prepared if self._kept else fetch
-        return statement.read(send(statement.sql, _values(statement, values)))
+        return statement.read(send(statement.sql, _statement_values(statement, values)))
 
     def bind(self, **values: Any) -> BoundQuery[Row]:
         """The call, not made yet; of what the server keeps."""
         assert self._kept
         statement = self._compiled_statement()
-        return BoundQuery(statement.sql, _values(statement, values), statement.read)
+        return BoundQuery(statement.sql, _statement_values(statement, values), statement.read)
 
     def _compiled_statement(self) -> CompiledStatement:
         # Two threads that come first compile it twice: both have the same.
@@ -139,7 +139,7 @@ def server_prepared(
     return lambda write: CompiledQuery(write, parameters, is_prepared=True)
 
 
-def _values(statement: CompiledStatement, values: Mapping[str, Any]) -> list[Any]:
+def _statement_values(statement: CompiledStatement, values: Mapping[str, Any]) -> list[Any]:
     return [
         values[parameter.name] if isinstance(parameter, CallValue) else parameter
         for parameter in statement.parameters
@@ -192,7 +192,7 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     parameter for any number of rows, and one answer.
 
     :raises LostRow: one wrote another number of rows"""
-    return _one_by_one(statements) if is_watched() else _together(statements)
+    return _one_by_one(statements) if is_watched() else _send_pipelined(statements)
 
 
 def fetch_bound(*questions: BoundQuery[Any]) -> list[list[Any]]:
@@ -201,7 +201,7 @@ def fetch_bound(*questions: BoundQuery[Any]) -> list[list[Any]]:
     return [question.read(rows) for question, rows in zip(questions, answers, strict=True)]
 
 
-def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+def _send_pipelined(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     opened, errors = server_connection()
     with errors:
         cursors = [psycopg.Cursor(opened) for _ in statements]
@@ -210,7 +210,9 @@ def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
             for cursor, statement in zip(cursors, statements, strict=True):
                 cursor.execute(statement.text, [_as_sent(value) for value in statement.parameters])
         # Behind the pipeline: to fetch within it would wait for each answer.
-        return [_answer(cursor, statement) for cursor, statement in zip(cursors, statements, strict=True)]
+        return [
+            _answer_rows(cursor, statement) for cursor, statement in zip(cursors, statements, strict=True)
+        ]
 
 
 def _as_sent(value: Any) -> Any:
@@ -227,11 +229,11 @@ def _one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     for statement in statements:
         with connection.cursor() as cursor:
             cursor.execute(statement.text, statement.parameters)
-            answers.append(_answer(cursor, statement))
+            answers.append(_answer_rows(cursor, statement))
     return answers
 
 
-def _answer(cursor: Any, statement: Statement) -> list[tuple[Any, ...]]:
+def _answer_rows(cursor: Any, statement: Statement) -> list[tuple[Any, ...]]:
     if statement.rows is not None and cursor.rowcount != statement.rows:
         raise LostRow(f"{cursor.rowcount} of {statement.rows} {statement.of} were written")
     # Not its `description`, which says everything of every column.

@@ -38,7 +38,7 @@ def credentials_among(
     return uses
 
 
-def credentials_of(project: Project, values: Iterable[StoredValue]) -> dict[int, str]:
+def credential_repositories(project: Project, values: Iterable[StoredValue]) -> dict[int, str]:
     """Return {id of a value: the repository that uses it as its credential} of the values that a project can get."""
     values = list(values)
     shared = {value.name: value for value in values if value.owner_id is not None}

@@ -15,15 +15,15 @@ class SecretUnreadable(Exception):
     """This secret was encrypted with a key that is not here any more. Enter it again."""
 
 
-def encrypt(value: str) -> str:
-    return _keys().encrypt(value.encode()).decode()
+def encrypt_secret(value: str) -> str:
+    return _cipher().encrypt(value.encode()).decode()
 
 
-def decrypt(content: str) -> str:
+def decrypt_secret(content: str) -> str:
     """Read the row first and call this after it: a new key is written down before anything is encrypted with it.
     Raises SecretUnreadable."""
     try:
-        return _keys().decrypt(content.encode()).decode()
+        return _cipher().decrypt(content.encode()).decode()
     except InvalidToken as error:
         raise SecretUnreadable(SecretUnreadable.__doc__) from error
 
@@ -31,7 +31,7 @@ def decrypt(content: str) -> str:
 def encrypt_anew(content: str) -> str:
     """The same secret, encrypted with the first key. Raises SecretUnreadable."""
     try:
-        return _keys().rotate(content.encode()).decode()
+        return _cipher().rotate(content.encode()).decode()
     except InvalidToken as error:
         raise SecretUnreadable(SecretUnreadable.__doc__) from error
 
@@ -61,7 +61,7 @@ def add_key() -> bool:
     return True
 
 
-def _keys() -> MultiFernet:
+def _cipher() -> MultiFernet:
     try:
         return MultiFernet([Fernet(key) for key in key_texts()])
     except ValueError as error:

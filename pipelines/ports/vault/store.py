@@ -48,11 +48,11 @@ class ValuePlace:
 
 
 @sensitive_variables("value", "content")
-def put(place: ValuePlace, name: str, value: str, *, kind: str, by: User, now: datetime) -> StoredValue:
+def put_value(place: ValuePlace, name: str, value: str, *, kind: str, by: User, now: datetime) -> StoredValue:
     """Store a value under a name, in place of the one that has it there. Raises Invalid, Conflict (a variable never
     becomes a secret under the same name, nor the other way round: what was shown once is no secret)."""
-    _check(name, value, kind)
-    content = keys.encrypt(value) if kind == SECRET else value
+    _check_value(name, value, kind)
+    content = keys.encrypt_secret(value) if kind == SECRET else value
     with transaction.atomic():
         stored, made = (
             place.values()
@@ -78,7 +78,7 @@ def put(place: ValuePlace, name: str, value: str, *, kind: str, by: User, now: d
     return stored
 
 
-def remove(place: ValuePlace, name: str, *, by: User, now: datetime) -> bool:
+def remove_value(place: ValuePlace, name: str, *, by: User, now: datetime) -> bool:
     """False where there is none."""
     with transaction.atomic():
         stored_value = place.values().select_for_update().filter(name=name).first()
@@ -89,7 +89,7 @@ def remove(place: ValuePlace, name: str, *, by: User, now: datetime) -> bool:
     return True
 
 
-def of_project(project: Project) -> QuerySet[StoredValue]:
+def values_of_project(project: Project) -> QuerySet[StoredValue]:
     """Every value that some station of the project can get."""
     here = Q(owner=project.owner_id) | Q(project=project.pk) | Q(line__project=project.pk)
     return (
@@ -99,7 +99,7 @@ def of_project(project: Project) -> QuerySet[StoredValue]:
     )
 
 
-def rotate(now: datetime) -> tuple[int, list[str]]:
+def reencrypt_secrets(now: datetime) -> tuple[int, list[str]]:
     """Encrypt every secret of the installation with the first key: how many were, and the names of those that no key
     here decrypts."""
     done, lost = 0, []
@@ -111,7 +111,7 @@ def rotate(now: datetime) -> tuple[int, list[str]]:
                 try:
                     setattr(row, column, keys.encrypt_anew(getattr(row, column)))
                 except keys.SecretUnreadable:
-                    lost.append(_name(row))
+                    lost.append(_value_name(row))
                 else:
                     changed.append(column)
             if changed:
@@ -137,14 +137,14 @@ def _rows_with_secrets() -> Iterator[tuple[Model, list[str]]]:
                 yield row, [column for column in columns if getattr(row, column)]
 
 
-def _name(row: Model) -> str:
+def _value_name(row: Model) -> str:
     """“NAME of acme/app”, as people know it."""
     places = (getattr(row, attribute, None) for attribute in ("owner", "project", "line"))
     return f"{getattr(row, 'name', row)} of {next(filter(None, places), row._meta.verbose_name)}"
 
 
 @sensitive_variables("value")
-def _check(name: str, value: str, kind: str) -> None:
+def _check_value(name: str, value: str, kind: str) -> None:
     try:
         value_name(name)
     except ValidationError as fault:

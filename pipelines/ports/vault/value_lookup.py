@@ -64,12 +64,12 @@ class ValueScope:
     def secret_needs(self, station: Station) -> frozenset[str]:
         """Return the needs of a station that a worker need not have, because these secrets come with the job."""
         # They come with the job, so that a worker need not have them
-        return frozenset(f"secret:{name}" for name in self.nearest(SECRET, secrets_of([station], {})))
+        return frozenset(f"secret:{name}" for name in self.nearest(SECRET, secret_names_for([station], {})))
 
 
-def secret_needs_of(stations: Collection[tuple[ValueScope, Station]]) -> list[frozenset[str]]:
+def secret_needs_by_station(stations: Collection[tuple[ValueScope, Station]]) -> list[frozenset[str]]:
     """Return what `Reach.secret_needs` says of each of these, by one statement."""
-    names = {name for _reach, station in stations for name in secrets_of([station], {})}
+    names = {name for _reach, station in stations for name in secret_names_for([station], {})}
     if not names:
         return [frozenset() for _station in stations]
     reaches = {reach for reach, _station in stations}
@@ -86,7 +86,7 @@ def secret_needs_of(stations: Collection[tuple[ValueScope, Station]]) -> list[fr
     return [
         frozenset(
             f"secret:{name}"
-            for name in secrets_of([station], {})
+            for name in secret_names_for([station], {})
             if next(
                 (kind for place in PLACES if (kind := nearest.get((place, getattr(reach, place), name)))),
                 None,
@@ -97,7 +97,7 @@ def secret_needs_of(stations: Collection[tuple[ValueScope, Station]]) -> list[fr
     ]
 
 
-def secrets_of(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[str]:
+def secret_names_for(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[str]:
     """The names of the secrets that these stations ask for, of a task with these inputs."""
     return resolve_names((name for station in stations for name in secret_names(station.work)), inputs)
 
@@ -109,12 +109,12 @@ def resolve_names(references: Iterable[str], inputs: Mapping[str, Any]) -> list[
 
 
 @sensitive_variables("plaintexts")
-def decrypted(stored: dict[str, StoredValue]) -> dict[str, str]:
+def decrypted_secrets(stored: dict[str, StoredValue]) -> dict[str, str]:
     """{name: secret}, without those that no key decrypts: a station that needs one says so."""
     plaintexts: dict[str, str] = {}
     for name, stored_value in stored.items():
         try:
-            plaintexts[name] = keys.decrypt(stored_value.content)
+            plaintexts[name] = keys.decrypt_secret(stored_value.content)
         except keys.SecretUnreadable:
             # Stations that do not need it go on; one that does says that it is missing
             log.error("secret_unreadable", secret=name, id=stored_value.pk)

@@ -66,7 +66,7 @@ def format_figure(key: str, value: float) -> str:
     return f"{value:.1f} ×" if key == CYCLE else f"{value:.0f}"
 
 
-def share(part: int, total: int) -> float | None:
+def share_or_none(part: int, total: int) -> float | None:
     return part / total if total else None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.decide.effects import stay_of
+from pipelines.routing.decide.effects import stay_after
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.kinds import is_unattended
 from pipelines.routing.document.model import ParsedLine
@@ -111,7 +111,7 @@ def migration_effect(
         )
     if position.situation is None:
         return MigrationEffect(position.token, STAYS, "still", place, position.status, error=position.error)
-    return _redecide(position, line, mapping, place)
+    return _redecided_effect(position, line, mapping, place)
 
 
 def compose_mappings(before: Mapping[str, str], mapping: Mapping[str, str]) -> dict[str, str]:
@@ -197,7 +197,7 @@ def initial_job_status(station: Station) -> str:
     return "running" if is_unattended(station) else "queued"
 
 
-def _redecide(
+def _redecided_effect(
     position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str], place: str
 ) -> MigrationEffect:
     assert position.situation is not None
@@ -221,7 +221,7 @@ def _redecide(
 def _stopped_effect(
     position: MigratingPosition, place: str, answer: Wait | Ask | Escalate | Stuck
 ) -> MigrationEffect:
-    where = stay_of(answer)
+    where = stay_after(answer)
     same = (where.status, where.error) == (position.status, position.error)
     return _redecision_effect(
         position, STAYS if same else STUCK, place, where.status, answer, error=where.error

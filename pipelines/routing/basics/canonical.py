@@ -15,7 +15,7 @@ from typing import Any
 import rfc8785
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.values import exact
+from pipelines.routing.basics.values import exact_number
 
 
 class CanonicalError(ValueError):
@@ -47,11 +47,11 @@ def _as_doubles(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_as_doubles(member) for member in value]
     if type(value) is int or type(value) is Decimal:
-        return _double(value)
+        return _as_double(value)
     return value
 
 
-def _double(value: int | Decimal) -> float | int:
+def _as_double(value: int | Decimal) -> float | int:
     # Below 2**53 every integer is a double, exactly.
     if type(value) is int and abs(value) < 2**53:
         return value
@@ -64,27 +64,29 @@ def _double(value: int | Decimal) -> float | int:
 def _encode_wide(value: Any) -> bytes:
     if isinstance(value, Mapping):
         # RFC 8785 sorts keys by their UTF-16 code units, not by code points.
-        return b"{" + b",".join(_member(key, value[key]) for key in sorted(value, key=_utf16)) + b"}"
+        return (
+            b"{" + b",".join(_member_bytes(key, value[key]) for key in sorted(value, key=_utf16_bytes)) + b"}"
+        )
     if isinstance(value, (list, tuple)):
         return b"[" + b",".join(map(_encode_wide, value)) + b"]"
     try:
-        return _scalar(value)
+        return _scalar_bytes(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
         raise CanonicalError(str(error)) from None
 
 
-def _scalar(value: Any) -> bytes:
+def _scalar_bytes(value: Any) -> bytes:
     try:
         return rfc8785.dumps(_as_doubles(value))
     except _WideNumber:
-        return _decimal(Decimal(exact(value)))
+        return _decimal_bytes(Decimal(exact_number(value)))
 
 
-def _member(key: Any, value: Any) -> bytes:
-    return _scalar(key) + b":" + _encode_wide(value)
+def _member_bytes(key: Any, value: Any) -> bytes:
+    return _scalar_bytes(key) + b":" + _encode_wide(value)
 
 
-def _utf16(key: Any) -> bytes:
+def _utf16_bytes(key: Any) -> bytes:
     if not isinstance(key, str):
         raise CanonicalError("object keys must be text")
     try:
@@ -93,7 +95,7 @@ def _utf16(key: Any) -> bytes:
         raise CanonicalError(str(error)) from None
 
 
-def _decimal(number: Decimal) -> bytes:
+def _decimal_bytes(number: Decimal) -> bytes:
     """Digits without leading or trailing zeros, then the exponent of ten."""
     if not number.is_finite():
         raise CanonicalError("not a number that JSON knows")

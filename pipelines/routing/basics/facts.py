@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pipelines.routing.basics import values
-from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.basics.values import is_number
 
 Facts = Mapping[str, Mapping[str, Any]]
@@ -37,7 +37,7 @@ def _read_share(value: Any, path: str) -> Any:
 def _read_texts(value: Any, path: str) -> list[str]:
     for index, member in enumerate(values.read_sequence(value, path)):
         if type(member) is not str:
-            raise Malformed(join(path, index), "has to be a text")
+            raise Malformed(member_path(path, index), "has to be a text")
     return value
 
 
@@ -114,7 +114,7 @@ def read_observed_facts(value: Any, path: str) -> dict[str, dict[str, Any]]:
     groups = values.read_mapping(value, path)
     values.check_keys(groups, path, tuple(GROUPS))
     return {
-        group: _read_group(members, join(path, group), GROUPS[group])
+        group: _read_group(members, member_path(path, group), GROUPS[group])
         for group, members in groups.items()
         if members is not None
     }
@@ -126,9 +126,9 @@ def _read_group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any
     # Every group may have a source; the source itself has none.
     values.check_keys(value, path, tuple(keys) if keys is OF_SOURCE else (*keys, SOURCE))
     return {
-        key: _read_group(member, join(path, key), OF_SOURCE)
+        key: _read_group(member, member_path(path, key), OF_SOURCE)
         if key == SOURCE
-        else KINDS[keys[key]](member, join(path, key))
+        else KINDS[keys[key]](member, member_path(path, key))
         for key, member in value.items()
         if member is not None
     }

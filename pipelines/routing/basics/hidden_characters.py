@@ -16,10 +16,10 @@ HIDDEN = re.compile(
 
 def escape_hidden(text: str) -> str:
     """The text with every hidden character as its escape: `\\x1b`, `\\u202e`."""
-    return HIDDEN.sub(_escape, text)
+    return HIDDEN.sub(_escaped_match, text)
 
 
-def shorten(text: str, most: int) -> str:
+def shortened_at_word(text: str, most: int) -> str:
     """Cut after a word, with “…” where something was left out; within the word where less than half would be left."""
     if len(text) <= most:
         return text
@@ -34,7 +34,7 @@ def escape_hidden_json(text: str) -> str:
     return HIDDEN.sub(_json_escape, text)
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escaped_match(match: re.Match[str]) -> str:
     if _joins_emoji(match):
         return match.group()
     code = ord(match.group())

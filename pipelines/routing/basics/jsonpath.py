@@ -26,7 +26,7 @@ from jsonpath_rfc9535.tokens import TokenStream, TokenType
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.values import MISSING, equal, exact, is_number
+from pipelines.routing.basics.values import MISSING, are_equal, exact_number, is_number
 
 MAX_NESTING = 40
 """Keeps the depth of an evaluation far below the interpreter's limit, wherever it is called from."""
@@ -82,14 +82,14 @@ lex.RE_PROPERTY = re.compile(
 )
 
 
-def parse(text: str) -> JSONPathQuery:
+def parse_query(text: str) -> JSONPathQuery:
     """Raises one of SYNTAX_ERRORS."""
     if sum(token.type_ in _NESTING for token in lex.tokenize(text)) > MAX_NESTING:
         raise JSONPathError(f"more than {MAX_NESTING} filters, functions and logical operators")
     return _environment.compile(text)
 
 
-def evaluator(query: JSONPathQuery) -> Callable[[Any, EvaluationBudget], list[Any]]:
+def query_evaluator(query: JSONPathQuery) -> Callable[[Any, EvaluationBudget], list[Any]]:
     find = _query_finder(query)
     return lambda document, steps: find(document, document, steps)
 
@@ -162,21 +162,23 @@ def _segment_finder(segment: JSONPathSegment) -> Finder:
         return [node for select in selectors for node in select(value, root, steps)]
 
     def descendants(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
-        return [child for node in _descend(value, steps) for child in children(node, root, steps)]
+        return [
+            child for node in _value_and_descendants(value, steps) for child in children(node, root, steps)
+        ]
 
     return descendants if isinstance(segment, JSONPathRecursiveDescentSegment) else children
 
 
-def _descend(value: Any, steps: EvaluationBudget) -> Iterator[Any]:
+def _value_and_descendants(value: Any, steps: EvaluationBudget) -> Iterator[Any]:
     """A value and all lists and objects below it, parents first."""
     steps.spend()
     yield value
-    for member in _members(value):
+    for member in _child_values(value):
         if type(member) is dict or type(member) is list:
-            yield from _descend(member, steps)
+            yield from _value_and_descendants(member, steps)
 
 
-def _members(value: Any) -> Iterable[Any]:
+def _child_values(value: Any) -> Iterable[Any]:
     if type(value) is dict:
         return value.values()
     return value if type(value) is list else ()
@@ -189,7 +191,7 @@ def _selector_finder(selector: JSONPathSelector) -> Finder:
         return _slice_finder(selector.slice)
     if isinstance(selector, FilterSelector):
         return _filter_finder(_expression_test(selector.expression.expression))
-    return _counting_finder(lambda value, root, steps: list(_members(value)))
+    return _counting_finder(lambda value, root, steps: list(_child_values(value)))
 
 
 def _counting_finder(find: Finder) -> Finder:
@@ -211,7 +213,7 @@ def _slice_finder(cut: slice) -> Finder:
 
 def _filter_finder(test: Test) -> Finder:
     def find(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
-        members = _members(value)
+        members = _child_values(value)
         steps.spend(1 + len(members))  # type: ignore[arg-type]
         return [member for member in members if test(member, root, steps)]
 
@@ -227,7 +229,9 @@ def _expression_test(expression: ast.Expression) -> Test:
         inner = _expression_test(expression.right)
         return lambda value, root, steps: not inner(value, root, steps)
     if isinstance(expression, ast.ComparisonExpression):
-        return _comparison_test(_operand(expression.left), expression.operator, _operand(expression.right))
+        return _comparison_test(
+            _compiled_operand(expression.left), expression.operator, _compiled_operand(expression.right)
+        )
     find = _filter_query_finder(expression)
     return lambda value, root, steps: bool(find(value, root, steps))
 
@@ -252,13 +256,13 @@ def _is_same(left: Any, right: Any) -> bool:
     # RFC 9535: Nothing equals Nothing, and no value.
     if left is MISSING or right is MISSING:
         return left is right
-    return equal(left, right)
+    return are_equal(left, right)
 
 
 def _is_before(left: Any, right: Any) -> bool:
     if type(left) is str and type(right) is str:
         return left < right
-    return is_number(left) and is_number(right) and exact(left) < exact(right)
+    return is_number(left) and is_number(right) and exact_number(left) < exact_number(right)
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -281,7 +285,7 @@ def _filter_query_finder(expression: ast.Expression) -> Finder:
     return find
 
 
-def _operand(expression: ast.Expression) -> Operand:
+def _compiled_operand(expression: ast.Expression) -> Operand:
     """Return one side of a comparison, or an argument, as an operand: a value, or MISSING (the RFC's
     Nothing)."""
     if isinstance(expression, ast.FilterExpressionLiteral):
@@ -302,7 +306,7 @@ def _only_value(find: Finder) -> Operand:
 
 def _function_operand(call: ast.FunctionExtension) -> Operand:
     if call.name == "length":
-        return _length_operand(_operand(call.args[0]))
+        return _length_operand(_compiled_operand(call.args[0]))
     if call.name == "value":
         return _only_value(_filter_query_finder(call.args[0]))
     find = _filter_query_finder(call.args[0])

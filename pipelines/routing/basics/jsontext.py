@@ -61,7 +61,9 @@ def dumps(value: Any, *, indent: int | None = None, ascii_only: bool = True, sor
         return json.dumps(value, allow_nan=False, indent=indent, ensure_ascii=ascii_only, sort_keys=sort_keys)
     except TypeError:
         # Slower: `json.dumps` knows no Decimal.
-        return "".join(_encode(value, _Layout(indent, quoted if ascii_only else quoted_as_is, sort_keys), 0))
+        return "".join(
+            _json_pieces(value, _Layout(indent, quoted if ascii_only else quoted_as_is, sort_keys), 0)
+        )
 
 
 def is_double(value: Decimal) -> bool:
@@ -111,14 +113,14 @@ class _Layout:
         return begin, f",{begin}", "\n" + " " * self.indent * level
 
 
-def _encode(value: Any, layout: _Layout, level: int) -> Iterator[str]:
+def _json_pieces(value: Any, layout: _Layout, level: int) -> Iterator[str]:
     """Yield what `json.dumps` writes, with `Decimal` as the number that it is."""
     if isinstance(value, dict) and value:
         keys = sorted(value) if layout.sort_keys else value
         members = ((layout.quote(key) + ": ", value[key]) for key in keys)
-        yield from _collection("{", "}", members, layout, level)
+        yield from _collection_pieces("{", "}", members, layout, level)
     elif isinstance(value, (list, tuple)) and value:
-        yield from _collection("[", "]", (("", member) for member in value), layout, level)
+        yield from _collection_pieces("[", "]", (("", member) for member in value), layout, level)
     elif isinstance(value, Decimal):
         # JSON has no word for infinity, nor for what is no number
         if not value.is_finite():
@@ -130,12 +132,12 @@ def _encode(value: Any, layout: _Layout, level: int) -> Iterator[str]:
         yield json.dumps(value, allow_nan=False)
 
 
-def _collection(
+def _collection_pieces(
     opening: str, closing: str, members: Iterable[tuple[str, Any]], layout: _Layout, level: int
 ) -> Iterator[str]:
     before, between, after = layout.separators(level)
     yield opening
     for index, (label, member) in enumerate(members):
         yield (between if index else before) + label
-        yield from _encode(member, layout, level + 1)
+        yield from _json_pieces(member, layout, level + 1)
     yield after + closing

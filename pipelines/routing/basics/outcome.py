@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pipelines.routing.basics import facts as observed
-from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.basics.values import (
     MISSING,
     check_keys,
@@ -114,7 +114,7 @@ FORCED: Final = {
 }
 
 
-def derive(outcome: Outcome, failed: str = "error") -> DerivedOutcome:
+def derived_outcome(outcome: Outcome, failed: str = "error") -> DerivedOutcome:
     """Derive the absent fields: result ← exit code ← verdict ← success; verdict ← result; eval ← result.
     `failed`: the eval of a failure, which the kind of work defines."""
     result = outcome.result or _derive_result(outcome)
@@ -175,11 +175,11 @@ def _read_signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
     signals = read_sequence(value, path)
     for index, signal in enumerate(signals):
         if type(signal) is not dict:
-            raise Malformed(join(path, index), "has to be an object")
+            raise Malformed(member_path(path, index), "has to be an object")
         if is_signal(signal.get("verdict")):
             # Signals with another verdict are recorded as they are, and ignored (law §2).
-            read_text(signal.get("reason"), join(join(path, index), "reason"))
-            read_mapping(signal.get("meta"), join(join(path, index), "meta"))
+            read_text(signal.get("reason"), member_path(member_path(path, index), "reason"))
+            read_mapping(signal.get("meta"), member_path(member_path(path, index), "meta"))
     return tuple(signals)
 
 
@@ -192,10 +192,10 @@ def _read_usage(value: Any, path: str) -> dict[str, Any]:
     usage = read_mapping(value, path)
     for key in _USAGE:
         if usage.get(key) is not None and not is_number(usage[key]):
-            raise Malformed(join(path, key), "has to be a number")
+            raise Malformed(member_path(path, key), "has to be a number")
         # What was never spent would pay for what comes: limits of cost count the sum.
         if usage.get(key) is not None and usage[key] < 0:
-            raise Malformed(join(path, key), "has to be 0 or more")
+            raise Malformed(member_path(path, key), "has to be 0 or more")
     return usage
 
 

@@ -51,7 +51,7 @@ class Malformed(ValueError):
         return {"path": self.path, "message": self.message}
 
 
-def join(path: str, step: str | int) -> str:
+def member_path(path: str, step: str | int) -> str:
     """The path of a member: `a.b`, `a[3]`, `a["odd key"]`."""
     if isinstance(step, int):
         return f"{path}[{step}]"

@@ -14,7 +14,7 @@ ANYTHING: Schema = {}
 KEY: Schema = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_.-]{0,63}$"}
 
 
-def ref(name: str) -> Schema:
+def definition_reference(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 

@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any, Final
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.basics.wording import Wording as _
 
 MAX_DEPTH = 100
@@ -51,7 +51,7 @@ KINDS: Final = {
 TYPES: Final = ("null", "boolean", "number", "string", "array", "object")
 
 
-def kind(value: Any) -> str:
+def json_type(value: Any) -> str:
     """Return the type of the value, one of TYPES."""
     return KINDS[type(value)]
 
@@ -72,7 +72,7 @@ def kind_phrase(value: Any) -> str:
     return TYPE_NAMES[kind] if kind else f"a {type(value).__name__}"
 
 
-def exact(value: Any) -> int | Decimal:
+def exact_number(value: Any) -> int | Decimal:
     """A number of any of the three types as one that compares without rounding."""
     return Decimal(repr(value)) if type(value) is float else value
 
@@ -81,7 +81,7 @@ def is_number(value: Any) -> bool:
     return KINDS.get(type(value)) == "number"
 
 
-def equal(left: Any, right: Any) -> bool:
+def are_equal(left: Any, right: Any) -> bool:
     """Strict by type: true ≠ 1, 0 = 0.0, lists and objects deeply."""
     a, b = type(left), type(right)
     if a is str or b is str:
@@ -90,34 +90,34 @@ def equal(left: Any, right: Any) -> bool:
     if a is bool or b is bool or left is None or right is None:
         return left is right
     if a is list or b is list:
-        return a is b and len(left) == len(right) and all(map(equal, left, right))
+        return a is b and len(left) == len(right) and all(map(are_equal, left, right))
     if a is dict or b is dict:
-        return a is b and left.keys() == right.keys() and all(equal(left[k], right[k]) for k in left)
+        return a is b and left.keys() == right.keys() and all(are_equal(left[k], right[k]) for k in left)
     # Floats stand for their shortest text, so two are the same number exactly if they are equal.
-    return bool(left == right) if a is b else exact(left) == exact(right)
+    return bool(left == right) if a is b else exact_number(left) == exact_number(right)
 
 
-def less(left: Any, right: Any) -> bool:
+def is_less(left: Any, right: Any) -> bool:
     """Order is for numbers only, else false."""
     if type(left) is int and type(right) is int:
         return left < right
-    return is_number(left) and is_number(right) and exact(left) < exact(right)
+    return is_number(left) and is_number(right) and exact_number(left) < exact_number(right)
 
 
-def contains(container: Any, part: Any) -> bool:
+def contains_part(container: Any, part: Any) -> bool:
     """Substring of a string, element of a list."""
     if type(container) is str:
         return type(part) is str and part in container
-    return type(container) is list and any(equal(member, part) for member in container)
+    return type(container) is list and any(are_equal(member, part) for member in container)
 
 
-def number_in(text: str) -> int | Decimal | None:
+def number_in_text(text: str) -> int | Decimal | None:
     """The number that a text says, if, stripped of white space, it is a JSON number."""
     stripped = text.strip()
     if not _JSON_NUMBER.match(stripped):
         return None
     try:
-        return exact(jsontext.parse_number(stripped))
+        return exact_number(jsontext.parse_number(stripped))
     except jsontext.JsonTextError:
         return None
 
@@ -160,16 +160,16 @@ def check_storable(value: Any, path: str) -> None:
     if _is_sound(value):
         return
     trail: list[str | int] = []
-    message = _fault(value, trail)
+    message = _value_fault(value, trail)
     if message:
-        raise Malformed(reduce(join, trail, path), message)
+        raise Malformed(reduce(member_path, trail, path), message)
 
 
 def check_members(values: dict[str, Any], path: str) -> None:
     """`check_storable` of each value; their places are only made where one is wrong."""
     for key, value in values.items():
         if not _is_sound(value):
-            check_storable(value, join(path, key))
+            check_storable(value, member_path(path, key))
 
 
 def _is_sound(value: Any) -> bool:
@@ -214,7 +214,7 @@ def fault_in_text(text: str) -> str:
     return _("the text holds half of a surrogate pair at position %(position)s", position=match.start())
 
 
-def _fault(value: Any, trail: list[str | int]) -> str:
+def _value_fault(value: Any, trail: list[str | int]) -> str:
     """Return the fault of a value and leave its path in `trail`, which is written only on the way to a fault."""
     is_a = type(value)
     if is_a is str:
@@ -234,7 +234,7 @@ def _fault(value: Any, trail: list[str | int]) -> str:
 
 def _fault_below(step: str | int, member: Any, trail: list[str | int]) -> str:
     trail.append(step)
-    message = _fault(member, trail)
+    message = _value_fault(member, trail)
     if not message:
         trail.pop()
     return message
@@ -330,7 +330,9 @@ def read_count(value: Any, path: str) -> int | None:
 
 def read_counts(value: Any, path: str) -> dict[str, int]:
     """`{name: n}`; a null entry is absent."""
-    by_key = {key: read_count(member, join(path, key)) for key, member in read_mapping(value, path).items()}
+    by_key = {
+        key: read_count(member, member_path(path, key)) for key, member in read_mapping(value, path).items()
+    }
     return {key: member for key, member in by_key.items() if member is not None}
 
 
@@ -339,7 +341,7 @@ def read_flags(value: Any, path: str) -> dict[str, bool]:
     members = read_mapping(value, path)
     for key, member in members.items():
         if member is not None and type(member) is not bool:
-            raise Malformed(join(path, key), "has to be true or false")
+            raise Malformed(member_path(path, key), "has to be true or false")
     return {key: member for key, member in members.items() if member is not None}
 
 
@@ -348,4 +350,4 @@ def check_keys(value: Mapping[str, Any], path: str, known: tuple[str, ...]) -> N
         return
     for key in value:
         if key not in known:
-            raise Malformed(join(path, key), f"unknown key; known are {', '.join(known)}")
+            raise Malformed(member_path(path, key), f"unknown key; known are {', '.join(known)}")

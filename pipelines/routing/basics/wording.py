@@ -60,7 +60,7 @@ def people_text(value: object) -> str:
     return value.people_text() if isinstance(value, Wording | PartName) else str(value)
 
 
-def joined(values: Iterable[object], between: str) -> PartName:
+def joined_wording(values: Iterable[object], between: str) -> PartName:
     """Join the values in order. `between`: a separator, or a Wording."""
     parts = list(values)
     return PartName(between.join(map(str, parts)), lambda: people_text(between).join(map(people_text, parts)))

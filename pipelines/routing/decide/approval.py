@@ -84,7 +84,7 @@ def with_extra_votes(approval: Approval, producers: Collection[Hashable]) -> App
     return replace(approval, who=(*approval.who, others))
 
 
-def fills(voter: Voter, requirement: Requirement) -> bool:
+def voter_fills(voter: Voter, requirement: Requirement) -> bool:
     if requirement.kind == "user":
         return voter.person == requirement.name
     memberships = {"role": voter.roles, "group": voter.groups, OWNER: voter.agents}[requirement.kind]
@@ -99,7 +99,7 @@ def fillable_requirements(voter: Voter) -> frozenset[tuple[str, str]]:
     )
 
 
-def tally(
+def tally_votes(
     requirements: Sequence[Requirement],
     votes: Iterable[CountedVote],
     eligible: Iterable[Voter],
@@ -109,7 +109,9 @@ def tally(
     count. The vote that completes the requirements, or the first word other than approve, decides; later votes change
     nothing. `eligible`: from `entitled`. `everyone`: of whom a requirement asks all, where that is more than
     `eligible`."""
-    voters = {voter.person: voter for voter in eligible if any(fills(voter, need) for need in requirements)}
+    voters = {
+        voter.person: voter for voter in eligible if any(voter_fills(voter, need) for need in requirements)
+    }
     required_voters = tuple(voters.values()) if everyone is None else tuple(everyone)
     approved: dict[str, Voter] = {}
     approvers: set[str] = set()
@@ -123,7 +125,7 @@ def tally(
         approved[vote.person] = voters[vote.person]
         # Who voted in the place of somebody else need not vote again (law §6, All).
         approvers |= {vote.person, vote.by}
-        filled = _match(requirements, list(approved.values()))
+        filled = _maximum_matching(requirements, list(approved.values()))
         missing = _missing_counts(requirements, approved.values(), required_voters, approvers)
         if len(filled) == _place_count(requirements) and not any(missing):
             return Tally("approved", APPROVE, vote.person, *_tally_details(requirements, filled, missing))
@@ -142,7 +144,9 @@ def missing_approvers(
     approved, themselves or through a substitute."""
     unanimous = [need for need in requirements if need.everyone]
     return frozenset(
-        v.person for v in everyone if v.person not in approvers and any(fills(v, need) for need in unanimous)
+        v.person
+        for v in everyone
+        if v.person not in approvers and any(voter_fills(v, need) for need in unanimous)
     )
 
 
@@ -159,7 +163,7 @@ def _missing_counts(
     return tuple(
         max(
             len(missing_approvers((need,), everyone, approvers)),
-            int(not any(fills(voter, need) for voter in voters)),
+            int(not any(voter_fills(voter, need) for voter in voters)),
         )
         if need.everyone
         else 0
@@ -171,8 +175,10 @@ def is_satisfiable(requirements: Sequence[Requirement], eligible: Iterable[Voter
     """Return whether these people together could fill every place, and at least one person exists where all
     have to approve."""
     people = list(eligible)
-    somebody = all(any(fills(voter, need) for voter in people) for need in requirements if need.everyone)
-    return somebody and len(_match(requirements, people)) == _place_count(requirements)
+    somebody = all(
+        any(voter_fills(voter, need) for voter in people) for need in requirements if need.everyone
+    )
+    return somebody and len(_maximum_matching(requirements, people)) == _place_count(requirements)
 
 
 def _place_count(requirements: Sequence[Requirement]) -> int:
@@ -190,20 +196,22 @@ def _tally_details(
     return tuple(filled.items()), lacking
 
 
-def _match(requirements: Sequence[Requirement], voters: Sequence[Voter]) -> dict[str, int]:
+def _maximum_matching(requirements: Sequence[Requirement], voters: Sequence[Voter]) -> dict[str, int]:
     """A maximum matching: person → index of the requirement, found by augmenting paths."""
     filled: dict[str, int] = {}
-    candidates = [[v.person for v in voters if fills(v, need)] for need in requirements]
+    candidates = [[v.person for v in voters if voter_fills(v, need)] for need in requirements]
     for index, need in enumerate(requirements):
         for _ in range(need.place_count):
             # Who fills one place may be needed for another: a greedy choice would miss approvals that are
             # there
-            if not _augment(index, candidates, filled, set()):
+            if not _find_augmenting_path(index, candidates, filled, set()):
                 break
     return filled
 
 
-def _augment(index: int, candidates: list[list[str]], filled: dict[str, int], tried: set[int]) -> bool:
+def _find_augmenting_path(
+    index: int, candidates: list[list[str]], filled: dict[str, int], tried: set[int]
+) -> bool:
     """Give the requirement one more person, moving others to other requirements where that is needed."""
     tried.add(index)
     for person in candidates[index]:
@@ -213,7 +221,7 @@ def _augment(index: int, candidates: list[list[str]], filled: dict[str, int], tr
             return True
     for person in candidates[index]:
         other = filled[person]
-        if other not in tried and _augment(other, candidates, filled, tried):
+        if other not in tried and _find_augmenting_path(other, candidates, filled, tried):
             filled[person] = index
             return True
     return False

@@ -11,7 +11,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.situation import Situation
 from pipelines.routing.decide.station_facts import STATIONS
 from pipelines.routing.document.checks import UnknownField
-from pipelines.routing.document.paths import look_up
+from pipelines.routing.document.paths import value_at_key
 
 ALIASES = {
     "cost_usd": "usage.cost_usd",
@@ -48,7 +48,7 @@ def read_field(name: str, situation: Situation, derived: DerivedOutcome) -> Any:
     return FAMILIES[family](situation, rest)
 
 
-def facts_of(situation: Situation) -> dict[str, Any]:
+def readable_facts(situation: Situation) -> dict[str, Any]:
     """The facts that conditions and checks read: those of the outcome, and those of other stations under `stations`."""
     own, others = dict(situation.outcome.facts), situation.facts.observed
     return {**own, STATIONS: {key: dict(facts) for key, facts in others.items()}} if others else own
@@ -62,7 +62,7 @@ def _read_signal(situation: Situation, derived: DerivedOutcome) -> Any:
 def _read_output(situation: Situation, rest: str) -> Any:
     outcome = situation.outcome
     # A check on output that could not be parsed fails; only rules get stuck on it (law §3, §6).
-    return MISSING if outcome.output_error else look_up(outcome.output, rest)
+    return MISSING if outcome.output_error else value_at_key(outcome.output, rest)
 
 
 def _read_gate_word(situation: Situation, key: str) -> Any:
@@ -86,14 +86,14 @@ SINGLE: dict[str, Callable[[Situation, DerivedOutcome], Any]] = {
 
 FAMILIES: dict[str, Callable[[Situation, str], Any]] = {
     "output": _read_output,
-    "task": lambda situation, rest: look_up(situation.facts.task, rest),
+    "task": lambda situation, rest: value_at_key(situation.facts.task, rest),
     "input": lambda situation, rest: situation.facts.inputs.get(rest, MISSING),
-    "context": lambda situation, rest: look_up(situation.facts.context, rest),
+    "context": lambda situation, rest: value_at_key(situation.facts.context, rest),
     "variables": lambda situation, rest: situation.facts.variables.get(rest, MISSING),
     "gates": _read_gate_word,
-    "git": lambda situation, rest: look_up(dict(situation.outcome.git), rest),
+    "git": lambda situation, rest: value_at_key(dict(situation.outcome.git), rest),
     "meta": _read_output,
-    "facts": lambda situation, rest: look_up(facts_of(situation), rest),
+    "facts": lambda situation, rest: value_at_key(readable_facts(situation), rest),
 }
 """`meta` is Flux's name of the output; `git` is what changed in the repositories of the workspace (docs/gates.md), and
 `facts` what Gateline observed (law §13). `input` and `variables` are flat; output, git, facts, task and context are

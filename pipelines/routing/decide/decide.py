@@ -23,7 +23,7 @@ from pipelines.routing.decide.steps.routing_context import (
 )
 from pipelines.routing.decide.steps.rule_matching import RuleMatch, first_match
 from pipelines.routing.decide.steps.signals import follow_signal
-from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, find_obstacle
+from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive_at_targets, find_obstacle
 from pipelines.routing.decide.variable_composition import compose_variables
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
@@ -135,7 +135,7 @@ def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> D
     except ComposeFailed as failure:
         case.note("target", rule, "error", f"compose: {failure}")
         return apply_on_failure(case, rule, "compose_failed", feedback)
-    targets = _targets(case, rule)
+    targets = _resolved_targets(case, rule)
     # The task began here, or the station that it came from is gone.
     if targets is None:
         case.note("target", rule, "error", "there is no origin")
@@ -144,7 +144,7 @@ def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> D
         )
     way = TransitionCandidate(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
     # Law §5, steps 7, 8 and 9
-    return find_obstacle(case, way) or _check_gates(case, way, guards) or arrive(case, way)
+    return find_obstacle(case, way) or _check_gates(case, way, guards) or arrive_at_targets(case, way)
 
 
 def _compose_variables(case: RoutingContext, rule: Rule) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _compose_variables(case: RoutingContext, rule: Rule) -> dict[str, Any]:
     )
 
 
-def _targets(case: RoutingContext, rule: Rule) -> tuple[str, ...] | None:
+def _resolved_targets(case: RoutingContext, rule: Rule) -> tuple[str, ...] | None:
     """The targets with `@origin` resolved; None if there is no origin."""
     if rule.to != (ORIGIN,):
         return rule.to

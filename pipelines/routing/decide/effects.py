@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from pipelines.routing.basics.outcome import Outcome, derive
+from pipelines.routing.basics.outcome import Outcome, derived_outcome
 from pipelines.routing.decide.budget_usage import failure_key
 from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import OF_NOW
@@ -37,7 +37,7 @@ class DecisionSubject:
     @cached_property
     def has_failed(self) -> bool:
         """Return whether the outcome counts as failed (law §2), as recorded."""
-        return derive(self.outcome).outcome_state == "failed"
+        return derived_outcome(self.outcome).outcome_state == "failed"
 
     @property
     def signal_verdict(self) -> str:
@@ -63,7 +63,7 @@ class Stay:
     error: str = ""
 
 
-def stay_of(answer: Staying) -> Stay:
+def stay_after(answer: Staying) -> Stay:
     """Return what the token waits for when nothing leads on. A person answers an evaluation: it never
     advances silently (ALP A26)."""
     if isinstance(answer, Wait):
@@ -78,7 +78,7 @@ def stay_of(answer: Staying) -> Stay:
     return Stay("stuck", {"message": answer.message, "rule": answer.rule}, answer.error)
 
 
-def aborts(about: DecisionSubject, answer: Finish) -> bool:
+def is_abort(about: DecisionSubject, answer: Finish) -> bool:
     """Return whether the decision aborts, which ends the whole task, whichever branch decides it (law §7)."""
     if about.word:
         return about.word == "abort"
@@ -98,7 +98,7 @@ def failure_reason(about: DecisionSubject, answer: Finish) -> str:
         return f"The job was cancelled: {about.outcome.reason or 'no reason given'}."
     # Only `no_match: fail` ends with this error (law §4).
     if answer.error == "NoValidTransition":
-        return f"No rule takes the eval “{derive(about.outcome).eval}”."
+        return f"No rule takes the eval “{derived_outcome(about.outcome).eval}”."
     return ""
 
 
@@ -110,7 +110,7 @@ def without_empty(wait: Mapping[str, Any]) -> dict[str, Any]:
 # What is counted
 
 
-def targets_of(answer: Move | Finish | Wait) -> tuple[str, ...]:
+def decided_targets(answer: Move | Finish | Wait) -> tuple[str, ...]:
     """The stations, the end, or `@blocked`; nothing for a wait that counts nothing."""
     if isinstance(answer, Move):
         return answer.to
@@ -127,7 +127,7 @@ def counter_changes(
 ) -> dict[str, dict[str, int]]:
     """Visits, edges and the rule (law §5, Counting). `stations`: the keys that can be entered now; `landing`:
     where the targets are by now, if the task was migrated since its job started."""
-    targets = targets_of(answer)
+    targets = decided_targets(answer)
     # After a migration visits and edges are counted under the newer keys.
     lands = targets if landing is None else landing
     # `@blocked` leads nowhere, so no edge is taken.
@@ -208,12 +208,12 @@ def _unreadable_keys(about: DecisionSubject, context: Mapping[str, Any]) -> dict
 # The same situation again
 
 
-def with_votes(
+def facts_with_votes(
     facts: Mapping[str, Any], now: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
     """Return the facts of a situation that waited at gates, with the votes added. `now`: the current facts, for
     step 7."""
-    return {**with_current_facts(facts, now), "gates": {**facts.get("gates", {}), **words}}
+    return {**facts_with_current(facts, now), "gates": {**facts.get("gates", {}), **words}}
 
 
 def answer_fact(line: ParsedLine, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,14 +225,14 @@ def answer_fact(line: ParsedLine, question: Mapping[str, Any], outcome: Mapping[
     return evaluations.answer_fact(question, outcome)
 
 
-def with_answer(
+def facts_with_answer(
     facts: Mapping[str, Any], now: Mapping[str, Any], answer: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the facts with the answer to an evaluation added (law §3). `now`: the current facts, for step 7."""
-    return {**with_current_facts(facts, now), "answers": [*facts.get("answers", []), answer]}
+    return {**facts_with_current(facts, now), "answers": [*facts.get("answers", []), answer]}
 
 
-def with_current_facts(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def facts_with_current(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """The facts at the time a gate or an evaluation asked, with the facts that have changed since beside them; only
     step 7 reads those (law §12, Gates and words)."""
     other = {name: now[name] for name in OF_NOW if name in now and now[name] != facts.get(name)}
@@ -244,7 +244,7 @@ def refreshed_facts(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[st
     """Return the facts of a waiting token brought up to date: all of them if nobody was asked on the way,
     otherwise only those that step 7 reads."""
     if facts.get("gates") or facts.get("answers"):
-        return with_current_facts(facts, now)
+        return facts_with_current(facts, now)
     return current_facts(facts, now)
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from pipelines.routing.basics.facts import OF_MONTH, OUTPUT, SOURCE, with_claim
-from pipelines.routing.basics.outcome import FORCED, Outcome, derive
+from pipelines.routing.basics.outcome import FORCED, Outcome, derived_outcome
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document import expected_results
 from pipelines.routing.document.expected_results import (
@@ -119,7 +119,7 @@ def _effective_signals(outcome: Outcome) -> Iterator[dict[str, Any]]:
             yield signal
 
 
-def with_expected_artifacts(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
+def outcome_with_expected_artifacts(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """A made-up outcome with the files that the station is expected to leave, so that none is missing."""
     paths = [artifact.path for artifact in station.artifacts if artifact.required]
     if not paths and expected_result(station) == expected_results.OUTPUT and "output" not in outcome:
@@ -150,7 +150,9 @@ class JudgementInput:
         # Versions that were published before go on as they were decided then
         if not fact or self.line.revision <= OUTPUT_DECIDES_NOTHING or not reads_output(self.station):
             return ()
-        passed = derive(self.outcome).outcome_state == "passed" or self.outcome.failure_type == failure
+        passed = (
+            derived_outcome(self.outcome).outcome_state == "passed" or self.outcome.failure_type == failure
+        )
         return (_fact_operand(f"{OUTPUT}.{key}", fact),) if passed else ()
 
     @property
@@ -288,7 +290,7 @@ def exact_amount(amount: Any) -> Decimal:
     return Decimal(str(amount or 0))
 
 
-def cost_of(outcome: Mapping[str, Any]) -> Decimal | None:
+def outcome_cost(outcome: Mapping[str, Any]) -> Decimal | None:
     """The cost in a stored outcome; None without a price."""
     cost = ((outcome.get("facts") or {}).get("usage") or {}).get("cost_usd")
     return None if cost is None else exact_amount(cost)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pipelines.routing.basics import facts as observed
 from pipelines.routing.basics import values
 from pipelines.routing.basics.outcome import Outcome, read_outcome
-from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.basics.values import check_storable
 from pipelines.routing.decide.sampling import DRAWS
 from pipelines.routing.document.evaluations import ANSWERS, EvaluationAnswer
@@ -193,7 +193,7 @@ def situation_from_engine(data: Mapping[str, Any], outcome: Outcome | None = Non
     """`read_situation` of what an engine put together itself. `outcome`: as it was read already."""
     facts = {
         # What comes from typed rows was checked when it came in, and every decision reads it
-        key: value if key in SOUND else _FACTS[key](value, join("facts", key))
+        key: value if key in SOUND else _FACTS[key](value, member_path("facts", key))
         for key, value in data["facts"].items()
         if value is not None
     }
@@ -208,7 +208,7 @@ def check_situation(line: ParsedLine, situation: Situation) -> None:
     for key, word in situation.facts.gates.items():
         # Only here a word needs a second one: where the rejection leads (law §4).
         if word.decision == "reject" and _reviewer_chooses(line, key):
-            _check_choice(line, word.route, f"{join('facts.gates', key)}.route")
+            _check_choice(line, word.route, f"{member_path('facts.gates', key)}.route")
 
 
 def _reviewer_chooses(line: ParsedLine, key: str) -> bool:
@@ -254,24 +254,25 @@ def _read_members(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
     return members
 
 
-def _now(value: Any, path: str) -> dict[str, Any]:
+def _read_now(value: Any, path: str) -> dict[str, Any]:
     return _read_members(value, path, OF_NOW)
 
 
-def _texts(value: Any, path: str) -> tuple[str, ...]:
+def _read_texts(value: Any, path: str) -> tuple[str, ...]:
     for index, member in enumerate(values.read_sequence(value, path)):
         if type(member) is not str:
-            raise Malformed(join(path, index), "has to be a text")
+            raise Malformed(member_path(path, index), "has to be a text")
     return tuple(value)
 
 
-def _answers(value: Any, path: str) -> tuple[EvaluationAnswer, ...]:
+def _read_answers(value: Any, path: str) -> tuple[EvaluationAnswer, ...]:
     return tuple(
-        _answer(member, join(path, index)) for index, member in enumerate(values.read_sequence(value, path))
+        _read_answer(member, member_path(path, index))
+        for index, member in enumerate(values.read_sequence(value, path))
     )
 
 
-def _answer(value: Any, path: str) -> EvaluationAnswer:
+def _read_answer(value: Any, path: str) -> EvaluationAnswer:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     values.check_keys(value, path, (*ANSWERS, "answer", "text"))
@@ -280,48 +281,52 @@ def _answer(value: Any, path: str) -> EvaluationAnswer:
     if len(kinds) != 1:
         raise Malformed(path, "has to name the evaluation: agentic, hook or tool")
     if type(value[kinds[0]]) is not dict:
-        raise Malformed(join(path, kinds[0]), "has to be an object")
-    word = values.read_text(value.get("answer"), join(path, "answer"))
+        raise Malformed(member_path(path, kinds[0]), "has to be an object")
+    word = values.read_text(value.get("answer"), member_path(path, "answer"))
     if word is None:
-        raise Malformed(join(path, "answer"), "is missing")
+        raise Malformed(member_path(path, "answer"), "is missing")
     return EvaluationAnswer(
-        kinds[0], value[kinds[0]], word, values.read_text(value.get("text"), join(path, "text"))
+        kinds[0], value[kinds[0]], word, values.read_text(value.get("text"), member_path(path, "text"))
     )
 
 
 def _read_unreadable(value: Any, path: str) -> dict[str, str]:
     """{key: station} of the context that could not be read; "" once another station has said it."""
     members = values.read_mapping(value, path)
-    return {key: values.read_text(member, join(path, key)) or "" for key, member in members.items()}
+    return {key: values.read_text(member, member_path(path, key)) or "" for key, member in members.items()}
 
 
-def _words(value: Any, path: str, known: Collection[str] = WORDS) -> dict[str, str]:
+def _read_gate_words(value: Any, path: str, known: Collection[str] = WORDS) -> dict[str, str]:
     """{gate: the last word at it}, on earlier visits of this task, or another word of each gate."""
     members = values.read_mapping(value, path)
-    words = {key: values.read_word(member, join(path, key), known) for key, member in members.items()}
+    words = {key: values.read_word(member, member_path(path, key), known) for key, member in members.items()}
     return {key: word for key, word in words.items() if word is not None}
 
 
-def _gates(value: Any, path: str) -> dict[str, GateWord]:
+def _read_gates(value: Any, path: str) -> dict[str, GateWord]:
     members = values.read_mapping(value, path)
-    return {key: _word(member, join(path, key)) for key, member in members.items() if member is not None}
+    return {
+        key: _read_gate_word(member, member_path(path, key))
+        for key, member in members.items()
+        if member is not None
+    }
 
 
-def _word(value: Any, path: str) -> GateWord:
+def _read_gate_word(value: Any, path: str) -> GateWord:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     values.check_keys(value, path, ("decision", "route", "reason"))
     return GateWord(
-        decision=values.read_word(value.get("decision"), join(path, "decision"), WORDS),
-        route=values.read_text(value.get("route"), join(path, "route")),
-        reason=values.read_text(value.get("reason"), join(path, "reason")),
+        decision=values.read_word(value.get("decision"), member_path(path, "decision"), WORDS),
+        route=values.read_text(value.get("route"), member_path(path, "route")),
+        reason=values.read_text(value.get("reason"), member_path(path, "reason")),
     )
 
 
 def _read_same_patches(value: Any, path: str) -> dict[str, SamePatch]:
     members = values.read_mapping(value, path)
     return {
-        key: _read_same_patch(member, join(path, key))
+        key: _read_same_patch(member, member_path(path, key))
         for key, member in members.items()
         if member is not None
     }
@@ -332,29 +337,33 @@ def _read_same_patch(value: Any, path: str) -> SamePatch:
         raise Malformed(path, "has to be an object")
     known = ("rule", "approved", "tree")
     values.check_keys(value, path, known)
-    return SamePatch(*(values.read_text(value.get(key), join(path, key)) or "" for key in known))
+    return SamePatch(*(values.read_text(value.get(key), member_path(path, key)) or "" for key in known))
 
 
-def _observed(value: Any, path: str) -> dict[str, Any]:
+def _read_observed(value: Any, path: str) -> dict[str, Any]:
     members = values.read_mapping(value, path)
     return {
-        key: observed.read_observed_facts(member, join(path, key))
+        key: observed.read_observed_facts(member, member_path(path, key))
         for key, member in members.items()
         if member is not None
     }
 
 
-def _agents(value: Any, path: str) -> dict[str, AgentFact]:
+def _read_agents(value: Any, path: str) -> dict[str, AgentFact]:
     members = values.read_mapping(value, path)
-    return {key: _agent(member, join(path, key)) for key, member in members.items() if member is not None}
+    return {
+        key: _read_agent(member, member_path(path, key))
+        for key, member in members.items()
+        if member is not None
+    }
 
 
-def _agent(value: Any, path: str) -> AgentFact:
+def _read_agent(value: Any, path: str) -> AgentFact:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     values.check_keys(value, path, ("state", "free"))
-    state = values.read_word(value.get("state"), join(path, "state"), AGENT_STATES)
-    return AgentFact(state or "available", values.read_count(value.get("free"), join(path, "free")))
+    state = values.read_word(value.get("state"), member_path(path, "state"), AGENT_STATES)
+    return AgentFact(state or "available", values.read_count(value.get("free"), member_path(path, "free")))
 
 
 _FACTS: dict[str, Any] = {
@@ -362,26 +371,26 @@ _FACTS: dict[str, Any] = {
     "edges": values.read_counts,
     "rules": values.read_counts,
     "signal_reworks": values.read_count,
-    "visited": _texts,
+    "visited": _read_texts,
     "origin": values.read_text,
     "context": values.read_mapping,
     "variables": values.read_mapping,
     "inputs": values.read_mapping,
     "task": values.read_mapping,
     "unreadable": _read_unreadable,
-    "answers": _answers,
-    "gates": _gates,
-    "words": _words,
+    "answers": _read_answers,
+    "gates": _read_gates,
+    "words": _read_gate_words,
     "rounds": values.read_counts,
     "open_escalations": values.read_count,
-    "beside": _texts,
+    "beside": _read_texts,
     "preconditions": values.read_flags,
     "failures": values.read_counts,
-    "agents": _agents,
-    "now": _now,
+    "agents": _read_agents,
+    "now": _read_now,
     "spent": observed.read_amount,
-    "observed": _observed,
-    "samples": partial(_words, known=DRAWS),
+    "observed": _read_observed,
+    "samples": partial(_read_gate_words, known=DRAWS),
     "stands": _read_same_patches,
 }
 """How each fact is read; there are no other keys."""

@@ -23,7 +23,7 @@ def facts_by_station(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, A
         (
             candidate
             for facts in (own, *(visit_facts for _, visit_facts in reversed(visits)))
-            if (candidate := tree_of(facts))
+            if (candidate := visit_tree(facts))
         ),
         None,
     )
@@ -36,7 +36,7 @@ def facts_by_station(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, A
     return by_station
 
 
-def tree_of(facts: Facts) -> str | None:
+def visit_tree(facts: Facts) -> str | None:
     """The tree that a visit left, from git or from any group of facts."""
     git: str | None = facts.get("git", {}).get("tree")
     return git or next((tree for members in facts.values() if (tree := _source_tree(members))), None)

@@ -71,7 +71,7 @@ class Transition:
     stays: Stay | None = None
 
 
-def transition(
+def decision_transition(
     about: DecisionSubject, answer: DecisionAnswer, place: TokenPlace, to: tuple[str, ...] | None = None
 ) -> Transition:
     """Say what the decision makes of its token. `to`: where the targets of a move are by now, if the task was migrated
@@ -85,15 +85,15 @@ def transition(
     if isinstance(answer, Finish):
         reason = effects.failure_reason(about, answer)
         ended = TokenEnd(
-            answer.end_kind, answer.end, answer.error or "", reason, effects.aborts(about, answer)
+            answer.end_kind, answer.end, answer.error or "", reason, effects.is_abort(about, answer)
         )
         return Transition(
             _counter_changes(about, answer, place), effects.stored_values(about, answer), ended=ended
         )
     # Behind a gate nothing counts before it is approved (law §5, steps 8 and 9).
     if isinstance(answer, Wait) and answer.status != REVIEW:
-        return Transition(_counter_changes(about, answer, place), stays=effects.stay_of(answer))
-    return Transition(stays=effects.stay_of(answer))
+        return Transition(_counter_changes(about, answer, place), stays=effects.stay_after(answer))
+    return Transition(stays=effects.stay_after(answer))
 
 
 def _counter_changes(
@@ -124,7 +124,7 @@ def rerun_transition(place: TokenPlace, at: str = "", feedback: str = "") -> Tra
     return Transition({"visits": {target: 1}}, entries=(entry,))
 
 
-def feedback_of(word: str, reason: str, decided: bool) -> str | None:
+def escalation_feedback(word: str, reason: str, decided: bool) -> str | None:
     """Return what the next run hears after this word about the escalation that held the token; None: there is none, its
     outcome is decided about again. `decided`: it was held by a decision, and not by branches that contradict."""
     if word == "go_on" and decided:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.document.compose_strategies import ComposeFailed, merge
+from pipelines.routing.document.compose_strategies import ComposeFailed, merge_by_strategy
 from pipelines.routing.document.rules import Compose
 
 
@@ -21,7 +21,7 @@ def compose_variables(
     for entry in entries:
         value = _entry_value(entry, document, steps)
         if entry.strategy is not None:
-            value = merge(
+            value = merge_by_strategy(
                 entry.strategy, value, new_variables.get(entry.var, variables.get(entry.var, MISSING))
             )
         # At once: a later entry may build upon it

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.basics.bounds import EvaluationBudget, NotAnswered, OutputUnreadable
-from pipelines.routing.basics.values import node_count, number_in
+from pipelines.routing.basics.values import node_count, number_in_text
 from pipelines.routing.document import operators
 from pipelines.routing.document.evaluations import Evaluation, EvaluationAnswer
 from pipelines.routing.document.operand_trace import ObservedOperand
@@ -93,10 +93,10 @@ class EvalTest:
     def test(self, view: ConditionView) -> bool:
         view.saw.append(ObservedOperand("eval", view.eval))
         if self.bounds is not None:
-            number = number_in(view.eval)
+            number = number_in_text(view.eval)
             return number is not None and self.bounds[0] <= number <= self.bounds[1]
         # Order is for numbers: an eval counts as the one that it says (law §3).
-        value = number_in(view.eval) if self.op in operators.ORDERED else view.eval
+        value = number_in_text(view.eval) if self.op in operators.ORDERED else view.eval
         return value is not None and operators.COMMON[self.op].holds(value, self.value)
 
 
@@ -235,18 +235,18 @@ Condition = (
 )
 
 
-def leaves(condition: Condition) -> Iterator[Condition]:
+def condition_leaf_tests(condition: Condition) -> Iterator[Condition]:
     """Yield the tests that a condition consists of, without all, any and not, in the order of evaluation."""
     if isinstance(condition, (All, AnyOf)):
         for member in condition.members:
-            yield from leaves(member)
+            yield from condition_leaf_tests(member)
     elif isinstance(condition, Not):
-        yield from leaves(condition.inner)
+        yield from condition_leaf_tests(condition.inner)
     else:
         yield condition
 
 
-def holds(condition: Condition, view: ConditionView) -> bool:
+def condition_holds(condition: Condition, view: ConditionView) -> bool:
     """Return whether the condition is true of the view, left to right, stopping when settled.
 
     Raises EvaluationFailed (OutputUnreadable among them) or NotAnswered, both from `errors`.

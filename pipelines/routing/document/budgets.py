@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.document_readers.names import no_such
-from pipelines.routing.document.document_readers.reader import Reader, expected_hint, one_of_hint, quote
+from pipelines.routing.document.document_readers.reader import (
+    Reader,
+    expected_hint,
+    one_of_hint,
+    quoted_value,
+)
 from pipelines.routing.document.exhausted_limits import ExhaustedAction
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.plain_fields import Choice, Count, Key, Text, Texts, extra_members
@@ -89,7 +94,9 @@ class CountedTexts(Texts):
         known = getattr(around.names, self.part) if self.part else (member,)
         if member not in known:
             message = no_such(self.what, member)
-            reader.problems.note(join(reader.path_of(key), index), message, expected_hint(member, known))
+            reader.problems.note(
+                member_path(reader.path_of(key), index), message, expected_hint(member, known)
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +104,11 @@ class EdgeTexts(CountedTexts):
     """Edges, each written as from->to."""
 
     def check_member(self, member: str, index: int, reader: Reader, key: str, around: ReadContext) -> None:
-        names, path = around.names, join(reader.path_of(key), index)
+        names, path = around.names, member_path(reader.path_of(key), index)
         source, arrow, target = member.partition("->")
         if not arrow:
             reader.problems.note(
-                path, _("%(member)s is no edge", member=quote(member)), "write it as from->to"
+                path, _("%(member)s is no edge", member=quoted_value(member)), "write it as from->to"
             )
         elif source not in names.stations:
             message = no_such("station", source)

@@ -8,9 +8,9 @@ from dataclasses import field as attribute
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema, operator_schema
-from pipelines.routing.basics.values import MISSING, equal, is_number, kind_phrase, number_in
+from pipelines.routing.basics.values import MISSING, are_equal, is_number, kind_phrase, number_in_text
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
 from pipelines.routing.document.document_readers.reader import Problems, Reader
@@ -158,7 +158,7 @@ class CheckGroup:
     def counting_members(self) -> tuple[Check | CheckGroup, ...]:
         """Members that count: no warnings, which are displayed and belong to no group, and no groups of
         nothing else."""
-        return tuple(member for member in self.members if _counts(member))
+        return tuple(member for member in self.members if _is_counting(member))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,11 +172,13 @@ class CheckGroupField(Field):
         return None if value is None else _write_member(value)
 
     def schema(self) -> Schema:
-        return schema_parts.ref("checks")
+        return schema_parts.definition_reference("checks")
 
     def definitions(self) -> Mapping[str, Schema]:
         """Nested up to three deep: the schema says so by name, the reader counts."""
-        member = {"anyOf": [schema_parts.ref("check"), schema_parts.ref("checks")]}
+        member = {
+            "anyOf": [schema_parts.definition_reference("check"), schema_parts.definition_reference("checks")]
+        }
         kinds = [
             schema_parts.condition_schema(kind, schema_parts.list_schema(member)) for kind in ("all", "any")
         ]
@@ -194,10 +196,14 @@ def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckG
     [(kind, members)] = value.items()
     if type(members) is not list:
         problems.note(
-            join(path, kind), _("has to be a list of checks, not %(members)s", members=kind_phrase(members))
+            member_path(path, kind),
+            _("has to be a list of checks, not %(members)s", members=kind_phrase(members)),
         )
         return None
-    read = [_read_member(m, join(join(path, kind), i), problems, depth) for i, m in enumerate(members)]
+    read = [
+        _read_member(m, member_path(member_path(path, kind), i), problems, depth)
+        for i, m in enumerate(members)
+    ]
     return CheckGroup(kind, tuple(member for member in read if member is not None))
 
 
@@ -213,7 +219,7 @@ def _write_member(member: Check | CheckGroup) -> dict[str, Any]:
     return CHECK.write(member)
 
 
-def _counts(member: Check | CheckGroup) -> bool:
+def _is_counting(member: Check | CheckGroup) -> bool:
     return bool(member.counting_members) if isinstance(member, CheckGroup) else member.severity != "warn"
 
 
@@ -250,7 +256,7 @@ class GroupVerdict:
     results: tuple[CheckResult, ...]
 
 
-def evaluate(group: CheckGroup | None, read: Read) -> GroupVerdict:
+def evaluate_group(group: CheckGroup | None, read: Read) -> GroupVerdict:
     """Evaluate and report all checks; the worst failed action of the group wins."""
     if group is None:
         return GroupVerdict("proceed", ())
@@ -293,7 +299,9 @@ def _run_check(check: Check, read: Read) -> CheckResult:
     # By its number with each number of the list, as text with the others (law §12)
     if check.field == "eval" and check.operator == "in":
         return CheckResult(
-            check, any(equal(_comparable_eval(value, operand), operand) for operand in check.prepared), value
+            check,
+            any(are_equal(_comparable_eval(value, operand), operand) for operand in check.prepared),
+            value,
         )
     value = _comparable_eval(value, check.value) if check.field == "eval" else value
     return CheckResult(check, operator(value, check.prepared), value)
@@ -301,7 +309,7 @@ def _run_check(check: Check, read: Read) -> CheckResult:
 
 def _comparable_eval(text: str, operand: Any) -> Any:
     """An eval as it compares: by its number with a number, if it says one, else as text."""
-    number = number_in(text) if is_number(operand) else None
+    number = number_in_text(text) if is_number(operand) else None
     return text if number is None else number
 
 

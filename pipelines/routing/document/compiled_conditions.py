@@ -9,7 +9,7 @@ from collections.abc import Callable
 from operator import eq
 from typing import Any
 
-from pipelines.routing.basics.values import MISSING, number_in
+from pipelines.routing.basics.values import MISSING, number_in_text
 from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import (
     All,
@@ -48,16 +48,16 @@ def without_earlier_text(test: Test) -> Test:
     return forgetful
 
 
-def _always(condition: Always) -> Test:
+def _always_test(condition: Always) -> Test:
     return lambda view: True
 
 
-def _result(condition: ResultTest) -> Test:
+def _result_test(condition: ResultTest) -> Test:
     results = condition.results
     return lambda view: view.result in results
 
 
-def _verdict(condition: VerdictTest) -> Test:
+def _verdict_test(condition: VerdictTest) -> Test:
     verdicts = condition.verdicts
     return lambda view: view.verdict in verdicts
 
@@ -67,13 +67,13 @@ def _failure_type(condition: FailureTypeTest) -> Test:
     return lambda view: view.failure_type in types
 
 
-def _eval(condition: EvalTest) -> Test:
+def _eval_test(condition: EvalTest) -> Test:
     value = condition.value
     if condition.bounds is not None:
         low, high = condition.bounds
 
         def in_range(view: ConditionView) -> bool:
-            number = number_in(view.eval)
+            number = number_in_text(view.eval)
             return number is not None and low <= number <= high
 
         return in_range
@@ -83,7 +83,7 @@ def _eval(condition: EvalTest) -> Test:
         return lambda view: holds(view.eval, value)
 
     def in_order(view: ConditionView) -> bool:
-        number = number_in(view.eval)
+        number = number_in_text(view.eval)
         return number is not None and holds(number, value)
 
     return in_order
@@ -92,7 +92,7 @@ def _eval(condition: EvalTest) -> Test:
 # Paths
 
 
-def _output(condition: OutputTest) -> Test:
+def _output_test(condition: OutputTest) -> Test:
     one = _single_value_finder(condition)
     if one is None:
         nodes_of, holds_of = condition.find_nodes, condition.holds_of
@@ -115,7 +115,7 @@ def _output(condition: OutputTest) -> Test:
     return test
 
 
-def _fact(condition: FactTest) -> Test:
+def _fact_test(condition: FactTest) -> Test:
     one = _single_value_finder(condition)
     if one is None:
         nodes_of, holds_of = condition.find_nodes, condition.holds_of
@@ -146,17 +146,17 @@ def _operator_test(condition: PathTest) -> Callable[[Any, Any], bool]:
 # The rest
 
 
-def _edge(condition: EdgeTest) -> Test:
+def _edge_test(condition: EdgeTest) -> Test:
     edge, at_least = f"{condition.source}->{condition.target}", condition.at_least
     return lambda view: view.edges.get(edge, 0) >= at_least
 
 
-def _answered(condition: AnswerTest) -> Test:
+def _answer_test(condition: AnswerTest) -> Test:
     """Its text is wanted of the rule that is taken, so it notes."""
     return condition.test
 
 
-def _all(condition: All) -> Test:
+def _all_test(condition: All) -> Test:
     tests = tuple(map(compile_condition, condition.members))
 
     def test(view: ConditionView) -> bool:
@@ -168,7 +168,7 @@ def _all(condition: All) -> Test:
     return test
 
 
-def _any(condition: AnyOf) -> Test:
+def _any_test(condition: AnyOf) -> Test:
     tests = tuple(map(compile_condition, condition.members))
 
     def test(view: ConditionView) -> bool:
@@ -180,22 +180,22 @@ def _any(condition: AnyOf) -> Test:
     return test
 
 
-def _not(condition: Not) -> Test:
+def _negated_test(condition: Not) -> Test:
     inner = compile_condition(condition.inner)
     return lambda view: not inner(view)
 
 
 _FORMS: dict[type, Callable[[Any], Test]] = {
-    Always: _always,
-    ResultTest: _result,
-    VerdictTest: _verdict,
+    Always: _always_test,
+    ResultTest: _result_test,
+    VerdictTest: _verdict_test,
     FailureTypeTest: _failure_type,
-    EvalTest: _eval,
-    OutputTest: _output,
-    FactTest: _fact,
-    EdgeTest: _edge,
-    All: _all,
-    AnyOf: _any,
-    Not: _not,
-    AnswerTest: _answered,
+    EvalTest: _eval_test,
+    OutputTest: _output_test,
+    FactTest: _fact_test,
+    EdgeTest: _edge_test,
+    All: _all_test,
+    AnyOf: _any_test,
+    Not: _negated_test,
+    AnswerTest: _answer_test,
 }

@@ -12,7 +12,7 @@ class ComposeFailed(ValueError):
     """Nothing was found, or what was found cannot be merged so."""
 
 
-def override(incoming: Any, existing: Any) -> Any:
+def override_object(incoming: Any, existing: Any) -> Any:
     """Two objects: the keys found win. One object: that one. None: what was found."""
     if type(incoming) is dict and type(existing) is dict:
         return {**existing, **incoming}
@@ -43,13 +43,13 @@ def append_string_to_chat_history(incoming: Any, existing: Any) -> Any:
 
 
 STRATEGIES: dict[str, Callable[[Any, Any], Any]] = {
-    "override": override,
+    "override": override_object,
     "merge_chat_histories": merge_chat_histories,
     "append_string_to_chat_history": append_string_to_chat_history,
 }
 
 
-def merge(strategy: str, incoming: Any, existing: Any) -> Any:
+def merge_by_strategy(strategy: str, incoming: Any, existing: Any) -> Any:
     """Raises ComposeFailed, also for a variable that does not exist."""
     if existing is MISSING:
         raise ComposeFailed("the variable does not exist yet")

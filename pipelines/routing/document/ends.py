@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import people_text
-from pipelines.routing.document.document_readers.reader import Reader, quote
+from pipelines.routing.document.document_readers.reader import Reader, quoted_value
 from pipelines.routing.document.fields.field import ReadContext, declared_field
 from pipelines.routing.document.fields.plain_fields import Choice, Key, Text, extra_members
 from pipelines.routing.document.fields.record import Record
@@ -57,7 +57,7 @@ class End:
     extra: Mapping[str, Any] = declared_field(extra_members())
 
 
-def _check(reader: Reader, around: ReadContext) -> None:
+def _check_end(reader: Reader, around: ReadContext) -> None:
     key, kind = reader.values["key"], reader.values["kind"]
     if reader.values["follow_up"] and kind == "cancelled":
         reader.note("follow_up", "nothing follows what was cancelled", "leave the key out")
@@ -67,10 +67,10 @@ def _check(reader: Reader, around: ReadContext) -> None:
             "kind",
             _(
                 "the end %(key)s exists always and is %(kind)s",
-                key=quote(key),
+                key=quoted_value(key),
                 kind=BUILT_IN_ENDS[key],
             ),
         )
 
 
-END: Final = Record.of(End, name="end", check=_check)
+END: Final = Record.of(End, name="end", check=_check_end)

@@ -93,12 +93,12 @@ class EscalationRule:
     )
 
 
-def _check(reader: Reader, around: ReadContext) -> None:
+def _check_escalation(reader: Reader, around: ReadContext) -> None:
     if reader.values["on_breach"] and reader.values["sla"] is None:
         reader.note("on_breach", "is never done without a time to answer", "say sla, such as 4h")
 
 
-ESCALATION: Final = Record.of(EscalationRule, check=_check)
+ESCALATION: Final = Record.of(EscalationRule, check=_check_escalation)
 
 HOUR: Final = 3600
 MANAGER: Final = "Development Manager"
@@ -121,7 +121,7 @@ AEEF: Final = (
 PRESETS: Final[dict[str, tuple[EscalationRule, ...]]] = {"aeef": AEEF}
 
 
-def rule_for(declared: Iterable[EscalationRule], preset: str, trigger: str) -> EscalationRule:
+def escalation_rule(declared: Iterable[EscalationRule], preset: str, trigger: str) -> EscalationRule:
     """Return the rule for a trigger: that of the line, else that of its preset, else one that notifies the
     administrators."""
     for rule in (*declared, *PRESETS.get(preset, ())):
@@ -137,7 +137,7 @@ def role_key(role: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain)).strip("-_")
 
 
-def agents_of(role: str) -> frozenset[str]:
+def role_agents(role: str) -> frozenset[str]:
     """The keys of the agents whose owners have this role."""
     return frozenset(role.removeprefix(OWNERS_OF).split(",")) if role.startswith(OWNERS_OF) else frozenset()
 

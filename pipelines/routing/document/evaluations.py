@@ -79,7 +79,7 @@ def answers_by_key(answers: Iterable[EvaluationAnswer]) -> dict[str, EvaluationA
     return {evaluation_key(answer.kind, answer.payload): answer for answer in answers}
 
 
-def evaluator_of(question: Mapping[str, Any], able: Collection[str]) -> str:
+def question_evaluator(question: Mapping[str, Any], able: Collection[str]) -> str:
     """Return who answers: the evaluator that the question names, else the first of `EVALUATORS` that can.
     `able`: the machines that can. A named machine that is missing is replaced by a person, never by
     another machine."""

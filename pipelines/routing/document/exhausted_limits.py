@@ -24,7 +24,7 @@ class ExhaustedAction(Field):
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is dict:
-            return None, _target(Reader(value, reader.path_of(key), reader.problems), around.names)
+            return None, _read_target(Reader(value, reader.path_of(key), reader.problems), around.names)
         if type(value) is not str or value not in EXHAUSTED:
             reader.note(key, _("has to be %(known)s or {to: station or end}", known=", ".join(EXHAUSTED)))
             return None, None
@@ -41,7 +41,7 @@ class ExhaustedAction(Field):
         return {"anyOf": [enum_schema(EXHAUSTED), object_schema(("to",), to=SOME_TEXT)]}
 
 
-def _target(reader: Reader, names: Names) -> str | None:
+def _read_target(reader: Reader, names: Names) -> str | None:
     target = reader.text("to", required=True)
     if target and target not in names.places:
         message = no_such("station or end", target)

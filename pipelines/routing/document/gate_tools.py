@@ -10,10 +10,17 @@ from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING, to_integer
-from pipelines.routing.document.algebra import AnswerTest, Condition, ConditionView, EdgeTest, holds, leaves
+from pipelines.routing.document.algebra import (
+    AnswerTest,
+    Condition,
+    ConditionView,
+    EdgeTest,
+    condition_holds,
+    condition_leaf_tests,
+)
 from pipelines.routing.document.document_readers.conditions import read_argv, read_condition
 from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.evaluations import UNANSWERED, Evaluation
@@ -66,7 +73,7 @@ class Environment(Object):
         members = reader.object(key)
         for name, value in members.items():
             if type(value) is not str:
-                reader.problems.note(join(reader.path_of(key), name), "has to be a text")
+                reader.problems.note(member_path(reader.path_of(key), name), "has to be a text")
         return members
 
     def schema(self) -> Schema:
@@ -107,7 +114,7 @@ class JudgementCondition(Field):
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         condition = read_condition(value, reader.path_of(key), reader.problems, ())
-        if any(isinstance(leaf, (AnswerTest, EdgeTest)) for leaf in leaves(condition)):
+        if any(isinstance(leaf, (AnswerTest, EdgeTest)) for leaf in condition_leaf_tests(condition)):
             reader.note(key, "reads the tool's own output; it cannot ask anybody or count edges")
         return condition, value
 
@@ -118,7 +125,7 @@ class JudgementCondition(Field):
         return value[1]
 
     def schema(self) -> Schema:
-        return schema_parts.ref("condition")
+        return schema_parts.definition_reference("condition")
 
 
 @dataclass(frozen=True)
@@ -265,7 +272,7 @@ def judge_run(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
     # What a failing program wrote is not looked at
     if code not in tool.outcome.success_on:
         return FAIL, f"exit code {code}"
-    view = _view(outcome, code)
+    view = _tool_view(outcome, code)
     if _is_true(tool.outcome.fail_if, view):
         return FAIL, "fail_if"
     if tool.outcome.pass_if is not None and _is_true(tool.outcome.pass_if, view):
@@ -277,12 +284,12 @@ def judge_run(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
 
 def _is_true(condition: Condition | None, view: ConditionView) -> bool:
     try:
-        return condition is not None and holds(condition, view)
+        return condition is not None and condition_holds(condition, view)
     except (EvaluationFailed, NotAnswered):
         return False
 
 
-def _view(outcome: Mapping[str, Any], code: Any) -> ConditionView:
+def _tool_view(outcome: Mapping[str, Any], code: Any) -> ConditionView:
     passed = code == 0
     return ConditionView(
         result="success" if passed else "failure",

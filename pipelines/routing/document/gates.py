@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import CheckGroup, CheckGroupField
@@ -163,7 +163,7 @@ class GateFields(ListField):
         gate_fields = super().read(reader, key, around)
         for index, gate_field in enumerate(gate_fields):
             if gate_field.type not in FIELD_TYPES:
-                path = join(join(reader.path_of(key), index), "type")
+                path = member_path(member_path(reader.path_of(key), index), "type")
                 known = ", ".join(FIELD_TYPES)
                 reader.problems.note(path, _("a field of a gate is one of %(known)s", known=known))
         if len(gate_fields) > MAX_FIELDS:
@@ -261,7 +261,7 @@ class Offers(Texts):
         offers = reader.texts(key)
         for index, word in enumerate(offers):
             if word not in WORDS:
-                path = join(reader.path_of(key), index)
+                path = member_path(reader.path_of(key), index)
                 machine = _("has to be one of %(known)s", known=", ".join(WORDS))
                 # Machines read every word in the message already.
                 hint = _.of("", one_of_hint(WORDS, WORDS))

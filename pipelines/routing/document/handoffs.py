@@ -15,10 +15,10 @@ from jsonschema.validators import extend
 from referencing.exceptions import Unresolvable
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.basics.wording import joined
+from pipelines.routing.basics.wording import joined_wording
 from pipelines.routing.document.operators import OperandError, compile_pattern
 
 LARGEST = 256 * 1024
@@ -79,7 +79,7 @@ def schema_violations(document: Any, schema: Mapping[str, Any], at: str) -> tupl
     # A validator takes longer the larger a document is, and this one comes from a station
     if len(text) > LARGEST:
         return (Problem(at, _("is longer than %(most)s characters", most=LARGEST)),)
-    validator = _validator(jsontext.dumps(schema))
+    validator = _schema_validator(jsontext.dumps(schema))
     try:
         problems = [
             problem_of_fault(at, error) for error in islice(validator.iter_errors(_parse_plain(text)), MOST)
@@ -91,12 +91,12 @@ def schema_violations(document: Any, schema: Mapping[str, Any], at: str) -> tupl
 
 def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Return the faults that make a schema unusable; their paths begin below it."""
-    schema_problems = list(_unsupported(schema, ""))
+    schema_problems = list(_unsupported_parts(schema, ""))
     if not schema_problems:
         try:
             Draft202012Validator.check_schema(schema)
             # References are resolved only when something is held against the schema.
-            _validator(jsontext.dumps(schema)).is_valid({})
+            _schema_validator(jsontext.dumps(schema)).is_valid({})
         except SchemaError as error:
             schema_problems.append(problem_of_fault("", error))
         except RecursionError:
@@ -106,15 +106,15 @@ def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
     return tuple(schema_problems)
 
 
-def _unsupported(schema: Any, path: str) -> Iterator[Problem]:
+def _unsupported_parts(schema: Any, path: str) -> Iterator[Problem]:
     """Yield the parts that would read from elsewhere, or take unbounded time."""
     if isinstance(schema, list):
         for index, member in enumerate(schema):
-            yield from _unsupported(member, join(path, index))
+            yield from _unsupported_parts(member, member_path(path, index))
     if not isinstance(schema, Mapping):
         return
     for key, member in schema.items():
-        where = join(path, key)
+        where = member_path(path, key)
         if key == "$ref" and not str(member).startswith("#"):
             yield Problem(where, "refers to another document", "write it out under $defs")
         # Their patterns would be matched by `re`, which backtracks without bound
@@ -122,7 +122,7 @@ def _unsupported(schema: Any, path: str) -> Iterator[Problem]:
             yield Problem(where, "is not supported here")
         elif key == "pattern" and isinstance(member, str):
             yield from _pattern_fault(member, where)
-        yield from _unsupported(member, where)
+        yield from _unsupported_parts(member, where)
 
 
 def _pattern_fault(pattern: str, where: str) -> Iterator[Problem]:
@@ -143,7 +143,7 @@ _Validator = extend(Draft202012Validator, {"pattern": _match_re2})
 
 
 @lru_cache(maxsize=256)
-def _validator(schema: str) -> Any:
+def _schema_validator(schema: str) -> Any:
     return _Validator(_parse_plain(schema))
 
 
@@ -179,9 +179,9 @@ class SchemaFault(Protocol):
 def problem_of_fault(path: str, fault: SchemaFault) -> Problem:
     """Return the fault as a problem, with its location below `path`."""
     for step in fault.absolute_path:
-        path = join(path, step)
+        path = member_path(path, step)
     if fault.validator == "required":
-        return Problem(join(path, _missing_key(fault)), "is missing")
+        return Problem(member_path(path, _missing_key(fault)), "is missing")
     say = _WORDS.get(str(fault.validator))
     return Problem(path, say(fault) if say else fault.message[:LONGEST])
 
@@ -193,19 +193,19 @@ def _missing_key(fault: SchemaFault) -> str:
     return next((key for key in missing if fault.message.startswith(f"{key!r} ")), "")
 
 
-def _type(fault: SchemaFault) -> str:
+def _type_message(fault: SchemaFault) -> str:
     types = fault.validator_value
     expected = [
         _TYPES.get(type_name, type_name) for type_name in ([types] if isinstance(types, str) else types)
     ]
     return _(
         "has to be %(words)s, not %(value)s",
-        words=joined(expected, " or "),
+        words=joined_wording(expected, " or "),
         value=kind_phrase(fault.instance),
     )
 
 
-def _one_of(fault: SchemaFault) -> str:
+def _enum_message(fault: SchemaFault) -> str:
     values = [value if isinstance(value, str) else jsontext.dumps(value) for value in fault.validator_value]
     return _("has to be one of %(known)s", known=", ".join(values)[:LONGEST])
 
@@ -221,8 +221,8 @@ _TYPES: Final = {
 }
 
 _WORDS: Final[Mapping[str, Callable[[SchemaFault], Any]]] = {
-    "type": _type,
-    "enum": _one_of,
+    "type": _type_message,
+    "enum": _enum_message,
     "anyOf": lambda fault: "fits none of the forms that it may have",
     "oneOf": lambda fault: "fits none, or more than one, of the forms that it may have",
     "minLength": lambda fault: _("has to have at least %(least)s characters", least=fault.validator_value),

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.reader import Problems, Reader, quote
+from pipelines.routing.document.document_readers.reader import Problems, Reader, quoted_value
 from pipelines.routing.document.fields.field import NOWHERE, ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.plain_fields import (
     Anything,
@@ -59,7 +59,7 @@ class Endings(Texts):
         endings = super().read(reader, key, around)
         for ending in endings:
             if not ENDING.fullmatch(ending):
-                wrong = _("%(ending)s is no ending of a file's name", ending=quote(ending))
+                wrong = _("%(ending)s is no ending of a file's name", ending=quoted_value(ending))
                 reader.note(key, wrong, "Write it like .csv, in small letters.")
         return endings
 
@@ -112,7 +112,7 @@ class Input:
     extra: Mapping[str, Any] = declared_field(extra_members())
 
 
-def _check(reader: Reader, around: ReadContext) -> None:
+def _check_input(reader: Reader, around: ReadContext) -> None:
     values = reader.values
     if (values["type"] == "choice") != bool(values["choices"]):
         reader.note("choices", "a choice lists its choices, no other type does")
@@ -140,7 +140,7 @@ def _only_for_types(rule: str, types: tuple[str, ...]) -> Schema:
 INPUT: Final = Record.of(
     Input,
     name="input",
-    check=_check,
+    check=_check_input,
     rules={"allOf": [_only_for_types(rule, types) for rule, types in RULES.items() if rule != "choices"]},
 )
 

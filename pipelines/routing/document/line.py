@@ -68,36 +68,38 @@ def _reading_context(document: dict[str, Any], keep: bool) -> ReadContext:
 def _rule_labels(document: dict[str, Any]) -> dict[str, object]:
     """Return each rule by its label, else by its number at its station."""
     labels: dict[str, object] = {}
-    for station in _members(document, "stations"):
+    for station in _document_members(document, "stations"):
         rules = station.get("rules")
-        name = _text(station, "name") or _text(station, "key")
+        name = _text_or_empty(station, "name") or _text_or_empty(station, "key")
         for number, rule in enumerate(rules if type(rules) is list else (), start=1):
             if type(rule) is dict and type(rule.get("id")) is str:
-                label = _text(rule, "label") or _("%(station)s, rule %(number)s", station=name, number=number)
+                label = _text_or_empty(rule, "label") or _(
+                    "%(station)s, rule %(number)s", station=name, number=number
+                )
                 labels[rule["id"]] = label
     return labels
 
 
 def _station_agents(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     pairs = (
-        (station.get("key"), (_text(station, "agent"), _text(station, "second_agent")))
-        for station in _members(document, "stations")
+        (station.get("key"), (_text_or_empty(station, "agent"), _text_or_empty(station, "second_agent")))
+        for station in _document_members(document, "stations")
     )
     return {key: tuple(dict.fromkeys(filter(None, agents))) for key, agents in pairs if type(key) is str}
 
 
 def _names_by_key(document: dict[str, Any], part: str, naming: str) -> dict[str, str]:
     """Return a name by key: the text of the member under `naming`, else its key."""
-    keys = ((member.get("key"), member) for member in _members(document, part))
-    return {key: _text(member, naming) or key for key, member in keys if type(key) is str}
+    keys = ((member.get("key"), member) for member in _document_members(document, part))
+    return {key: _text_or_empty(member, naming) or key for key, member in keys if type(key) is str}
 
 
-def _members(document: dict[str, Any], part: str) -> list[dict[str, Any]]:
+def _document_members(document: dict[str, Any], part: str) -> list[dict[str, Any]]:
     members = document.get(part)
     return [member for member in members if type(member) is dict] if type(members) is list else []
 
 
-def _text(member: dict[str, Any], key: str) -> str:
+def _text_or_empty(member: dict[str, Any], key: str) -> str:
     value = member.get(key)
     return value if type(value) is str else ""
 

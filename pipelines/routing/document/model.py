@@ -8,16 +8,16 @@ from functools import cached_property
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import to_integer
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import FactTest, leaves
+from pipelines.routing.document.algebra import FactTest, condition_leaf_tests
 from pipelines.routing.document.budgets import BUDGET, Budget, standard_budgets
 from pipelines.routing.document.document_readers.names import no_such
-from pipelines.routing.document.document_readers.reader import Reader, quote
+from pipelines.routing.document.document_readers.reader import Reader, quoted_value
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END, End
-from pipelines.routing.document.escalations import ESCALATION, EscalationRule, rule_for
+from pipelines.routing.document.escalations import ESCALATION, EscalationRule, escalation_rule
 from pipelines.routing.document.expected_results import TASK_LIMITS, TaskLimits
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.nested import ListField, ObjectField
@@ -124,7 +124,7 @@ class Pairs(Field):
                 continue
             for index, station in enumerate(member):
                 if station not in around.names.stations:
-                    reader.problems.note(join(path, index), no_such("station", station))
+                    reader.problems.note(member_path(path, index), no_such("station", station))
             pairs.append((member[0], member[1]))
         return tuple(pairs)
 
@@ -250,7 +250,7 @@ class ParsedLine:
 
     def escalation_rule(self, trigger: str) -> EscalationRule:
         """Return the rule for an escalation with this trigger."""
-        return rule_for(self.escalations, self.preset, trigger)
+        return escalation_rule(self.escalations, self.preset, trigger)
 
     def next_station(self, key: str) -> Station | None:
         """The next in the order of the document; None after the last."""
@@ -339,7 +339,9 @@ class ParsedLine:
     def reads_stations(self) -> bool:
         """Return whether a rule or a check reads observations of other stations (law §13)."""
         rules = (rule for station in self.stations for rule in station.rules)
-        tests = (leaf for rule in rules for leaf in leaves(rule.when) if isinstance(leaf, FactTest))
+        tests = (
+            leaf for rule in rules for leaf in condition_leaf_tests(rule.when) if isinstance(leaf, FactTest)
+        )
         checks = (check for gate in self.gates if gate.checks for check in gate.checks.checks())
         paths = (
             *(test.path.text for test in tests),
@@ -373,13 +375,13 @@ class ParsedLine:
         return LINE.write(self)
 
 
-def _check(reader: Reader, around: ReadContext) -> None:
+def _check_line(reader: Reader, around: ReadContext) -> None:
     stations: tuple[Station, ...] = reader.values["stations"]
     ends = {end.key for end in reader.values["ends"]} | set(BUILT_IN_ENDS)
     for index, station in enumerate(stations):
         if station.key in ends:
             message = _(
-                "%(key)s is an end, and stations and ends share one name space", key=quote(station.key)
+                "%(key)s is an end, and stations and ends share one name space", key=quoted_value(station.key)
             )
             reader.problems.note(f"stations[{index}].key", message)
     _check_rule_ids(reader, stations)
@@ -391,8 +393,10 @@ def _check_rule_ids(reader: Reader, stations: tuple[Station, ...]) -> None:
         for r, rule in enumerate(station.rules):
             if rule.id and rule.id in rule_ids:
                 path = f"stations[{s}].rules[{r}].id"
-                reader.problems.note(path, _("the id %(id)s appears twice in the line", id=quote(rule.id)))
+                reader.problems.note(
+                    path, _("the id %(id)s appears twice in the line", id=quoted_value(rule.id))
+                )
             rule_ids.add(rule.id)
 
 
-LINE: Final = Record.of(ParsedLine, first=("gateline", "preset"), check=_check)
+LINE: Final = Record.of(ParsedLine, first=("gateline", "preset"), check=_check_line)

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pipelines.routing.document.jumps import ALL
-from pipelines.routing.document.kinds import executes
+from pipelines.routing.document.kinds import kind_executes
 from pipelines.routing.document.model import SILENT_ALLOWS_ALL
 from pipelines.routing.document.work.network import NONE, OPEN
 
 
-def network_of(work: Mapping[str, Any]) -> str:
+def station_network(work: Mapping[str, Any]) -> str:
     """Return the network of a station of a version: none or open. With a list of hosts (`egress_of`) it is
     none except for these."""
     return OPEN if work.get("network", OPEN) == OPEN else NONE
@@ -30,22 +30,24 @@ def omits_network(work: Mapping[str, Any]) -> bool:
 def document_to_publish(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document as it is published: a station that does not name its network gets `none`. The
     document may be invalid as a line."""
-    return _with_network(document, NONE)
+    return _document_with_network(document, NONE)
 
 
 def published_document(document: Mapping[str, Any], revision: int) -> dict[str, Any]:
     """Return the document of a version for display, export and drafts: with its network written out, and with
     the jumps that it allows where its revision lets silence mean something else than the newest does."""
-    stated = _with_network(document, OPEN)
+    stated = _document_with_network(document, OPEN)
     silent = "jumps" not in document and document.get("preset") != "flux"
     return {**stated, "jumps": ALL} if silent and revision <= SILENT_ALLOWS_ALL else stated
 
 
-def _with_network(document: Mapping[str, Any], network: str) -> dict[str, Any]:
+def _document_with_network(document: Mapping[str, Any], network: str) -> dict[str, Any]:
     stations = document.get("stations")
     if not isinstance(stations, list):
         return dict(document)
-    with_tools = {gate["key"] for gate in _objects(document.get("gates")) if "tool" in gate and _is_key(gate)}
+    with_tools = {
+        gate["key"] for gate in _object_members(document.get("gates")) if "tool" in gate and _is_key(gate)
+    }
     stated = [
         _station_with_network(raw_station, network, lambda station: _runs_programs(station, with_tools))
         for raw_station in stations
@@ -63,10 +65,10 @@ def _station_with_network(station: Any, network: str, runs: Callable[[Mapping[st
 def _runs_programs(station: Mapping[str, Any], with_tools: set[str]) -> bool:
     """Return whether the station runs programs: its work, a hook that its rules ask (whatever the kind of
     work), or the tool of a gate."""
-    rules = list(_objects(station.get("rules")))
-    gates = [station.get("gate"), *(key for rule in rules for key in _list(rule.get("gates")))]
+    rules = list(_object_members(station.get("rules")))
+    gates = [station.get("gate"), *(key for rule in rules for key in _list_or_empty(rule.get("gates")))]
     return (
-        executes(str(station["work"].get("kind")))
+        kind_executes(str(station["work"].get("kind")))
         or any(isinstance(gate, str) and gate in with_tools for gate in gates)
         or any(_asks_a_hook(rule.get("when")) for rule in rules)
     )
@@ -86,11 +88,11 @@ def _asks_a_hook(condition: Any) -> bool:
     return False
 
 
-def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (member for member in _list(value) if isinstance(member, Mapping))
+def _object_members(value: Any) -> Iterator[Mapping[str, Any]]:
+    return (member for member in _list_or_empty(value) if isinstance(member, Mapping))
 
 
-def _list(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 

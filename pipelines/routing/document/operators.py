@@ -14,7 +14,14 @@ import re2
 
 from pipelines.routing.basics.bounds import MAX_PATTERN
 from pipelines.routing.basics.schema_parts import TEXT, Schema, enum_schema
-from pipelines.routing.basics.values import TYPES, contains, equal, kind, less, number_in
+from pipelines.routing.basics.values import (
+    TYPES,
+    are_equal,
+    contains_part,
+    is_less,
+    json_type,
+    number_in_text,
+)
 from pipelines.routing.basics.wording import Wording as _
 
 Test = Callable[[Any, Any], bool]
@@ -45,10 +52,10 @@ def compile_pattern(pattern: str) -> Any:
 
 def parse_range(text: Any) -> tuple[Any, Any]:
     """`"min,max"`, inclusive, spaces allowed. Raises OperandError if malformed or min > max."""
-    bounds = [number_in(part) for part in text.split(",")] if type(text) is str else []
+    bounds = [number_in_text(part) for part in text.split(",")] if type(text) is str else []
     if len(bounds) != 2 or None in bounds:
         raise OperandError('a range is two numbers in one text, like "200,299"')
-    if less(bounds[1], bounds[0]):
+    if is_less(bounds[1], bounds[0]):
         raise OperandError("the range ends before it begins")
     return bounds[0], bounds[1]
 
@@ -63,27 +70,27 @@ def _ends_with(value: Any, end: Any) -> bool:
 
 def _at_least(value: Any, least: Any) -> bool:
     # `equal` alone would make “a” at least “a”; order is for numbers (law §3).
-    return less(least, value) or _both_equal_numbers(value, least)
+    return is_less(least, value) or _both_equal_numbers(value, least)
 
 
 def _both_equal_numbers(left: Any, right: Any) -> bool:
-    return kind(left) == kind(right) == "number" and equal(left, right)
+    return json_type(left) == json_type(right) == "number" and are_equal(left, right)
 
 
 def _at_most(value: Any, most: Any) -> bool:
-    return less(value, most) or _both_equal_numbers(value, most)
+    return is_less(value, most) or _both_equal_numbers(value, most)
 
 
-def _in(value: Any, members: Any) -> bool:
-    return any(equal(value, member) for member in members)
+def _is_member(value: Any, members: Any) -> bool:
+    return any(are_equal(value, member) for member in members)
 
 
-def _matches(value: Any, pattern: Any) -> bool:
+def _matches_pattern(value: Any, pattern: Any) -> bool:
     # As bytes, or RE2's wrapper counts characters for a span that nobody asks for.
     return type(value) is str and pattern.search(value.encode()) is not None
 
 
-def _not(operator: Test) -> Test:
+def _negated_test(operator: Test) -> Test:
     return lambda value, operand: not operator(value, operand)
 
 
@@ -105,20 +112,22 @@ class Operator:
 
 
 OUTPUT: Final[Mapping[str, Operator]] = {
-    "equals": Operator(equal, "is", evals=True),
-    "not_equals": Operator(_not(equal), "is not", evals=True),
-    "contains": Operator(contains, "contains", evals=True),
-    "not_contains": Operator(_not(contains), "does not contain", evals=True),
+    "equals": Operator(are_equal, "is", evals=True),
+    "not_equals": Operator(_negated_test(are_equal), "is not", evals=True),
+    "contains": Operator(contains_part, "contains", evals=True),
+    "not_contains": Operator(_negated_test(contains_part), "does not contain", evals=True),
     "starts_with": Operator(_starts_with, "starts with", takes="text", evals=True),
     "ends_with": Operator(_ends_with, "ends with", takes="text", evals=True),
-    "gt": Operator(lambda value, operand: less(operand, value), "is greater than", ">", "number", evals=True),
+    "gt": Operator(
+        lambda value, operand: is_less(operand, value), "is greater than", ">", "number", evals=True
+    ),
     "gte": Operator(_at_least, "is at least", "≥", "number", evals=True),
-    "lt": Operator(less, "is less than", "<", "number", evals=True),
+    "lt": Operator(is_less, "is less than", "<", "number", evals=True),
     "lte": Operator(_at_most, "is at most", "≤", "number", evals=True),
-    "matches": Operator(_matches, "matches", takes="pattern"),
-    "in": Operator(_in, "is one of", takes="list"),
-    "not_in": Operator(_not(_in), "is none of", takes="list"),
-    "type": Operator(lambda value, name: kind(value) == name, "has the type", takes="type"),
+    "matches": Operator(_matches_pattern, "matches", takes="pattern"),
+    "in": Operator(_is_member, "is one of", takes="list"),
+    "not_in": Operator(_negated_test(_is_member), "is none of", takes="list"),
+    "type": Operator(lambda value, name: json_type(value) == name, "has the type", takes="type"),
 }
 COMMON: Final[Mapping[str, Operator]] = {key: operator for key, operator in OUTPUT.items() if operator.evals}
 ORDERED: Final = tuple(key for key, operator in OUTPUT.items() if operator.takes == "number")

@@ -72,10 +72,10 @@ def compile_path(text: str) -> OutputPath:
         raise PathError("the path is empty")
     if len(text) > MAX_PATH:
         raise PathError(_("the path is longer than %(most)s characters", most=MAX_PATH))
-    return OutputPath(text, *(_jsonpath(text) if text.startswith("$") else _key(text)))
+    return OutputPath(text, *(_jsonpath_finders(text) if text.startswith("$") else _key_finders(text)))
 
 
-def look_up(document: Any, key: str) -> Any:
+def value_at_key(document: Any, key: str) -> Any:
     """The value under a key: flat first, then dotted through objects; MISSING if there is none."""
     if type(document) is not dict:
         return MISSING
@@ -91,8 +91,8 @@ def look_up(document: Any, key: str) -> Any:
 Finders = tuple[Callable[[Any, EvaluationBudget], Nodes], Callable[[Any], Any] | None]
 
 
-def _key(text: str) -> Finders:
-    one = (lambda document: look_up(document, text)) if "." in text else jsonpath.member_finder(text)
+def _key_finders(text: str) -> Finders:
+    one = (lambda document: value_at_key(document, text)) if "." in text else jsonpath.member_finder(text)
 
     def find(document: Any, steps: EvaluationBudget) -> Nodes:
         node = one(document)
@@ -101,11 +101,11 @@ def _key(text: str) -> Finders:
     return find, one
 
 
-def _jsonpath(text: str) -> Finders:
+def _jsonpath_finders(text: str) -> Finders:
     try:
-        query = jsonpath.parse(text)
+        query = jsonpath.parse_query(text)
     except jsonpath.SYNTAX_ERRORS as error:
         raise PathError(_("not a JSONPath (RFC 9535): %(error)s", error=str(error))) from None
     except RecursionError:
         raise PathError("the JSONPath is nested too deeply") from None
-    return jsonpath.evaluator(query), jsonpath.singular_finder(query)
+    return jsonpath.query_evaluator(query), jsonpath.singular_finder(query)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
@@ -42,7 +42,7 @@ class Preconditions(Field):
             return None
         requirements = []
         for index, member in enumerate(value):
-            path = join(reader.path_of(key), index)
+            path = member_path(reader.path_of(key), index)
             if type(member) is not str:
                 reader.problems.note(path, _("has to be a text, not %(member)s", member=kind_phrase(member)))
             elif member not in STANDARD_REQUIREMENTS and not _names_metadata(member):

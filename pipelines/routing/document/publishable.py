@@ -7,19 +7,19 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from typing import Any
 
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.wording import PartName, Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import AnswerTest, leaves
-from pipelines.routing.document.document_readers.reader import expected_hint, quote
+from pipelines.routing.document.algebra import AnswerTest, condition_leaf_tests
+from pipelines.routing.document.document_readers.reader import expected_hint, quoted_value
 from pipelines.routing.document.kinds import KINDS, is_unattended, work_templates
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.templates import TemplateError, counted_edges, lookups_of
+from pipelines.routing.document.templates import TemplateError, counted_edges, template_lookups
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.work.network import EGRESS, egress_of, input_keys
+from pipelines.routing.document.work.network import EGRESS, egress_entries, input_keys
 from pipelines.routing.document.workspace import NONE as NO_COMMITS
 
 SWITCH_ON = Wording.of(
@@ -31,10 +31,10 @@ SWITCH_ON = Wording.of(
 def publishing_problems(line: ParsedLine) -> tuple[Problem, ...]:
     """Return all problems that prevent publishing, in the order of the document; none means that the line may
     become a version."""
-    return (*_workspace(line), *_stations(line), *_numbers(line))
+    return (*_workspace_problems(line), *_station_problems(line), *_number_problems(line))
 
 
-def _workspace(line: ParsedLine) -> Iterator[Problem]:
+def _workspace_problems(line: ParsedLine) -> Iterator[Problem]:
     """A repository needs its templates, its input, and a worker where branches are merged."""
     workspace = line.workspace
     yield from _delivery_problems(line)
@@ -49,7 +49,7 @@ def _workspace(line: ParsedLine) -> Iterator[Problem]:
         message = _("the input “%(key)s” is no repository", key=workspace.input_key)
         yield Problem(f"{path}.repository", message, "give the input the type repository")
     for key in ("base", "head", "branch"):
-        yield from _template(line, f"{path}.{key}", getattr(workspace, key))
+        yield from _template_problems(line, f"{path}.{key}", getattr(workspace, key))
     for s, station in enumerate(line.stations):
         # A join first merges the trees of its branches, which only a worker does (law §15, Git).
         if station.join and is_unattended(station):
@@ -77,12 +77,12 @@ def _delivery_problems(line: ParsedLine) -> Iterator[Problem]:
         yield Problem("workspace.git.commit", message, hint)
 
 
-def _stations(line: ParsedLine) -> Iterator[Problem]:
+def _station_problems(line: ParsedLine) -> Iterator[Problem]:
     for s, station in enumerate(line.stations):
-        path = join("stations", s)
-        yield from _work(line, station, f"{path}.work")
+        path = member_path("stations", s)
+        yield from _work_problems(line, station, f"{path}.work")
         for r, rule in enumerate(station.rules):
-            yield from _rule(line, rule, f"{path}.rules[{r}]")
+            yield from _rule_problems(line, rule, f"{path}.rules[{r}]")
         # A draft may be without them; a task would be stuck there
         if not station.rules and line.policy.no_rules == "refuse":
             people = _(
@@ -98,34 +98,34 @@ def _station_name(station: Station) -> PartName:
     return PartName(station.key, lambda: station.name)
 
 
-def _rule(line: ParsedLine, rule: Rule, path: str) -> Iterator[Problem]:
+def _rule_problems(line: ParsedLine, rule: Rule, path: str) -> Iterator[Problem]:
     if rule.fault is not None:
         yield rule.fault
     elif not line.flags.get("agentic_conditions") and any(
-        isinstance(leaf, AnswerTest) for leaf in leaves(rule.when)
+        isinstance(leaf, AnswerTest) for leaf in condition_leaf_tests(rule.when)
     ):
         message = "agentic and hook conditions are switched off in this line"
         yield Problem(f"{path}.when", message, SWITCH_ON)
 
 
-def _work(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
+def _work_problems(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     kind = KINDS.get(station.kind)
     if kind is None:
         yield Problem(
             f"{path}.kind",
-            _("%(kind)s is not run here", kind=quote(station.kind)),
+            _("%(kind)s is not run here", kind=quoted_value(station.kind)),
             expected_hint(station.kind, KINDS),
         )
     if kind is not None:
-        yield from _hosts(line, station, kind, f"{path}.network.{EGRESS}")
+        yield from _host_problems(line, station, kind, f"{path}.network.{EGRESS}")
         yield from kind.publishing_problems(line, station, path)
     for where, text in work_templates(station.work, path):
-        yield from _template(line, where, text)
+        yield from _template_problems(line, where, text)
 
 
-def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterator[Problem]:
+def _host_problems(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterator[Problem]:
     """Yield the problems of a list of hosts; an agent's own hosts are not in it."""
-    entries = egress_of(station.work.get("network"))
+    entries = egress_entries(station.work.get("network"))
     if entries is None:
         return
     # An empty list is that of an agent, which reaches its model alone.
@@ -134,15 +134,15 @@ def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterato
     repositories = {line_input.key for line_input in line.inputs if line_input.type == "repository"}
     for key in input_keys(entries):
         if key not in repositories:
-            message = _("%(key)s is no input of the type Repository", key=quote(key))
+            message = _("%(key)s is no input of the type Repository", key=quoted_value(key))
             yield Problem(path, message, "name an input of that type, or a host")
 
 
-def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
+def _template_problems(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
     """Yield the problems of placeholders that no task of this line could ever fill (law §8a, an undefined one
     is an error)."""
     try:
-        names = lookups_of(text)
+        names = template_lookups(text)
     except TemplateError as error:
         yield Problem(where, str(error))
         return
@@ -161,7 +161,7 @@ def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
                 yield Problem(where, message, "name stations of the line")
 
 
-def _numbers(line: ParsedLine) -> Iterator[Problem]:
+def _number_problems(line: ParsedLine) -> Iterator[Problem]:
     """Numbers that stores and browsers would round. A line is written out only where it has one."""
     places = _exact_number_paths(line.to_document(), "") if _has_exact_number(line) else ()
     for path in places:
@@ -184,7 +184,7 @@ def _exact_number_paths(value: Any, path: str) -> Iterator[str]:
         yield path
     elif type(value) is dict:
         for key, member in value.items():
-            yield from _exact_number_paths(member, join(path, key))
+            yield from _exact_number_paths(member, member_path(path, key))
     elif type(value) is list:
         for index, member in enumerate(value):
-            yield from _exact_number_paths(member, join(path, index))
+            yield from _exact_number_paths(member, member_path(path, index))

@@ -9,16 +9,22 @@ from functools import cached_property
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema
 from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import AnswerTest, Condition, ConditionView, PathTest, leaves
+from pipelines.routing.document.algebra import (
+    AnswerTest,
+    Condition,
+    ConditionView,
+    PathTest,
+    condition_leaf_tests,
+)
 from pipelines.routing.document.compiled_conditions import compile_condition, without_earlier_text
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.document_readers.conditions import FALLBACK, read_condition
 from pipelines.routing.document.document_readers.names import quoted_name
-from pipelines.routing.document.document_readers.reader import Problems, Reader, expected_hint, quote
+from pipelines.routing.document.document_readers.reader import Problems, Reader, expected_hint, quoted_value
 from pipelines.routing.document.evaluations import Evaluation
 from pipelines.routing.document.exhausted_limits import ExhaustedAction
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition, declared_field
@@ -114,7 +120,7 @@ class ConditionField(DeferredField):
         return read_condition(value, path, own, around.names.places)
 
     def schema(self) -> Schema:
-        return schema_parts.ref("condition")
+        return schema_parts.definition_reference("condition")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +150,7 @@ def _read_target(value: str, path: str, around: ReadContext, own: Problems) -> t
     if value not in known:
         own.note(
             path,
-            _("the line has no station or end %(value)s", value=quote(value)),
+            _("the line has no station or end %(value)s", value=quoted_value(value)),
             expected_hint(value, known),
         )
     return (value,)
@@ -157,13 +163,13 @@ def _read_fork(values: list[Any], path: str, around: ReadContext, own: Problems)
         if type(value) is not str or value not in around.names.stations:
             target_name = quoted_name(around.names.ends, value) if type(value) is str else kind_phrase(value)
             own.note(
-                join(path, index),
+                member_path(path, index),
                 _("a fork leads to stations of the line, not to %(shown)s", shown=target_name),
             )
         # Two branches at one station could not be told apart at a join
         elif value in values[:index]:
             twice = quoted_name(around.names.stations, value)
-            own.note(join(path, index), _("the fork leads to %(value)s twice", value=twice))
+            own.note(member_path(path, index), _("the fork leads to %(value)s twice", value=twice))
     return tuple(map(str, values))
 
 
@@ -179,9 +185,9 @@ class GatesField(DeferredField):
             return ()
         for index, gate in enumerate(value):
             if type(gate) is not str or gate not in around.names.gates:
-                gate_name = quote(gate) if type(gate) is str else kind_phrase(gate)
+                gate_name = quoted_value(gate) if type(gate) is str else kind_phrase(gate)
                 hint = expected_hint(str(gate), around.names.gates)
-                own.note(join(path, index), _("the line has no gate %(shown)s", shown=gate_name), hint)
+                own.note(member_path(path, index), _("the line has no gate %(shown)s", shown=gate_name), hint)
         return tuple(dict.fromkeys(map(str, value)))
 
     def schema(self) -> Schema:
@@ -250,7 +256,9 @@ class Rule:
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """Evaluations of the condition, in the order in which they are asked."""
-        return tuple(leaf.evaluation for leaf in leaves(self.when) if isinstance(leaf, AnswerTest))
+        return tuple(
+            leaf.evaluation for leaf in condition_leaf_tests(self.when) if isinstance(leaf, AnswerTest)
+        )
 
     @property
     def has_evaluations(self) -> bool:
@@ -260,7 +268,9 @@ class Rule:
     @cached_property
     def jsonpath_count(self) -> int:
         """Number of operands of the condition that have a path with `$`, which may have to be walked."""
-        return sum(isinstance(leaf, PathTest) and not leaf.path.is_key for leaf in leaves(self.when))
+        return sum(
+            isinstance(leaf, PathTest) and not leaf.path.is_key for leaf in condition_leaf_tests(self.when)
+        )
 
 
 class RuleRecord(Record[Rule]):

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.algebra import ConditionView, OutputTest, leaves
+from pipelines.routing.document.algebra import ConditionView, OutputTest, condition_leaf_tests
 from pipelines.routing.document.document_readers.names import no_such, note_duplicates
 from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.evaluations import Evaluation
@@ -114,7 +114,7 @@ class BranchesField(Texts):
             reader.note(key, "names no station")
         for index, station in enumerate(stations):
             if station not in around.names.stations:
-                path = join(reader.path_of(key), index)
+                path = member_path(reader.path_of(key), index)
                 reader.problems.note(path, no_such("station", station))
         note_duplicates(reader, key, stations, "the station", around.names.stations)
         return stations
@@ -170,7 +170,7 @@ class WorkField(Field):
         return dict(value)
 
     def schema(self) -> Schema:
-        return schema_parts.ref("work")
+        return schema_parts.definition_reference("work")
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,11 @@ class Station:
     @cached_property
     def rules_read_output(self) -> bool:
         """Tell whether a condition of its readable rules asks for the output."""
-        return any(isinstance(leaf, OutputTest) for rule in self.readable_rules for leaf in leaves(rule.when))
+        return any(
+            isinstance(leaf, OutputTest)
+            for rule in self.readable_rules
+            for leaf in condition_leaf_tests(rule.when)
+        )
 
     @property
     def first_faulty_rule(self) -> Rule | None:
@@ -311,12 +315,12 @@ class Station:
         return self.rules[len(self.readable_rules)] if len(self.readable_rules) < len(self.rules) else None
 
 
-def _check(reader: Reader, around: ReadContext) -> None:
+def _check_station(reader: Reader, around: ReadContext) -> None:
     """A review needs somebody who is asked."""
     for kind, word in reader.values["outcome_of"].items():
         if word == REVIEW and not reader.values["gate"]:
             message = "asks a person, and the station has no gate"
-            reader.problems.note(join(reader.path_of("outcome_of"), kind), message, "name a gate")
+            reader.problems.note(member_path(reader.path_of("outcome_of"), kind), message, "name a gate")
 
 
-STATION: Final = Record.of(Station, name="station", check=_check)
+STATION: Final = Record.of(Station, name="station", check=_check_station)

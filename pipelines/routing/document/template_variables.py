@@ -83,18 +83,18 @@ def render_macro(macro: Macro, scope: Mapping[str, Any]) -> str:
     return KINDS[macro.kind](macro, scope)
 
 
-def _variable(macro: Macro, scope: Mapping[str, Any]) -> str:
-    value = _look_up(macro.found["var"], scope)
+def _variable_text(macro: Macro, scope: Mapping[str, Any]) -> str:
+    value = _variable_or_input(macro.found["var"], scope)
     if value is None and macro.found["else"] is not None:
         other = macro.found["other"].strip()
         second = _OTHER.fullmatch(other)
-        value = _look_up(second[1], scope) if second else other
+        value = _variable_or_input(second[1], scope) if second else other
     if value is None:
         raise UndefinedVariable(macro.text)
     return value
 
 
-def _look_up(name: str, scope: Mapping[str, Any]) -> str | None:
+def _variable_or_input(name: str, scope: Mapping[str, Any]) -> str | None:
     """Flat: a macro names a variable, not a way through it."""
     for family in ("variables", "input"):
         values = scope.get(family) or {}
@@ -111,33 +111,33 @@ def _macro_fact(macro: Macro, scope: Mapping[str, Any], name: str) -> Any:
     return facts[name]
 
 
-def _now(macro: Macro, scope: Mapping[str, Any]) -> str:
+def _time_text(macro: Macro, scope: Mapping[str, Any]) -> str:
     moment: datetime = _macro_fact(macro, scope, "now")
     return format_time(moment, DATE if macro.kind == "date" else macro.found["now"] or RFC3339)
 
 
-def _edges(macro: Macro, scope: Mapping[str, Any]) -> str:
+def _edge_count_text(macro: Macro, scope: Mapping[str, Any]) -> str:
     return str(_macro_fact(macro, scope, "edges").get("->".join(counted_edge(macro) or ()), 0))
 
 
-def _tools(macro: Macro, scope: Mapping[str, Any]) -> str:
+def _tools_json(macro: Macro, scope: Mapping[str, Any]) -> str:
     return jsontext.dumps(list(_macro_fact(macro, scope, "tools")))
 
 
-def _host(macro: Macro, scope: Mapping[str, Any]) -> str:
+def _host_text(macro: Macro, scope: Mapping[str, Any]) -> str:
     return str(_macro_fact(macro, scope, macro.text.partition(":")[2]))
 
 
 KINDS: dict[str, Callable[[Macro, Mapping[str, Any]], str]] = {
-    "var": _variable,
-    "now": _now,
-    "date": _now,
+    "var": _variable_text,
+    "now": _time_text,
+    "date": _time_text,
     "chain": lambda macro, scope: str(_macro_fact(macro, scope, "chain")),
-    "edge_count": _edges,
-    "host": _host,
-    "tools": _tools,
-    "toolservice": _tools,
-    "hookservice": _tools,
+    "edge_count": _edge_count_text,
+    "host": _host_text,
+    "tools": _tools_json,
+    "toolservice": _tools_json,
+    "hookservice": _tools_json,
 }
 
 
@@ -169,7 +169,7 @@ def _format_part(part: str, moment: datetime) -> str:
     return part[0] + digits if digits else ""
 
 
-def _zone(moment: datetime, between: str, zero: str = "") -> str:
+def _zone_offset(moment: datetime, between: str, zero: str = "") -> str:
     offset = moment.strftime("%z") or "+0000"
     return zero if zero and offset == "+0000" else f"{offset[:3]}{between}{offset[3:5]}"
 
@@ -193,10 +193,10 @@ PARTS: dict[str, Callable[[datetime], str]] = {
     "_2": lambda moment: f"{moment.day:2d}",
     "PM": lambda moment: "PM" if moment.hour >= 12 else "AM",
     "pm": lambda moment: "pm" if moment.hour >= 12 else "am",
-    "-07:00": lambda moment: _zone(moment, ":"),
-    "-0700": lambda moment: _zone(moment, ""),
-    "Z07:00": lambda moment: _zone(moment, ":", "Z"),
-    "Z0700": lambda moment: _zone(moment, "", "Z"),
+    "-07:00": lambda moment: _zone_offset(moment, ":"),
+    "-0700": lambda moment: _zone_offset(moment, ""),
+    "Z07:00": lambda moment: _zone_offset(moment, ":", "Z"),
+    "Z0700": lambda moment: _zone_offset(moment, "", "Z"),
     "1": lambda moment: str(moment.month),
     "2": lambda moment: str(moment.day),
     "3": lambda moment: str(moment.hour % 12 or 12),

@@ -16,16 +16,16 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.values import MISSING, all_texts
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import template_variables
-from pipelines.routing.document.paths import look_up
+from pipelines.routing.document.paths import value_at_key
 from pipelines.routing.document.template_variables import TemplateError, UndefinedVariable
 
 __all__ = [
     "TemplateError",
     "UndefinedVariable",
     "counted_edges",
-    "lookups_of",
     "placeholder_names",
-    "render",
+    "render_template",
+    "template_lookups",
     "template_texts",
     "work_lookups",
 ]
@@ -45,7 +45,7 @@ _PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NAME = re.compile(r"(task|input|context|variables)?\.([^\s{}|()\"']+)\Z")
 
 
-def render(text: str, scope: Mapping[str, Any]) -> str:
+def render_template(text: str, scope: Mapping[str, Any]) -> str:
     """`scope` has a mapping each for task, input, context, variables, `said` (by stations) and `macros` (absent =
     empty; see `template_variables.render_macro`).
 
@@ -66,7 +66,7 @@ def render(text: str, scope: Mapping[str, Any]) -> str:
 def placeholder_names(text: str) -> tuple[str, ...]:
     """Return the names in a template, each once, in order: `task.title`, `.x`, `chain:id`. Raises
     TemplateError."""
-    return tuple(dict.fromkeys(_names(text)))
+    return tuple(dict.fromkeys(_macro_names(text)))
 
 
 def template_texts(work: Any) -> Iterator[str]:
@@ -80,13 +80,13 @@ def work_lookups(work: Any) -> frozenset[tuple[str, str]]:
     lookups: set[tuple[str, str]] = set()
     for text in template_texts(work):
         try:
-            lookups.update(lookups_of(text))
+            lookups.update(template_lookups(text))
         except TemplateError:
             continue
     return frozenset(lookups)
 
 
-def lookups_of(text: str) -> tuple[tuple[str, str], ...]:
+def template_lookups(text: str) -> tuple[tuple[str, str], ...]:
     """The look-ups of a template as (family, name): `("task", "title")`, `("", "x")` for `{{.x}}`. Macros are none, but
     `{{var:x}}` asks for `("variables", "x")`. Raises TemplateError."""
     lookups = []
@@ -114,7 +114,7 @@ def _placeholders(text: str) -> Iterator[re.Match[str]]:
     return _PLACE.finditer(text, 0, text.rfind("}}") + 2)
 
 
-def _names(text: str) -> Iterator[str]:
+def _macro_names(text: str) -> Iterator[str]:
     for match in _placeholders(text):
         macro = template_variables.read_macro(match[1].strip())
         if macro is not None:
@@ -133,7 +133,7 @@ def _placeholder_value(match: re.Match[str], text: str, scope: Mapping[str, Any]
     family, _, name = _parse_lookup(match, text)
     # `{{.x}}` tries variables, inputs, context, task, in this order (law §8a).
     for scope_name in (family,) if family else SHORT_ORDER:
-        value = look_up(dict(scope.get(scope_name) or {}), name)
+        value = value_at_key(dict(scope.get(scope_name) or {}), name)
         if value is not MISSING:
             return value if type(value) is str else jsontext.dumps(value)
     raise UndefinedVariable(f"{family}.{name}")

@@ -25,11 +25,13 @@ class MovedPast:
     spent: Decimal = Decimal()
 
 
-def unkept(line: ParsedLine, target: str, past: MovedPast) -> tuple[Guarantee, ...]:
+def broken_guarantees(line: ParsedLine, target: str, past: MovedPast) -> tuple[Guarantee, ...]:
     """Return the guarantees, as the line has them, that are no longer proved once the token enters `target` by hand:
     read as those of a task that begins there with this past. What cannot be proved counts as broken."""
     guarantees = tuple(
-        remaining for guarantee in line.guarantees if (remaining := _remaining(guarantee, past)) is not None
+        remaining
+        for guarantee in line.guarantees
+        if (remaining := _remaining_guarantee(guarantee, past)) is not None
     )
     if not guarantees:
         return ()
@@ -39,7 +41,7 @@ def unkept(line: ParsedLine, target: str, past: MovedPast) -> tuple[Guarantee, .
     return tuple(guarantee for guarantee in line.guarantees if guarantee.id in broken)
 
 
-def unprotected(line: ParsedLine, target: str, repository: str, protection: Protection) -> str:
+def unprotected_reason(line: ParsedLine, target: str, repository: str, protection: Protection) -> str:
     """Return what the protection of the repository asks for and no gate from `target` on would, or ""."""
     begun = replace(line, start=target)
     broken = [
@@ -50,7 +52,7 @@ def unprotected(line: ParsedLine, target: str, repository: str, protection: Prot
     return broken[0].sentence if broken else ""
 
 
-def _remaining(guarantee: Guarantee, past: MovedPast) -> Guarantee | None:
+def _remaining_guarantee(guarantee: Guarantee, past: MovedPast) -> Guarantee | None:
     """Return what is left to keep of the guarantee; None where the past keeps it already."""
     if guarantee.never is not None and not guarantee.after:
         return None if guarantee.never.without in past.passed else guarantee

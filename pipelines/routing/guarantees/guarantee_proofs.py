@@ -13,13 +13,13 @@ from pipelines.routing.analysis.lint.guarantee_findings import PROVED, REFUTED, 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.jsontext import dumps
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.basics.wording import joined
+from pipelines.routing.basics.wording import joined_wording
 from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.guarantees.guarantee_watch import WatchedWalk
-from pipelines.routing.guarantees.marked_reach import MarkedReach, Spot, distances
+from pipelines.routing.guarantees.marked_reach import MarkedReach, Spot, spot_distances
 from pipelines.routing.guarantees.marks import Mark, mark_of_guarantee
 from pipelines.routing.guarantees.refutation import FAR, MOST_STEPS, Near, Refuter
 from pipelines.routing.guarantees.routes import MOST_ROUTES, TooManyRoutes
@@ -83,10 +83,10 @@ class GuaranteeAnswer:
 
 def guarantee_answers(subject: LintSubject) -> tuple[GuaranteeAnswer, ...]:
     """Return the answer to every guarantee of the subject's line."""
-    return prove(subject.line, subject)
+    return prove_guarantees(subject.line, subject)
 
 
-def prove(
+def prove_guarantees(
     line: ParsedLine, subject: LintSubject | None = None, guarantees: tuple[Guarantee, ...] | None = None
 ) -> tuple[GuaranteeAnswer, ...]:
     """Return the answers to all guarantees of the line, or to these, in their order."""
@@ -160,7 +160,7 @@ class _GuaranteeProver:
         leads: dict[Spot, set[Spot]] = {}
         for way in (way for own in self._ways_out.values() for way in own):
             leads.setdefault((way.target, False), set()).add((way.source, False))
-        away = distances(leads, leads.get((station, False), ()))
+        away = spot_distances(leads, leads.get((station, False), ()))
         around = away.get((station, False), 1)
 
         def near(walk: SimulatedTask, _watched: WatchedWalk) -> int:
@@ -300,7 +300,7 @@ def walk_text(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
     places = list(_place_texts(line, steps))
     if len(places) > MOST:
         places = [*places[: MOST // 2], "…", *places[-MOST // 2 :]]
-    return _("%(path)s", path=joined(places, " → "))
+    return _("%(path)s", path=joined_wording(places, " → "))
 
 
 def walk_moves(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
@@ -324,7 +324,7 @@ def _place_texts(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[ob
             targets.append(place(line, record.decision.end))
         if targets:
             yield _with_remarks(at, remark)
-            at, remark = joined(targets, " + "), []
+            at, remark = joined_wording(targets, " + "), []
     yield _with_remarks(at, remark)
 
 
@@ -333,14 +333,14 @@ def _rule_text(line: ParsedLine, record: StepRecord, *, last: bool) -> Iterator[
     if not isinstance(record.decision, Move | Finish) or record.decision.rule is None:
         return
     rule = named_rule(line, record.decision.rule)
-    values = tuple(_values(record.decision))
+    values = tuple(_observed_values(record.decision))
     if values:
-        yield _("rule %(rule)s with %(values)s", rule=rule, values=joined(values, ", "))
+        yield _("rule %(rule)s with %(values)s", rule=rule, values=joined_wording(values, ", "))
     elif last:
         yield _("rule %(rule)s", rule=rule)
 
 
-def _values(decision: Move | Finish) -> Iterator[str]:
+def _observed_values(decision: Move | Finish) -> Iterator[str]:
     for entry in decision.trace:
         if entry.step != "rules" or entry.rule != decision.rule or entry.result is not True:
             continue
@@ -354,7 +354,7 @@ def _values(decision: Move | Finish) -> Iterator[str]:
 
 
 def _with_remarks(at: object, remark: list[object]) -> object:
-    return _("%(place)s (%(said)s)", place=at, said=joined(remark, ", ")) if remark else at
+    return _("%(place)s (%(said)s)", place=at, said=joined_wording(remark, ", ")) if remark else at
 
 
 def _step_remarks(line: ParsedLine, step: ScenarioStep) -> Iterator[object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.decide.decisions import DecisionAnswer, Finish, Move, Wait
 from pipelines.routing.decide.outcome_judgement import exact_amount, judge_outcome
 from pipelines.routing.document.guarantees import Guarantee
@@ -212,7 +212,7 @@ def outcome_passed(line: ParsedLine, key: str, document: Mapping[str, Any]) -> b
     """Read the outcome by law §2, once the facts decided (law §13)."""
     station = line.station(key)
     outcome = judge_outcome(line, station, read_outcome(dict(document))).outcome
-    return derive(outcome, failure_eval(station.kind)).outcome_state == PASSED
+    return derived_outcome(outcome, failure_eval(station.kind)).outcome_state == PASSED
 
 
 def _is_gate_entry(entry: Any, gate: str) -> bool:

@@ -57,7 +57,7 @@ class MarkedReach:
 
     def distances(self) -> dict[Spot, int]:
         """Count how many moves it takes from there at least to break it."""
-        return distances(self._leads, self._breaking)
+        return spot_distances(self._leads, self._breaking)
 
     def _add(self, place: MarkedPlace) -> None:
         if place not in self._seen:
@@ -128,7 +128,7 @@ class MarkedReach:
             yield self._mark.merge_marks([False not in branch_marks for branch_marks in marks])
 
 
-def distances(leads: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]) -> dict[Spot, int]:
+def spot_distances(leads: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]) -> dict[Spot, int]:
     """`leads`: from where each is entered."""
     by_spot, level = dict.fromkeys(breaking, 1), set(breaking)
     while level:

@@ -10,12 +10,12 @@ from typing import Any, Final
 from pipelines.routing.analysis.lint.guarantee_findings import PROVED, REFUTED, UNKNOWN
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.basics.wording import joined
+from pipelines.routing.basics.wording import joined_wording
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.guarantees import Guarantee, NeverReached
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, REQUEST
 from pipelines.routing.document.line import ParsedLine, Station
-from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, proof_flags, prove
+from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, proof_flags, prove_guarantees
 from pipelines.routing.sentences.part_names import station as station_named
 
 ADMIN, OWNER = "admin", "owner"
@@ -144,7 +144,7 @@ def delivers_change(station: Station) -> bool:
     return station.kind == KIND.key and str(station.work.get("to") or MERGE) != REQUEST
 
 
-def delivers(line: ParsedLine) -> bool:
+def line_delivers(line: ParsedLine) -> bool:
     return any(map(delivers_change, line.stations))
 
 
@@ -221,14 +221,14 @@ class _ProtectedStation:
             else _("%(gate)s may pass without any", gate=gate.name)
             for gate, number in zip(self.before, votes, strict=True)
         ]
-        return _("of such people, %(parts)s", parts=joined(parts, ", "))
+        return _("of such people, %(parts)s", parts=joined_wording(parts, ", "))
 
     def _bypass_answer(self, about: str, promise: Any, gate: Gate) -> GuaranteeAnswer:
         """Search a way that leads there around the gate."""
         if gate in self.before:
             broken = _("%(gate)s does not ask others than requester and producers", gate=gate.name)
             return self._answer(about, promise, REFUTED, broken)
-        [answer] = prove(self.line, self.subject, (self._passing_guarantee(gate.key, about),))
+        [answer] = prove_guarantees(self.line, self.subject, (self._passing_guarantee(gate.key, about),))
         return replace(answer, sentence=promise)
 
     def _passing_guarantee(self, gate: str, about: str = "") -> Guarantee:

@@ -37,7 +37,7 @@ def surely_passed(gate: Gate) -> bool:
     return (gate.has_people and gate.sample is None) or (not gate.has_people and gate.enforces_checks)
 
 
-def asks_for(gate: Gate, action: str) -> bool:
+def gate_may_ask(gate: Gate, action: str) -> bool:
     """Tell whether a check or the tool of the gate can ask for it."""
     checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
     return action in gate.tool_actions or any(
@@ -51,7 +51,7 @@ def can_ask(gate: Gate, station: Station) -> bool:
     if gate.mode == "skip":
         return False
     reviewed = "review" in (station.outcome_of or {}).values()
-    return gate.has_people or asks_for(gate, "hold") or reviewed
+    return gate.has_people or gate_may_ask(gate, "hold") or reviewed
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Routes:
         yield replace(route, words=words, gate_passed=not unchecked)
         if REWORK in gate.offers and self.can_be_asked_at_station(route):
             yield RulePass(REWORKED, words={gate.key: REWORK}, spoken=frozenset({gate.key}))
-        if not route.people_only and asks_for(gate, "rework") and not route.forced:
+        if not route.people_only and gate_may_ask(gate, "rework") and not route.forced:
             yield RulePass(REWORKED, forced=True)
 
     def can_be_asked_at_station(self, route: RulePass) -> bool:
@@ -190,7 +190,7 @@ class Routes:
         ]
 
     def checks_ask(self, gate: Gate, route: RulePass, action: str) -> bool:
-        return gate.mode != "skip" and gate.key not in route.spoken and asks_for(gate, action)
+        return gate.mode != "skip" and gate.key not in route.spoken and gate_may_ask(gate, action)
 
     def words_with_approvals(self, rule: Rule, route: RulePass) -> dict[str, str]:
         """Add the approvals, once all gates of the rule were passed. Where a person demanded this, nobody is asked."""

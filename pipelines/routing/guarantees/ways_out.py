@@ -68,10 +68,12 @@ class WayOut:
 def ways_out(subject: LintSubject) -> dict[str, tuple[WayOut, ...]]:
     """List those of every station."""
     line = subject.line
-    return {station.key: _distinct(_StationWays(line, station, subject).all()) for station in line.stations}
+    return {
+        station.key: _distinct_ways(_StationWays(line, station, subject).all()) for station in line.stations
+    }
 
 
-def _distinct(ways: Iterator[WayOut]) -> tuple[WayOut, ...]:
+def _distinct_ways(ways: Iterator[WayOut]) -> tuple[WayOut, ...]:
     return tuple({way.key: way for way in ways}.values())
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.wording import PartName, joined
+from pipelines.routing.basics.wording import PartName, joined_wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.document_readers.conditions import read_condition
 from pipelines.routing.document.document_readers.reader import Problems
 from pipelines.routing.document.ends import end_label
 from pipelines.routing.document.fields.field import Field
-from pipelines.routing.sentences.conditions import describe
-from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut, cut_at_difference
-from pipelines.routing.sentences.fields import field_label, field_of, quoted_value_words
+from pipelines.routing.sentences.conditions import condition_words
+from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut_at_difference, text_excerpt
+from pipelines.routing.sentences.fields import declared_field_at, field_label, quoted_value_words
 
 Document = Mapping[str, Any]
 PLACES: Final = {"@origin": "where they came from", "@blocked": "an answer (blocked)"}
@@ -100,20 +100,20 @@ class ChangeOfDocument(Protocol):
 def change_sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
     """`old` and `new`: the documents that were compared. Raises nothing: a draft may hold anything."""
     if change.affects == "layout":
-        return _layout(change, new)
+        return _layout_sentence(change, new)
     if change.what == "order":
-        return _order(change, old, new)
+        return _order_sentence(change, old, new)
     if not is_field_change(change):
-        return _added(change, new) if change.what == "added" else _removed(change, old)
-    return _field(change, old, new)
+        return _added_sentence(change, new) if change.what == "added" else _removed_sentence(change, old)
+    return _field_sentence(change, old, new)
 
 
 def change_subject(change: ChangeOfDocument, document: Document) -> str:
     """Return the subject of a change by name: “Build”, “Rule 2 of Build”, “Gate Review”, “The line”."""
-    name = _name(document, change.kind, change.key)
+    name = _part_name(document, change.kind, change.key)
     match change.kind:
         case "rule":
-            return _rule(document, change)
+            return _rule_name(document, change)
         case "station":
             return name
         case "gate":
@@ -125,24 +125,27 @@ def change_subject(change: ChangeOfDocument, document: Document) -> str:
     return "The line"
 
 
-def _layout(change: ChangeOfDocument, new: Document) -> str:
+def _layout_sentence(change: ChangeOfDocument, new: Document) -> str:
     if len(change.steps) >= 4:
-        return _("%(station)s stands elsewhere on the canvas.", station=_target(new, str(change.steps[3])))
+        return _(
+            "%(station)s stands elsewhere on the canvas.", station=_target_name(new, str(change.steps[3]))
+        )
     if change.what == "removed":
         return "The canvas was tidied: nothing has a place of its own any more."
     return "Stations were placed on the canvas."
 
 
-def _order(change: ChangeOfDocument, old: Document, new: Document) -> str:
+def _order_sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
     if change.kind == "station" and change.field.startswith("rules"):
         return _(
             "The rules of %(station)s are tried in another order: %(now)s; before: %(before)s.",
-            station=_station(new, change.key),
+            station=_station_name(new, change.key),
             now=_rule_order_text(change.new, change.old, new, change.key),
             before=_rule_order_text(change.old, change.old, old, change.key),
         )
     now, before = (
-        joined((_target(new, str(key)) for key in keys), ", ") for keys in (change.new, change.old)
+        joined_wording((_target_name(new, str(key)) for key in keys), ", ")
+        for keys in (change.new, change.old)
     )
     what = change.field.partition(".")[0]
     return _(
@@ -153,8 +156,8 @@ def _order(change: ChangeOfDocument, old: Document, new: Document) -> str:
     )
 
 
-def _added(change: ChangeOfDocument, new: Document) -> str:
-    name = _name(new, change.kind, change.key)
+def _added_sentence(change: ChangeOfDocument, new: Document) -> str:
+    name = _part_name(new, change.kind, change.key)
     if change.kind == "rule":
         parts = _rule_parts(change, change.new, new)
         if parts["label"]:
@@ -163,8 +166,8 @@ def _added(change: ChangeOfDocument, new: Document) -> str:
     return _("%(kind)s %(name)s is new.", kind=change.kind.capitalize(), name=name)
 
 
-def _removed(change: ChangeOfDocument, old: Document) -> str:
-    name = _name(old, change.kind, change.key)
+def _removed_sentence(change: ChangeOfDocument, old: Document) -> str:
+    name = _part_name(old, change.kind, change.key)
     if change.kind == "rule":
         parts = _rule_parts(change, change.old, old)
         if parts["label"]:
@@ -173,7 +176,7 @@ def _removed(change: ChangeOfDocument, old: Document) -> str:
     return _("%(kind)s %(name)s is gone.", kind=change.kind.capitalize(), name=name)
 
 
-def _field(change: ChangeOfDocument, old: Document, new: Document) -> str:
+def _field_sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
     field_values = field_change(change, old, new)
     return _(
         "%(what)s: %(before)s → %(now)s.",
@@ -227,9 +230,9 @@ def _field_label(change: ChangeOfDocument, field: Field | None) -> str:
 
 
 def _declared_field(change: ChangeOfDocument, document: Document) -> Field | None:
-    work = _member(document, "stations", change.station).get("work")
+    work = _document_member(document, "stations", change.station).get("work")
     kind = work.get("kind") if isinstance(work, Mapping) else ""
-    return field_of(change.kind, change.field, str(kind))
+    return declared_field_at(change.kind, change.field, str(kind))
 
 
 def _value_text(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) -> PartName | str:
@@ -237,11 +240,11 @@ def _value_text(change: ChangeOfDocument, value: Any, document: Document, cut: C
     if at == ("rule", "when"):
         return _condition_text(value, document)
     if at in (("rule", "to"), ("line", "start")):
-        return _targets(document, value)
+        return _target_names(document, value)
     if at == ("rule", "gates") and isinstance(value, list):
-        return ", ".join(_name(document, "gate", str(key)) for key in value) or "none"
+        return ", ".join(_part_name(document, "gate", str(key)) for key in value) or "none"
     if at == ("station", "gate"):
-        return _name(document, "gate", str(value))
+        return _part_name(document, "gate", str(value))
     if value in ("", None):
         return "empty"
     field = _declared_field(change, document)
@@ -252,10 +255,10 @@ def _rule_text(rule: Any, document: Document) -> str:
     if not isinstance(rule, Mapping):
         return "not readable"
     gates = rule.get("gates")
-    names = [_name(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
+    names = [_part_name(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
     parts = {
         "condition": _condition_text(rule.get("when", {"always": True}), document),
-        "targets": _targets(document, rule.get("to")),
+        "targets": _target_names(document, rule.get("to")),
     }
     if not names:
         return _("%(condition)s → %(targets)s", **parts)
@@ -270,8 +273,8 @@ def condition_text(value: Any, document: Document, short: bool = False) -> str:
     # An edge condition names stations, which nobody looks up here.
     readable = all(problem.path.startswith("edge") for problem in problems.found)
     if not readable:
-        return cut(jsontext.dumps(value))
-    return describe(parsed, short, lambda key: _name_of_key(document, key))
+        return text_excerpt(jsontext.dumps(value))
+    return condition_words(parsed, short, lambda key: _name_of_key(document, key))
 
 
 def _condition_text(value: Any, document: Document) -> str:
@@ -282,7 +285,7 @@ def _rule_parts(change: ChangeOfDocument, rule: Any, document: Document) -> dict
     """Return the values for a sentence about a rule that was added or removed: its station, its number, its
     label if it has one, and what it does."""
     return {
-        "station": _station(document, change.station),
+        "station": _station_name(document, change.station),
         "place": change.place,
         "label": _quoted_label(rule),
         "leads": _rule_text(rule, document),
@@ -295,10 +298,10 @@ def _quoted_label(rule: Any) -> str:
     return f"“{label}”" if label else ""
 
 
-def _rule(document: Document, change: ChangeOfDocument) -> str:
+def _rule_name(document: Document, change: ChangeOfDocument) -> str:
     """“Build, rule 2”, with its label if it has one."""
-    station = _station(document, change.station)
-    for place, rule in enumerate(_rules(document, change.station), start=1):
+    station = _station_name(document, change.station)
+    for place, rule in enumerate(_station_rules(document, change.station), start=1):
         if rule.get("id") == change.key:
             parts = {"station": station, "place": place, "label": _quoted_label(rule)}
             if parts["label"]:
@@ -311,49 +314,56 @@ def _rule_order_text(ids: Any, before: Any, document: Document, station: str) ->
     """Rules by their labels; one without by its number before, since its number is what changes."""
     # As they were: the number is what changes
     numbers = {key: number for number, key in enumerate(before, start=1)}
-    labels = {rule.get("id"): _quoted_label(rule) for rule in _rules(document, station)}
-    return joined((labels.get(key) or _numbered_rule(numbers.get(key)) for key in ids), ", ")
+    labels = {rule.get("id"): _quoted_label(rule) for rule in _station_rules(document, station)}
+    return joined_wording((labels.get(key) or _numbered_rule(numbers.get(key)) for key in ids), ", ")
 
 
 def _numbered_rule(number: int | None) -> str:
     return _("rule %(number)s", number=number) if number else "a new rule"
 
 
-def _rules(document: Document, station: str) -> list[Mapping[str, Any]]:
-    rules = _member(document, "stations", station).get("rules")
+def _station_rules(document: Document, station: str) -> list[Mapping[str, Any]]:
+    rules = _document_member(document, "stations", station).get("rules")
     return [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list) else []
 
 
-def _targets(document: Document, value: Any) -> PartName | str:
+def _target_names(document: Document, value: Any) -> PartName | str:
     keys = value if isinstance(value, list) else [value]
-    return joined((_target(document, str(key)) for key in keys), " and ") if keys else "nowhere"
+    return joined_wording((_target_name(document, str(key)) for key in keys), " and ") if keys else "nowhere"
 
 
-def _target(document: Document, key: str) -> str:
+def _target_name(document: Document, key: str) -> str:
     if key in PLACES:
         return PLACES[key]
-    return _station(document, key) if _member(document, "stations", key) else _name(document, "end", key)
+    return (
+        _station_name(document, key)
+        if _document_member(document, "stations", key)
+        else _part_name(document, "end", key)
+    )
 
 
-def _station(document: Document, key: str) -> str:
-    return _name(document, "station", key)
+def _station_name(document: Document, key: str) -> str:
+    return _part_name(document, "station", key)
 
 
 def _name_of_key(document: Document, key: str) -> str:
     """The name of a station, gate or end; any other text as it is."""
     kinds = ("station", "gate", "end")
-    return next((_name(document, kind, key) for kind in kinds if _member(document, f"{kind}s", key)), key)
+    return next(
+        (_part_name(document, kind, key) for kind in kinds if _document_member(document, f"{kind}s", key)),
+        key,
+    )
 
 
-def _name(document: Document, kind: str, key: str) -> str:
-    member = _member(document, f"{kind}s", key)
+def _part_name(document: Document, kind: str, key: str) -> str:
+    member = _document_member(document, f"{kind}s", key)
     # Ends and inputs have a label in place of a name.
     name = member.get("label") if kind in ("end", "input") else member.get("name")
     name = name if isinstance(name, str) else ""
     return end_label(key, name) if kind == "end" else name or key
 
 
-def _member(document: Document, what: str, key: str) -> Mapping[str, Any]:
+def _document_member(document: Document, what: str, key: str) -> Mapping[str, Any]:
     members = document.get(what)
     entries = members if isinstance(members, list) else []
     return next((entry for entry in entries if isinstance(entry, Mapping) and entry.get("key") == key), {})

@@ -33,7 +33,7 @@ class Leaf:
     keys: tuple[str, ...] = ()
 
 
-def describe(condition: c.Condition, short: bool = False, called: Called = str) -> str:
+def condition_words(condition: c.Condition, short: bool = False, called: Called = str) -> str:
     """The whole condition in one line. `short`: comparisons by their signs, for the label of an edge."""
     return " ".join(leaf.words for leaf in condition_leaves(condition, short, called))
 
@@ -41,7 +41,7 @@ def describe(condition: c.Condition, short: bool = False, called: Called = str) 
 def condition_leaves(condition: c.Condition, short: bool = False, called: Called = str) -> list[Leaf]:
     """A line for each operand, in the order in which they are asked; the words of the groups stand before their
     members, and a group inside another one in brackets."""
-    return _leaves(condition, "", _TextStyle(short, called), nested=False)
+    return _condition_leaves(condition, "", _TextStyle(short, called), nested=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +68,22 @@ def _value_text(value: Any) -> str:
     return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"
 
 
-def _leaves(condition: c.Condition, prefix: str, way: _TextStyle, nested: bool) -> list[Leaf]:
+def _condition_leaves(condition: c.Condition, prefix: str, way: _TextStyle, nested: bool) -> list[Leaf]:
     match condition:
         case c.All(members):
             # An empty `all` is true, an empty `any` is false (law §12).
-            return _members(members, prefix, ("and", "always"), way, nested)
+            return _member_leaves(members, prefix, ("and", "always"), way, nested)
         case c.AnyOf(members):
-            return _members(members, prefix, ("or", "never"), way, nested)
+            return _member_leaves(members, prefix, ("or", "never"), way, nested)
         case c.Not(c.FailureTypeTest(types=types)) if types:
             words, keys = failure_words(types)
             return [Leaf(f"{prefix}not because {words}", "failure_type", keys=keys)]
         case c.Not(inner):
-            return _leaves(inner, f"{prefix}not ", way, nested=True)
-    return [_leaf(condition, prefix, way)]
+            return _condition_leaves(inner, f"{prefix}not ", way, nested=True)
+    return [_test_leaf(condition, prefix, way)]
 
 
-def _members(
+def _member_leaves(
     members: tuple[c.Condition, ...], prefix: str, words: tuple[str, str], way: _TextStyle, nested: bool
 ) -> list[Leaf]:
     """`words`: between the members, and where there are none."""
@@ -93,13 +93,13 @@ def _members(
     parts: list[Leaf] = []
     for place, member in enumerate(members):
         before = f"{prefix}{'(' if brackets else ''}" if place == 0 else f"{words[0]} "
-        parts += _leaves(member, before, way, nested=True)
+        parts += _condition_leaves(member, before, way, nested=True)
     if brackets:
         parts[-1] = replace(parts[-1], words=f"{parts[-1].words})")
     return parts
 
 
-def _leaf(condition: c.Condition, prefix: str, way: _TextStyle) -> Leaf:
+def _test_leaf(condition: c.Condition, prefix: str, way: _TextStyle) -> Leaf:
     match condition:
         case c.ResultTest(words=words):
             return Leaf(prefix + _alternatives_text("result is %(words)s", words), "result")

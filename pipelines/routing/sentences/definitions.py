@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
-from pipelines.routing.basics.wording import PartName, Wording, joined, people_text
+from pipelines.routing.basics.wording import PartName, Wording, joined_wording, people_text
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Field
 from pipelines.routing.document.fields.nested import ObjectField
@@ -18,7 +18,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import LIMITS, STATION
 from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.differences import DecidedSample, VersionPair, sample_sentence
-from pipelines.routing.sentences.fields import field_label, field_of, quoted_value_words
+from pipelines.routing.sentences.fields import declared_field_at, field_label, quoted_value_words
 from pipelines.routing.sentences.names import place_name, station_name
 from pipelines.routing.sentences.values import unquoted_json
 
@@ -48,7 +48,7 @@ def structural_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     return _("%(what)s. %(sample)s", what=what, sample=sample_sentence(pair, change.sample))
 
 
-def _start(pair: VersionPair, change: DefinitionChange) -> str:
+def _start_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     return _(
         "New tasks started at %(old)s; now they start at %(new)s",
         old=station_name(pair.old, change.old),
@@ -56,7 +56,7 @@ def _start(pair: VersionPair, change: DefinitionChange) -> str:
     )
 
 
-def _station(pair: VersionPair, change: DefinitionChange) -> str:
+def _station_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     words = {"old": change.old, "new": change.new}
     if change.new is None:
         return Wording.of(
@@ -81,7 +81,7 @@ def _gate_name(line: ParsedLine, key: str | None) -> PartName | str:
     return named.gate_by_name(line, key) if key else "no gate"
 
 
-def _end(pair: VersionPair, change: DefinitionChange) -> str:
+def _end_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     line = pair.old if change.new is None else pair.new
     words = {"end": named.target(line, change.key), "old": change.old, "new": change.new}
     if change.new is None:
@@ -91,18 +91,18 @@ def _end(pair: VersionPair, change: DefinitionChange) -> str:
     return _("End %(end)s was %(old)s; now it is %(new)s", **words)
 
 
-def _approval(pair: VersionPair, change: DefinitionChange) -> str:
+def _approval_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     parts = [
         _("%(part)s was %(old)s, now %(new)s", **_gate_part_values(pair, change, key))
         for key in change.new
         if change.old[key] != change.new[key]
     ]
     gate = named.gate_by_name(pair.new, change.key)
-    return _("Gate %(gate)s asks otherwise: %(parts)s", gate=gate, parts=joined(parts, "; "))
+    return _("Gate %(gate)s asks otherwise: %(parts)s", gate=gate, parts=joined_wording(parts, "; "))
 
 
 def _gate_part_values(pair: VersionPair, change: DefinitionChange, key: str) -> dict[str, object]:
-    field = field_of("gate", f"approval.{key}") or field_of("gate", key)
+    field = declared_field_at("gate", f"approval.{key}") or declared_field_at("gate", key)
     sides = (("old", pair.old, change.old[key]), ("new", pair.new, change.new[key]))
     convert = _requirement_documents if key == "who" else lambda value: value
     return {
@@ -128,7 +128,7 @@ def _value_text(line: ParsedLine, field: Field | None, value: Any) -> str:
     return quoted_value_words(field, value, partial(place_name, line))
 
 
-def _order(pair: VersionPair, change: DefinitionChange) -> str:
+def _order_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     old, new = (", ".join(station_name(pair.new, key) for key in keys) for keys in (change.old, change.new))
     return _("The order of the stations was %(old)s; now it is %(new)s", old=old, new=new)
 
@@ -144,7 +144,7 @@ def _option_sentence(machine: str, what: str, path: str) -> Say:
     the document."""
 
     def say(pair: VersionPair, change: DefinitionChange) -> str:
-        values = _old_and_new(pair, change, field_of("line", path))
+        values = _old_and_new(pair, change, declared_field_at("line", path))
         people = _("%(what)s: %(old)s → %(new)s", what=what, **values)
         return Wording.of(
             f"{machine} was {unquoted_json(change.old)}; now it is {unquoted_json(change.new)}", people
@@ -157,7 +157,7 @@ def _station_field_sentence(machine: str, what: str, path: str = "") -> Say:
     def say(pair: VersionPair, change: DefinitionChange) -> str:
         name = station_name(pair.new, change.key)
         old, new = ("none" if value is None else unquoted_json(value) for value in (change.old, change.new))
-        field = EXPECTED if change.what == "expects" else field_of("station", path)
+        field = EXPECTED if change.what == "expects" else declared_field_at("station", path)
         values = _old_and_new(pair, change, field)
         people = _("%(station)s, %(what)s: %(old)s → %(new)s", what=what, station=name, **values)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
@@ -178,7 +178,7 @@ EXPECTED = ObjectField(
 )
 """What `difference` compares as one: the parts of a station that say what is expected of it."""
 SENTENCES: dict[str, Say] = {
-    "start": _start,
+    "start": _start_sentence,
     "revisit": _option_sentence("The policy revisit", "Coming to a station again", "policy.revisit"),
     "visit_cap": _option_sentence("The cap of visits", "Most runs of one station", "policy.visit_cap"),
     "on_exhausted": _option_sentence(
@@ -194,7 +194,7 @@ SENTENCES: dict[str, Say] = {
     "jump_review": _option_sentence(
         "The review of jumps (on a reject)", "When the review of a jump rejects", "policy.on_reject"
     ),
-    "order": _order,
+    "order": _order_sentence,
     "forbidden_parallel": _option_sentence(
         "Pairs that may not run in parallel: it",
         "Stations that never run in parallel",
@@ -205,7 +205,7 @@ SENTENCES: dict[str, Say] = {
     "escalations": _option_sentence(
         "Who is told of escalations: it", "Who is told of escalations", "escalations"
     ),
-    "station": _station,
+    "station": _station_sentence,
     "station_gate": _station_gate,
     "max_visits": _station_field_sentence("Entries allowed of", "most runs", "limits.max_visits"),
     "signal_reworks": _station_field_sentence("Reworks by signal allowed at", "most reworks by signal"),
@@ -221,6 +221,6 @@ SENTENCES: dict[str, Say] = {
     ),
     "agent": _station_field_sentence("The agent of", "agent", "agent"),
     "handoff": _station_field_sentence("The schema of the handoff of", "schema of the handoff", "handoff"),
-    "approval": _approval,
-    "end": _end,
+    "approval": _approval_sentence,
+    "end": _end_sentence,
 }

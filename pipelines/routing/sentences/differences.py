@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from pipelines.routing.basics.wording import PartName, Wording, joined, people_text
+from pipelines.routing.basics.wording import PartName, Wording, joined_wording, people_text
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import part_names as named
@@ -120,8 +120,8 @@ def name_in_versions(pair: VersionPair, key: str) -> str:
 
 def _outcomes_text(pair: VersionPair, change: RegionChange) -> str:
     parts = {
-        "old": _rule(pair.old, change.old),
-        "new": _rule(pair.new, change.new),
+        "old": _rule_text(pair.old, change.old),
+        "new": _rule_text(pair.new, change.new),
         "parts": ", ".join(change.differs_in),
     }
     if not change.after:
@@ -134,7 +134,7 @@ def _outcomes_text(pair: VersionPair, change: RegionChange) -> str:
     )
 
 
-def _rule(line: ParsedLine, key: str | None) -> str:
+def _rule_text(line: ParsedLine, key: str | None) -> str:
     return _("rule %(rule)s", rule=named.rule(line, key)) if key else "no rule"
 
 
@@ -146,7 +146,7 @@ def _decision_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -
     return _KINDS[decision["decision"]](line, station, decision)
 
 
-def _move(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _move_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {
         "station": station_name(line, station),
         "places": _place_names(line, decision["to"]),
@@ -167,10 +167,10 @@ def _carried_text(decision: dict[str, Any]) -> PartName:
     if decision["variables"]:
         values = ", ".join(f"{key} = {unquoted_json(value)}" for key, value in decision["variables"].items())
         parts.append(_(" with %(values)s", values=values))
-    return joined(parts, "")
+    return joined_wording(parts, "")
 
 
-def _finish(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _finish_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"end": named.place(line, decision["end"]), "by": _cause_text(line, decision)}
     if not decision["error"]:
         return _("ended as %(end)s%(by)s", **parts), _("end as %(end)s%(by)s", **parts)
@@ -182,10 +182,10 @@ def _finish(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     )
 
 
-def _wait(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _wait_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts: dict[str, object] = {"by": _cause_text(line, decision)}
     if decision["gates"]:
-        parts["gates"] = joined((named.gate_by_name(line, key) for key in decision["gates"]), " and ")
+        parts["gates"] = joined_wording((named.gate_by_name(line, key) for key in decision["gates"]), " and ")
         if not decision["to"]:
             return _("waited for %(gates)s%(by)s", **parts), _("wait for %(gates)s%(by)s", **parts)
         parts["places"] = _place_names(line, decision["to"])
@@ -210,17 +210,17 @@ def _wait(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     )
 
 
-def _ask(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _ask_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     question = evaluation_text(decision["evaluation"])
     return _("asked %(asked)s first", asked=question), _("ask %(asked)s first", asked=question)
 
 
-def _escalate(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _escalate_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"trigger": named.unquoted_trigger(decision["trigger"]), "by": _cause_text(line, decision)}
     return _("were escalated (%(trigger)s)%(by)s", **parts), _("are escalated (%(trigger)s)%(by)s", **parts)
 
 
-def _stuck(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _stuck_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"why": named.error(decision["error"]), "by": _cause_text(line, decision)}
     machine = f"stuck with {decision['error']}{parts['by']}"
     return (
@@ -230,12 +230,12 @@ def _stuck(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
 
 
 _KINDS = {
-    "move": _move,
-    "finish": _finish,
-    "wait": _wait,
-    "ask": _ask,
-    "escalate": _escalate,
-    "stuck": _stuck,
+    "move": _move_text,
+    "finish": _finish_text,
+    "wait": _wait_text,
+    "ask": _ask_text,
+    "escalate": _escalate_text,
+    "stuck": _stuck_text,
 }
 _BY = {"policy": " by the policy", "signal": " by a signal", "gate": " by a gate"}
 
@@ -249,7 +249,7 @@ def _cause_text(line: ParsedLine, decision: dict[str, Any]) -> str:
 
 
 def _place_names(line: ParsedLine, keys: Sequence[str]) -> PartName:
-    return joined((named.place(line, key) for key in keys), " and ")
+    return joined_wording((named.place(line, key) for key in keys), " and ")
 
 
 # Further conditions for a sample of a difference: votes, counts, answers, the origin of tasks.
@@ -263,7 +263,7 @@ def circumstances_text(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) 
         parts.append(_("of tasks that came from %(station)s", station=named.place(new, facts["origin"])))
     if facts.get("context"):
         parts.append(_("with %(values)s in the context", values=brief_json(facts["context"])))
-    return _(" (%(facts)s)", facts=joined(parts, ", ")) if parts else ""
+    return _(" (%(facts)s)", facts=joined_wording(parts, ", ")) if parts else ""
 
 
 def _vote_texts(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list[str]:
@@ -276,22 +276,22 @@ def _vote_texts(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list
 
 def _count_texts(line: ParsedLine, facts: dict[str, Any]) -> list[str]:
     parts: list[str] = [
-        _("rule %(rule)s taken %(times)s", rule=named.rule(line, rule), times=_times(count))
+        _("rule %(rule)s taken %(times)s", rule=named.rule(line, rule), times=_times_text(count))
         for rule, count in facts.get("rules", {}).items()
     ]
     parts += [
-        _("%(place)s entered %(times)s", place=named.place(line, key), times=_times(count))
+        _("%(place)s entered %(times)s", place=named.place(line, key), times=_times_text(count))
         for key, count in facts.get("visits", {}).items()
     ]
     parts += [
-        _("%(edge)s taken %(times)s", edge=named.edge(line, edge), times=_times(count))
+        _("%(edge)s taken %(times)s", edge=named.edge(line, edge), times=_times_text(count))
         for edge, count in facts.get("edges", {}).items()
     ]
     reworks = facts.get("signal_reworks")
-    return [*parts, _("reworked %(times)s", times=_times(reworks))] if reworks else parts
+    return [*parts, _("reworked %(times)s", times=_times_text(reworks))] if reworks else parts
 
 
-def _times(count: int) -> str:
+def _times_text(count: int) -> str:
     return "once" if count == 1 else _("%(count)s times", count=count)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.basics.durations import format_duration
-from pipelines.routing.document.escalations import OUTSIDER, agents_of
+from pipelines.routing.document.escalations import OUTSIDER, role_agents
 from pipelines.routing.document.line import ParsedLine
 
 
@@ -38,7 +38,7 @@ def deadlock_words(kind: str) -> str:
 def role_words(role: str) -> str:
     """Return who answers, for use in a sentence: a role of Gateline by its people, any other as the line
     calls it."""
-    if agents := agents_of(role):
+    if agents := role_agents(role):
         return f"whoever answers for {' or '.join(sorted(agents))}"
     return ROLES.get(role.casefold(), role)
 

@@ -13,7 +13,7 @@ BEFORE: Final = 40
 Cut = Callable[[str], str]
 
 
-def cut(text: str, start: int = 0) -> str:
+def text_excerpt(text: str, start: int = 0) -> str:
     """Return at most MAX_VALUE characters of the text from `start` on; “…” marks what is left out."""
     # Room for “…” on one side, or on both
     most = MAX_VALUE - (2 if start else 1)
@@ -27,11 +27,11 @@ def cut_at_difference(one: str, other: str) -> Cut:
     """Cuts both of them at the same place: where they begin to differ, if that is not in sight of the beginning."""
     start = _first_difference(one, other) - BEFORE
     if start <= 0 or max(len(one), len(other)) <= MAX_VALUE:
-        return cut
+        return text_excerpt
     # At the beginning of a word, where there is one nearby.
     space = one.find(" ", start, start + BEFORE)
     at = space + 1 if space >= 0 else start
-    return lambda text: cut(text, at)
+    return lambda text: text_excerpt(text, at)
 
 
 def _first_difference(one: str, other: str) -> int:

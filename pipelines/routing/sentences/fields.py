@@ -33,7 +33,7 @@ from pipelines.routing.document.stations import STATION
 from pipelines.routing.document.work.keys import ArgumentsKey
 from pipelines.routing.sentences import guarantees
 from pipelines.routing.sentences.escalations import role_words, trigger_words
-from pipelines.routing.sentences.values import with_names
+from pipelines.routing.sentences.values import value_with_names
 
 Called = Callable[[str], str]
 RECORDS: Final[Mapping[str, Record[Any]]] = {
@@ -59,7 +59,7 @@ INDEX: Final = re.compile(r"\[\d+\]")
 GROUPS: Final = {"all": "all of: %(checks)s", "any": "any of: %(checks)s"}
 
 
-def field_of(kind: str, path: str, work: str = "") -> Field | None:
+def declared_field_at(kind: str, path: str, work: str = "") -> Field | None:
     """The declaration of `policy.no_match` of a line, `work.argv` of a station whose work is of the kind `work`; of a
     member of a list as of the list: `inputs[0].type`, `offers[1]`."""
     record, declaration = RECORDS.get(kind), None
@@ -78,7 +78,7 @@ def value_words(field: Field | None, value: Any, called: Called) -> str:
     """`called`: the name of what a key names; any other text as it is. Any JSON will do."""
     if isinstance(value, str) and field is not None and (trigger_text := _escalation_words(field, value)):
         return trigger_text
-    choices = _choices(field)
+    choices = _choice_texts(field)
     if type(value) is bool and not choices:
         return people_text(YES if value else NO)
     if choices and (choice_text := _choice_words(choices, value, called)):
@@ -88,15 +88,15 @@ def value_words(field: Field | None, value: Any, called: Called) -> str:
     if isinstance(value, list):
         return _list_words(field, value, called)
     if isinstance(value, Mapping):
-        return _object(field, value, called)
-    return str(with_names(called(value), called)) if isinstance(value, str) else jsontext.dumps(value)
+        return _object_text(field, value, called)
+    return str(value_with_names(called(value), called)) if isinstance(value, str) else jsontext.dumps(value)
 
 
 def quoted_value_words(
     field: Field | None, value: Any, called: Called, cut: Callable[[str], str] = str
 ) -> str:
     """The same in quotes where it is a text or one of few words. A text is said by name only where it is a key."""
-    if isinstance(value, str) and not (_choices(field) or isinstance(field, Reference)):
+    if isinstance(value, str) and not (_choice_texts(field) or isinstance(field, Reference)):
         return f"“{cut(value)}”"
     text = cut(value_words(field, value, called))
     return f"“{text}”" if isinstance(value, str | bool) else text
@@ -109,7 +109,7 @@ def _escalation_words(field: Field, value: str) -> str:
     return role_words(value) if field is ESCALATION.fields["role"] else ""
 
 
-def _choices(field: Field | None) -> Mapping[str, str]:
+def _choice_texts(field: Field | None) -> Mapping[str, str]:
     """Return the effects of the field's words, where they have texts."""
     if isinstance(field, ExhaustedAction):
         # The same words as the knob of the line, which has texts for them
@@ -141,7 +141,7 @@ def _list_words(field: Field | None, value: list[Any], called: Called) -> str:
     if isinstance(field, ArgumentsKey):
         return shlex.join(map(str, value))
     if isinstance(field, ListField):
-        return "; ".join(_record(field.record, member, called) for member in value)
+        return "; ".join(_record_text(field.record, member, called) for member in value)
     return ", ".join(
         " + ".join(map(called, map(str, member)))
         if isinstance(member, list)
@@ -150,18 +150,18 @@ def _list_words(field: Field | None, value: list[Any], called: Called) -> str:
     )
 
 
-def _object(field: Field | None, value: Mapping[str, Any], called: Called) -> str:
+def _object_text(field: Field | None, value: Mapping[str, Any], called: Called) -> str:
     if isinstance(field, ExhaustedAction) and set(value) == {"to"}:
         return people_text(_("On to %(station)s", station=called(str(value["to"]))))
     if isinstance(field, CheckGroupField):
-        return _checks(value, called)
+        return _checks_text(value, called)
     record = getattr(field, "record", None)
     if record is None:
-        return jsontext.dumps(with_names(value, called))
-    return _record(record, value, called)
+        return jsontext.dumps(value_with_names(value, called))
+    return _record_text(record, value, called)
 
 
-def _record(record: Record[Any], value: Any, called: Called) -> str:
+def _record_text(record: Record[Any], value: Any, called: Called) -> str:
     """“Joins the branches from: Test, Scan; continues when: one branch passed”."""
     if not isinstance(value, Mapping):
         return jsontext.dumps(value)
@@ -173,11 +173,13 @@ def _record(record: Record[Any], value: Any, called: Called) -> str:
     )
 
 
-def _checks(value: Any, called: Called) -> str:
+def _checks_text(value: Any, called: Called) -> str:
     """“all of: exit_code is 0 (Required, Hold: ask a person)”."""
     for kind, template in GROUPS.items():
         if isinstance(value, Mapping) and isinstance(value.get(kind), list):
-            return people_text(_(template, checks=", ".join(_checks(check, called) for check in value[kind])))
+            return people_text(
+                _(template, checks=", ".join(_checks_text(check, called) for check in value[kind]))
+            )
     if not isinstance(value, Mapping):
         return jsontext.dumps(value)
     said_of = {key: value_words(CHECK.fields.get(key), member, called) for key, member in value.items()}

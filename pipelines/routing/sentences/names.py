@@ -79,9 +79,9 @@ def consequence_text(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     if kind == "move":
         return f"{station_names(line, answer['to'])} starts"
     if kind == "finish":
-        return _finish(line, answer)
+        return _finish_text(line, answer)
     if kind == "wait":
-        return _wait(line, answer)
+        return _wait_text(line, answer)
     if kind == "stuck":
         return f"the task would be stuck ({answer['error']})"
     if kind == "escalate":
@@ -89,7 +89,7 @@ def consequence_text(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     return "a condition is asked first"
 
 
-def _finish(line: ParsedLine, answer: Mapping[str, Any]) -> str:
+def _finish_text(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     if answer["kind"] == "failed":
         return "the task fails"
     if answer["kind"] == "cancelled":
@@ -97,7 +97,7 @@ def _finish(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     return f"the task is done: {end_name(line, answer['end'])}"
 
 
-def _wait(line: ParsedLine, answer: Mapping[str, Any]) -> str:
+def _wait_text(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     if answer["status"] == "awaiting_review":
         return f"{', '.join(gate_name(line, g) for g in answer['gates'])} is asked next"
     if answer["status"] == "blocked":

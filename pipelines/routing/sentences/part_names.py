@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.routing.basics.wording import PartName, joined
+from pipelines.routing.basics.wording import PartName, joined_wording
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.errors import error_words
 from pipelines.routing.sentences.escalations import role_words, trigger_words
@@ -22,7 +22,7 @@ def station(line: ParsedLine, key: str) -> PartName:
 
 
 def stations(line: ParsedLine, keys: Sequence[str]) -> PartName:
-    return joined((station(line, key) for key in keys), ", ")
+    return joined_wording((station(line, key) for key in keys), ", ")
 
 
 def target(line: ParsedLine, key: str) -> PartName:
@@ -68,7 +68,7 @@ def gate_by_name(line: ParsedLine, key: str) -> PartName:
 
 
 def gates(line: ParsedLine, keys: Sequence[str]) -> PartName:
-    return joined((gate(line, key) for key in keys), ", ")
+    return joined_wording((gate(line, key) for key in keys), ", ")
 
 
 def rule(line: ParsedLine, key: str) -> PartName:
@@ -78,7 +78,7 @@ def rule(line: ParsedLine, key: str) -> PartName:
 
 def _rule_phrase(line: ParsedLine, key: str) -> str:
     station_and_rule = line.rules_by_id.get(key)
-    return f"{_number(*station_and_rule)} of {station_and_rule[0].name}" if station_and_rule else key
+    return f"{_rule_number(*station_and_rule)} of {station_and_rule[0].name}" if station_and_rule else key
 
 
 def rules(line: ParsedLine, keys: Sequence[str]) -> PartName:
@@ -90,19 +90,19 @@ def _rules_phrase(line: ParsedLine, keys: Sequence[str]) -> str:
     station_rules = [line.rules_by_id[key] for key in keys if key in line.rules_by_id]
     if len(station_rules) != len(keys):
         return ", ".join(keys)
-    numbers = ", ".join(str(_number(*pair)) for pair in station_rules)
+    numbers = ", ".join(str(_rule_number(*pair)) for pair in station_rules)
     template = (
         "rule %(numbers)s of %(station)s" if len(station_rules) == 1 else "rules %(numbers)s of %(station)s"
     )
     return template % {"numbers": numbers, "station": station_rules[0][0].name}
 
 
-def _number(of: Station, rule: Rule) -> int:
+def _rule_number(of: Station, rule: Rule) -> int:
     return of.rules.index(rule) + 1
 
 
 def condition_text(rule_condition: Condition) -> str:
-    return describe(rule_condition)
+    return condition_words(rule_condition)
 
 
 def trigger(word: str) -> PartName:

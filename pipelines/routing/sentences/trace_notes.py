@@ -25,22 +25,22 @@ def note_words(line: ParsedLine, why: str) -> str:
         return why
     key, _colon, detail = why.partition(": ")
     if key in POLICIES:
-        return _policy(line, key, detail)
+        return _policy_sentence(line, key, detail)
     if _is_gate(line, key):
-        return _gate(gate_name(line, key), detail)
+        return _gate_sentence(gate_name(line, key), detail)
     if match := GOES.fullmatch(why):
-        return _goes(line, match["to"], match["by"])
-    return _refused(line, why) or judgement_words(why)
+        return _destination_sentence(line, match["to"], match["by"])
+    return _refusal_sentence(line, why) or judgement_words(why)
 
 
-def _goes(line: ParsedLine, to: str, by: str) -> str:
+def _destination_sentence(line: ParsedLine, to: str, by: str) -> str:
     if to == BLOCKED:
         return f"Stays here, blocked ({BY[by]})."
     places = " + ".join(target_name(line, key) for key in to.split(" + "))
     return f"Goes to {places} ({BY[by]})."
 
 
-def _refused(line: ParsedLine, why: str) -> str:
+def _refusal_sentence(line: ParsedLine, why: str) -> str:
     """Return why the token does not enter a station, by name; "" for any other note."""
     for pattern, words in REFUSED:
         if match := pattern.fullmatch(why):
@@ -52,15 +52,15 @@ def _is_gate(line: ParsedLine, key: str) -> bool:
     return key == JUMP or key in line.gates_by_key
 
 
-def _policy(line: ParsedLine, key: str, detail: str) -> str:
+def _policy_sentence(line: ParsedLine, key: str, detail: str) -> str:
     # `on_failure: halt after compose_failed`
     knob = detail.partition(" after ")[0]
     return POLICIES[key] % {"then": policy_words(line, knob)}
 
 
-def _gate(gate: str, detail: str) -> str:
+def _gate_sentence(gate: str, detail: str) -> str:
     if detail.startswith(SAMPLE):
-        return _sample(gate, detail.removeprefix(SAMPLE))
+        return _sample_sentence(gate, detail.removeprefix(SAMPLE))
     if detail.startswith(SAME):
         return _same_change_sentence(gate, detail.removeprefix(SAME))
     only = detail.endswith(DISPLAY_ONLY)
@@ -72,7 +72,7 @@ def _gate(gate: str, detail: str) -> str:
     return CHECKED[word] % {"gate": gate} if word in CHECKED else f"{gate}: {detail}"
 
 
-def _sample(gate: str, detail: str) -> str:
+def _sample_sentence(gate: str, detail: str) -> str:
     draw, _comma, rate = detail.rpartition(", ")
     if detail == ALWAYS:
         return f"{gate} asks about a sample, and a check always asks about this."

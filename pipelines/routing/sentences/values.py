@@ -20,20 +20,22 @@ def brief_json(value: Any) -> str:
 def unquoted_json(value: Any) -> str:
     if isinstance(value, dict):
         return (
-            "{" + ", ".join(f"{_word(key)}: {unquoted_json(member)}" for key, member in value.items()) + "}"
+            "{"
+            + ", ".join(f"{_word_text(key)}: {unquoted_json(member)}" for key, member in value.items())
+            + "}"
         )
     if isinstance(value, list):
         return "[" + ", ".join(map(unquoted_json, value)) + "]"
-    return _word(value) if isinstance(value, str) else jsontext.dumps(value)
+    return _word_text(value) if isinstance(value, str) else jsontext.dumps(value)
 
 
-def _word(text: str) -> str:
+def _word_text(text: str) -> str:
     plain = text.replace("_", "a").replace("-", "a").isalnum() and text.isascii() and not text[:1].isdigit()
     # Without quotes these three would be read as values.
     return text if plain and text not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
 
 
-def with_names(value: Any, called: Callable[[str], str]) -> Any:
+def value_with_names(value: Any, called: Callable[[str], str]) -> Any:
     """The same value with names in place of the keys within it: `{"from": ["a"]}`, `[["a", "b"]]`, `"a->b"`.
 
     `called`: the name of a station, gate or end; any other text as it is. A value that is one text may be a word of the

@@ -114,7 +114,7 @@ STUCK = {
 }
 
 
-def question_of(wait: Mapping[str, Any]) -> str:
+def waiting_question(wait: Mapping[str, Any]) -> str:
     """Return the question for a person, from a station or from an evaluation."""
     if wait.get("question"):
         return str(wait["question"])
@@ -132,7 +132,7 @@ def question_of(wait: Mapping[str, Any]) -> str:
 
 def evaluation_sentence(wait: Mapping[str, Any]) -> Sentence:
     who = EVALUATED.get(str(wait.get("evaluator")), "")
-    return Sentence(f"Evaluating: {question_of(wait)}", who)
+    return Sentence(f"Evaluating: {waiting_question(wait)}", who)
 
 
 EVALUATED = {
@@ -152,7 +152,7 @@ def blocker_words(blocker: Any) -> str:
 
 
 def blocked_sentence(wait: Mapping[str, Any], summary: str = "") -> Sentence:
-    question = question_of(wait)
+    question = waiting_question(wait)
     if wait.get("why"):
         question = f"{question} Nobody could answer it: {str(wait['why'])[:500]}"
     return Sentence(

@@ -16,7 +16,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.facts import GROUPS
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.document.algebra import FactTest, leaves
+from pipelines.routing.document.algebra import FactTest, condition_leaf_tests
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.gates import Gate
@@ -71,7 +71,7 @@ class Candidates:
             candidates = [
                 candidate
                 for c in _outcome_candidates(self._line, station, self._subject)
-                for candidate in _reportable(station, c)
+                for candidate in _reportable_candidates(station, c)
             ]
             first: dict[str, Candidate] = {}
             for candidate in candidates:
@@ -108,7 +108,7 @@ def answer_steps(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
         yield ScenarioStep("answers", answers=({**evaluation, "answer": word},))
 
 
-def _reportable(station: Station, candidate: Candidate) -> Iterator[Candidate]:
+def _reportable_candidates(station: Station, candidate: Candidate) -> Iterator[Candidate]:
     """Yield the candidate in the forms that the worker of the station can report."""
     for outcome in reportable_outcomes(station, candidate.step.outcome):
         yield replace(candidate, step=replace(candidate.step, outcome=outcome))
@@ -137,7 +137,7 @@ def _witness_candidates(
     outcome = to_storable_json(witness.situation["outcome"])
     answers = tuple(witness.situation.get("facts", {}).get("answers", ()))
     keys = [*([station.gate] if station.gate else []), *gates]
-    checks = [check for key in keys for check in _checks(line.gate(key))]
+    checks = [check for key in keys for check in _enforced_checks(line.gate(key))]
     for variant in [
         outcome,
         *([_with_passing_values(outcome, checks)] if checks else []),
@@ -164,7 +164,10 @@ def _counts_read_of(line: ParsedLine, key: str) -> dict[str, list[str]]:
     """Return by group the counts of this station that rules of the line read."""
     counts: dict[str, list[str]] = {}
     for condition in (
-        leaf for station in line.stations for rule in station.rules for leaf in leaves(rule.when)
+        leaf
+        for station in line.stations
+        for rule in station.rules
+        for leaf in condition_leaf_tests(rule.when)
     ):
         if not isinstance(condition, FactTest):
             continue
@@ -176,7 +179,7 @@ def _counts_read_of(line: ParsedLine, key: str) -> dict[str, list[str]]:
     return counts
 
 
-def _checks(gate: Gate) -> list[Check]:
+def _enforced_checks(gate: Gate) -> list[Check]:
     return list(gate.checks.checks()) if gate.checks is not None and gate.enforces_checks else []
 
 
@@ -282,7 +285,7 @@ def reportable_outcomes(station: Station, outcome: Mapping[str, Any]) -> Iterato
         return
     values = {key: entry for key, entry in output.items() if entry not in (None, "")}
     known = {field.key: field for field in fields}
-    if any(key not in known or not _fits(known[key], entry) for key, entry in values.items()):
+    if any(key not in known or not _entry_fits(known[key], entry) for key, entry in values.items()):
         return
     yield from _filled_outcomes(fields, values, outcome)
     if not values and outcome.get("result") == "success":
@@ -315,7 +318,7 @@ def _possible_entries(field: Input) -> tuple[Any, ...]:
     return field.choices if field.type == "choice" else (made,)
 
 
-def _fits(field: Input, entry: Any) -> bool:
+def _entry_fits(field: Input, entry: Any) -> bool:
     if field.type == "choice":
         return entry in field.choices
     if field.type == "yes_no":

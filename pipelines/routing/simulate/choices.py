@@ -11,14 +11,14 @@ from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.escalation_targets import escalation_targets
-from pipelines.routing.decide.outcome_judgement import with_expected_artifacts
+from pipelines.routing.decide.outcome_judgement import outcome_with_expected_artifacts
 from pipelines.routing.document.algebra import (
     Condition,
     EvalTest,
     FailureTypeTest,
     ResultTest,
     VerdictTest,
-    leaves,
+    condition_leaf_tests,
 )
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import ParsedLine
@@ -72,13 +72,13 @@ class _LazyAnalyses:
         return analyse_station(self._line, station, MAX_STATION)
 
 
-def choices(
+def simulation_choices(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> tuple[SimulationChoice, ...]:
     """Return the choices of one of the walk's tokens that has not ended. A question is answered in words,
     which nobody can predict: its only choice is to run again. An escalation is resolved, a missing
     precondition is declared present."""
-    return tuple(_locate_choices(walk, position, _choices(line, walk, position)))
+    return tuple(_locate_choices(walk, position, _position_choices(line, walk, position)))
 
 
 def _locate_choices(
@@ -95,19 +95,19 @@ def _locate_choices(
         yield replace(choice, step=located_step)
 
 
-def _choices(
+def _position_choices(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> Iterator[SimulationChoice]:
     if position.arrival:
         return
     if position.status == READY:
-        yield from _outcomes(line, walk, position)
+        yield from _outcome_choices(line, walk, position)
     elif position.status == REVIEW:
         yield from _vote_choices(line, walk, position)
     elif position.status == BLOCKED and position.wait.get("evaluation"):
         for step in answer_steps(position.wait["evaluation"]):
             yield _try_choice(line, walk, position, ANSWER, step)
-    yield from _resolutions(line, walk, position)
+    yield from _resolution_choices(line, walk, position)
     if position.lacks_preconditions:
         yield from _if_possible(_try_choice(line, walk, position, THERE, ScenarioStep("reconsider")))
     if position.status in (STUCK, BLOCKED, HELD):
@@ -123,7 +123,7 @@ def _if_possible(choice: SimulationChoice) -> Iterator[SimulationChoice]:
 # Escalations
 
 
-def _resolutions(
+def _resolution_choices(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> Iterator[SimulationChoice]:
     """Yield the resolutions of the escalation that holds this position; the first position that has work, or
@@ -163,7 +163,7 @@ def _try_unchanged(line: ParsedLine, walk: SimulatedTask, kind: str, step: Scena
 # Outcomes
 
 
-def _outcomes(
+def _outcome_choices(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> Iterator[SimulationChoice]:
     station = line.station(position.station)
@@ -172,13 +172,15 @@ def _outcomes(
     analysed = _LazyAnalyses(line)
     candidates = list(Candidates(line, analysed).candidates_at(position))
     for liveness in analysed.analysis(station).standings:
-        yield _of_rule(line, walk, position, liveness, [c for c in candidates if c.rule == liveness.rule.id])
+        yield _rule_choice(
+            line, walk, position, liveness, [c for c in candidates if c.rule == liveness.rule.id]
+        )
     for candidate in candidates if station.rules else ():
         if candidate.rule is None:
             yield _try_choice(line, walk, position, REST, candidate.step)
 
 
-def _of_rule(
+def _rule_choice(
     line: ParsedLine,
     walk: SimulatedTask,
     position: SimulatedPosition,
@@ -228,9 +230,9 @@ def _quick_outcomes(station: Station) -> list[dict[str, Any]]:
     if kind and kind.tells:
         outcomes += [{"eval": word} for word in kind.evals]
     for rule in station.rules:
-        for leaf in leaves(rule.when):
+        for leaf in condition_leaf_tests(rule.when):
             outcomes += _condition_outcomes(leaf)
-    made = [with_expected_artifacts(station, outcome) for outcome in outcomes]
+    made = [outcome_with_expected_artifacts(station, outcome) for outcome in outcomes]
     return list({jsontext.dumps(outcome): outcome for outcome in made}.values())
 
 
@@ -263,12 +265,12 @@ def _vote_choices(
     for key in keys:
         gate = line.gate(key)
         for word in gate.offers:
-            for vote in _votes(line, word, gate.on_reject or line.policy.on_reject):
+            for vote in _possible_votes(line, word, gate.on_reject or line.policy.on_reject):
                 step = ScenarioStep("gates", gates={key: vote})
                 yield replace(_try_choice(line, walk, position, WORD, step), gate=key)
 
 
-def _votes(line: ParsedLine, word: str, on_reject: str) -> Iterator[dict[str, str]]:
+def _possible_votes(line: ParsedLine, word: str, on_reject: str) -> Iterator[dict[str, str]]:
     vote = {"decision": word} if word == "approve" else {"decision": word, "reason": REASON}
     if word != "reject" or on_reject != CHOOSES:
         yield vote

@@ -40,7 +40,7 @@ class CoveredParts:
 NAMES = ("tested", "taken", "stations", "gates", "policy")
 
 
-def parts_covered_by(result: ScenarioResult) -> CoveredParts:
+def covered_parts(result: ScenarioResult) -> CoveredParts:
     decisions = [pair for step in result.steps for pair in step.decisions]
     return CoveredParts(
         tested=frozenset(rule for _, decision in decisions for rule in _tested_rules(decision)),
@@ -56,7 +56,7 @@ def parts_covered_by(result: ScenarioResult) -> CoveredParts:
 def parts_covered_by_all(results: Iterable[ScenarioResult]) -> CoveredParts:
     covered = CoveredParts()
     for result in results:
-        covered = covered | parts_covered_by(result)
+        covered = covered | covered_parts(result)
     return covered
 
 

@@ -97,10 +97,10 @@ def trace_summary(decision: DecisionAnswer | None) -> str:
     """A trace in one line: the rules that were tested, then what was said last."""
     if decision is None:
         return ""
-    tested = [f"{e.rule} {_result(e.result)}" for e in decision.trace if e.step == "rules" and e.rule]
+    tested = [f"{e.rule} {_result_text(e.result)}" for e in decision.trace if e.step == "rules" and e.rule]
     reasons = [entry.why for entry in decision.trace if entry.why]
     return "; ".join([*([f"rules: {', '.join(tested)}"] if tested else []), *reasons[-1:]])
 
 
-def _result(result: bool | str) -> str:
+def _result_text(result: bool | str) -> str:
     return str(result).lower()

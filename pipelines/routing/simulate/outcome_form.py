@@ -11,7 +11,7 @@ from jsonpath_rfc9535.selectors import IndexSelector, NameSelector
 
 from pipelines.routing.basics import jsonpath, jsontext, values
 from pipelines.routing.basics.outcome import read_outcome
-from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.simulate.candidates import to_storable_json
 
 TEXTS = ("result", "verdict", "eval", "failure_type", "summary", "comment")
@@ -27,7 +27,7 @@ def path_parts(path: str) -> tuple[Part, ...] | None:
     if not path.startswith("$"):
         return tuple(path.split("."))
     try:
-        query = jsonpath.parse(path)
+        query = jsonpath.parse_query(path)
     except jsonpath.SYNTAX_ERRORS:
         return None
     parts: list[Part] = []
@@ -51,16 +51,18 @@ def outcome_from_form(form: Any, at: str = "form") -> dict[str, Any]:
     fields = values.read_mapping(form, at)
     values.check_keys(fields, at, KNOWN)
     if fields.get("json") is not None:
-        return _outcome_from_json(values.read_text(fields["json"], join(at, "json")) or "", join(at, "json"))
-    texts = {name: text for name in TEXTS if (text := _text(fields, name, at))}
+        return _outcome_from_json(
+            values.read_text(fields["json"], member_path(at, "json")) or "", member_path(at, "json")
+        )
+    texts = {name: text for name in TEXTS if (text := _text_field(fields, name, at))}
     outcome: dict[str, Any] = {**texts}
-    code = _text(fields, "exit_code", at)
+    code = _text_field(fields, "exit_code", at)
     if code:
         outcome["exit_code"] = _parse_value(code)
-    output = _output(fields.get("output"), join(at, "output"))
+    output = _output_value(fields.get("output"), member_path(at, "output"))
     if output:
         outcome["output"] = output
-    _check(outcome, at)
+    _check_outcome(outcome, at)
     return outcome
 
 
@@ -76,19 +78,19 @@ def _outcome_from_json(text: str, at: str) -> dict[str, Any]:
     return dict(to_storable_json(outcome))
 
 
-def _check(outcome: dict[str, Any], at: str) -> None:
+def _check_outcome(outcome: dict[str, Any], at: str) -> None:
     try:
         read_outcome(outcome, at)
     except Malformed as fault:
         if fault.path == at and len(outcome.keys() - {"summary", "comment", "failure_type", "output"}) == 0:
             raise Malformed(
-                join(at, "result"), "is missing: say a result, a verdict, an eval or an exit code"
+                member_path(at, "result"), "is missing: say a result, a verdict, an eval or an exit code"
             ) from None
         raise
 
 
-def _text(fields: dict[str, Any], name: str, at: str) -> str:
-    return (values.read_text(fields.get(name), join(at, name)) or "").strip()
+def _text_field(fields: dict[str, Any], name: str, at: str) -> str:
+    return (values.read_text(fields.get(name), member_path(at, name)) or "").strip()
 
 
 def _parse_value(text: str) -> Any:
@@ -98,14 +100,14 @@ def _parse_value(text: str) -> Any:
         return text
 
 
-def _output(output_fields: Any, at: str) -> dict[str, Any]:
+def _output_value(output_fields: Any, at: str) -> dict[str, Any]:
     output: dict[str, Any] = {}
     for path, text in _filled_fields(values.read_mapping(output_fields, at), at):
         place = f"{at}[{path}]"
         parts = path_parts(path)
         if parts is None or not isinstance(parts[0], str):
             raise Malformed(place, "names no single place; say the outcome as JSON")
-        _put(output, parts, _parse_value(text), place)
+        _put_value(output, parts, _parse_value(text), place)
     return output
 
 
@@ -116,7 +118,7 @@ def _filled_fields(output_fields: dict[str, Any], at: str) -> Iterator[tuple[str
             yield path, stripped
 
 
-def _put(output: dict[str, Any], parts: tuple[Part, ...], value: Any, place: str) -> None:
+def _put_value(output: dict[str, Any], parts: tuple[Part, ...], value: Any, place: str) -> None:
     """Makes the objects and lists on the way; a list is filled up with nulls."""
     here: Any = output
     for part, following in zip(parts, (*parts[1:], None), strict=True):

@@ -28,7 +28,7 @@ Edges = dict[str, int]
 """`a->b` and up to how often it matters that it was taken."""
 
 
-def always() -> bool:
+def accept_always() -> bool:
     return True
 
 
@@ -57,7 +57,7 @@ class PathSearch:
     line: ParsedLine
     candidates: Candidates
     left: int
-    going: Going = always
+    going: Going = accept_always
     tried: dict[str, StepRecord] = field(default_factory=dict)
     reached: set[str] = field(default_factory=set)
     cut: bool = False

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.basics import values
 from pipelines.routing.basics.outcome import read_outcome
-from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.decide.effects import ENDS, LIVING
 from pipelines.routing.decide.situation import read_facts
 from pipelines.routing.document.document_readers.names import KEY, KEY_WORDS
@@ -123,27 +123,27 @@ def read_scenario(data: Any, at: str = "") -> ScenarioScript:
         raise Malformed(at, "has to be an object")
     values.check_keys(data, at, KNOWN)
     values.check_storable(data, at)
-    key = values.read_text(data.get("key"), join(at, "key"))
+    key = values.read_text(data.get("key"), member_path(at, "key"))
     if key is None or not KEY.match(key):
-        raise Malformed(join(at, "key"), f"has to be a key: {KEY_WORDS}" if key else "is missing")
-    name = values.read_text(data.get("name"), join(at, "name")) or key
+        raise Malformed(member_path(at, "key"), f"has to be a key: {KEY_WORDS}" if key else "is missing")
+    name = values.read_text(data.get("name"), member_path(at, "name")) or key
     if len(name) > 200:
-        raise Malformed(join(at, "name"), "is longer than 200 characters")
+        raise Malformed(member_path(at, "name"), "is longer than 200 characters")
     return ScenarioScript(
         key=key,
         name=name,
-        steps=_steps(data.get("steps"), join(at, "steps")),
-        inputs=values.read_mapping(data.get("inputs"), join(at, "inputs")),
-        task=values.read_mapping(data.get("task"), join(at, "task")),
-        expect=_expect(data.get("expect"), join(at, "expect")),
+        steps=_read_steps(data.get("steps"), member_path(at, "steps")),
+        inputs=values.read_mapping(data.get("inputs"), member_path(at, "inputs")),
+        task=values.read_mapping(data.get("task"), member_path(at, "task")),
+        expect=_read_expectation(data.get("expect"), member_path(at, "expect")),
     )
 
 
-def _steps(data: Any, at: str) -> tuple[ScenarioStep, ...]:
+def _read_steps(data: Any, at: str) -> tuple[ScenarioStep, ...]:
     steps = values.read_sequence(data, at)
     if len(steps) > MAX_STEPS:
         raise Malformed(at, f"has more than {MAX_STEPS} steps")
-    return tuple(read_step(step, join(at, index)) for index, step in enumerate(steps))
+    return tuple(read_step(step, member_path(at, index)) for index, step in enumerate(steps))
 
 
 def read_step(data: Any, at: str) -> ScenarioStep:
@@ -157,25 +157,25 @@ def read_step(data: Any, at: str) -> ScenarioStep:
     if not kind or kinds - {kind, "answers"} or (len(kinds) > 1 and kind != "outcome"):
         raise Malformed(at, f"has to say one of {', '.join(KINDS)} (answers may stand beside an outcome)")
     if kind in FLAGS and data[kind] is not True:
-        raise Malformed(join(at, kind), "has to be true")
+        raise Malformed(member_path(at, kind), "has to be true")
     if kind == "outcome":
-        read_outcome(data["outcome"], join(at, "outcome"))
-    answers = values.read_sequence(data.get("answers"), join(at, "answers"))
+        read_outcome(data["outcome"], member_path(at, "outcome"))
+    answers = values.read_sequence(data.get("answers"), member_path(at, "answers"))
     read_facts({"answers": answers}, at)
     if kind == "answers" and not answers:
-        raise Malformed(join(at, "answers"), "is empty")
-    missing = _texts(data.get("missing"), join(at, "missing")) or ()
+        raise Malformed(member_path(at, "answers"), "is empty")
+    missing = _read_texts(data.get("missing"), member_path(at, "missing")) or ()
     if missing and kind not in ("outcome", "reconsider"):
-        raise Malformed(join(at, "missing"), "stands beside an outcome or reconsider")
+        raise Malformed(member_path(at, "missing"), "stands beside an outcome or reconsider")
     return ScenarioStep(
         kind=kind,
-        at=values.read_text(data.get("at"), join(at, "at")),
+        at=values.read_text(data.get("at"), member_path(at, "at")),
         outcome=data.get("outcome") or {},
         answers=tuple(answers),
-        gates=_gates(data.get("gates"), at),
-        answer=_answer(data.get("answer"), join(at, "answer")) if kind == "answer" else "",
+        gates=_read_votes(data.get("gates"), at),
+        answer=_read_answer(data.get("answer"), member_path(at, "answer")) if kind == "answer" else "",
         missing=missing,
-        said=_read_details(kind, data[kind], join(at, kind)) if kind in DETAIL_KEYS else {},
+        said=_read_details(kind, data[kind], member_path(at, kind)) if kind in DETAIL_KEYS else {},
     )
 
 
@@ -185,32 +185,34 @@ def _read_details(kind: str, data: Any, at: str) -> dict[str, str]:
     first = DETAIL_KEYS[kind][0]
     members = {first: data} if type(data) is str else values.read_mapping(data, at)
     values.check_keys(members, at, DETAIL_KEYS[kind])
-    details = {key: text for key in members if (text := values.read_text(members[key], join(at, key)))}
+    details = {key: text for key in members if (text := values.read_text(members[key], member_path(at, key)))}
     if first not in details:
-        raise Malformed(join(at, first), "is missing")
+        raise Malformed(member_path(at, first), "is missing")
     if kind == "escalate" and len(details["trigger"]) > LONGEST:
-        raise Malformed(join(at, first), f"is longer than {LONGEST} characters")
+        raise Malformed(member_path(at, first), f"is longer than {LONGEST} characters")
     if kind == "resolve":
-        values.read_word(details["word"], join(at, "word"), WORDS_TO_RESOLVE)
+        values.read_word(details["word"], member_path(at, "word"), WORDS_TO_RESOLVE)
         if ("route" in details) is not (details["word"] in ROUTED):
             message = (
                 "names a station" if details["word"] in ROUTED else f"stands only with {' or '.join(ROUTED)}"
             )
-            raise Malformed(join(at, "route"), message)
+            raise Malformed(member_path(at, "route"), message)
     return details
 
 
-def _gates(data: Any, at: str) -> dict[str, dict[str, str]]:
+def _read_votes(data: Any, at: str) -> dict[str, dict[str, str]]:
     """`{review: approve}`, or `{review: {decision, route, reason}}` as the facts of a decision have it."""
     votes = {
         key: {"decision": word} if type(word) is str else word
-        for key, word in values.read_mapping(data, join(at, "gates")).items()
+        for key, word in values.read_mapping(data, member_path(at, "gates")).items()
     }
     for key, word in read_facts({"gates": votes}, at).gates.items():
         if word.decision is None:
-            raise Malformed(join(join(at, "gates"), key), f"has to say one of {', '.join(WORDS)}")
+            raise Malformed(
+                member_path(member_path(at, "gates"), key), f"has to say one of {', '.join(WORDS)}"
+            )
     if data is not None and not votes:
-        raise Malformed(join(at, "gates"), "is empty")
+        raise Malformed(member_path(at, "gates"), "is empty")
     return votes
 
 
@@ -218,28 +220,28 @@ def _short_vote(word: Mapping[str, str]) -> Any:
     return word["decision"] if set(word) == {"decision"} else dict(word)
 
 
-def _answer(data: Any, at: str) -> str:
+def _read_answer(data: Any, at: str) -> str:
     text = values.read_text(data, at) or ""
     if not text.strip():
         raise Malformed(at, "is blank")
     return text
 
 
-def _expect(data: Any, at: str) -> Expectation:
+def _read_expectation(data: Any, at: str) -> Expectation:
     members = values.read_mapping(data, at)
     values.check_keys(members, at, EXPECTED)
     return Expectation(
-        path=_texts(members.get("path"), join(at, "path")),
-        rules=_texts(members.get("rules"), join(at, "rules")),
-        end=values.read_text(members.get("end"), join(at, "end")),
-        status=values.read_word(members.get("status"), join(at, "status"), STATUSES),
+        path=_read_texts(members.get("path"), member_path(at, "path")),
+        rules=_read_texts(members.get("rules"), member_path(at, "rules")),
+        end=values.read_text(members.get("end"), member_path(at, "end")),
+        status=values.read_word(members.get("status"), member_path(at, "status"), STATUSES),
     )
 
 
-def _texts(data: Any, at: str) -> tuple[str, ...] | None:
+def _read_texts(data: Any, at: str) -> tuple[str, ...] | None:
     if data is None:
         return None
     for index, member in enumerate(values.read_sequence(data, at)):
         if type(member) is not str:
-            raise Malformed(join(at, index), "has to be a text")
+            raise Malformed(member_path(at, index), "has to be a text")
     return tuple(data)

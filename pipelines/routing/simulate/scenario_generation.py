@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
+from pipelines.routing.analysis.lint.subject import LintSubject, edge_tests
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
@@ -19,12 +19,12 @@ from pipelines.routing.simulate.path_search import (
     Going,
     Key,
     PathSearch,
-    always,
+    accept_always,
     coarse_key,
     edge_key,
     fine_key,
 )
-from pipelines.routing.simulate.run import expectation, run_scenario
+from pipelines.routing.simulate.run import run_scenario, walk_expectation
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import start_task
 
@@ -60,7 +60,7 @@ class GeneratedScenarios:
 
 
 def generate_scenarios(
-    line: ParsedLine, *, taken_keys: Iterable[str] = (), bound: int = BOUND, going: Going = always
+    line: ParsedLine, *, taken_keys: Iterable[str] = (), bound: int = BOUND, going: Going = accept_always
 ) -> GeneratedScenarios:
     """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have.
     `going` is asked before each step; once it says no, what was found so far is all."""
@@ -176,7 +176,7 @@ def _edge_counts(rules: Iterable[Rule]) -> Edges:
     """The edges whose number the conditions of these rules read."""
     edge_counts: Edges = {}
     for rule in rules:
-        for edge in edges_in(rule.when):
+        for edge in edge_tests(rule.when):
             name = f"{edge.source}->{edge.target}"
             edge_counts[name] = max(edge_counts.get(name, 0), edge.at_least)
     return edge_counts
@@ -195,7 +195,7 @@ def _build_scenario(
     if not result.holds or rule not in result.matched_rules or result.walk is None:
         return None
     keys.add(result.scenario.key)
-    return replace(result.scenario, expect=expectation(result))
+    return replace(result.scenario, expect=walk_expectation(result))
 
 
 def _free_key(rule: str, keys: Collection[str]) -> str:

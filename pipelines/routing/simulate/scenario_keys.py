@@ -15,21 +15,21 @@ def rename_keys(script: ScenarioScript, rekeyed: Mapping[tuple[str, str], str]) 
     """Name parts by their new keys. `rekeyed`: {(kind, key before): key now}; stations and ends share one name
     space."""
     places, gates, rules, inputs = (
-        _keys(rekeyed, kinds) for kinds in (("station", "end"), ("gate",), ("rule",), ("input",))
+        _renamed_keys(rekeyed, kinds) for kinds in (("station", "end"), ("gate",), ("rule",), ("input",))
     )
     return replace(
         script,
-        steps=tuple(_step(step, places, gates) for step in script.steps),
+        steps=tuple(_renamed_step(step, places, gates) for step in script.steps),
         inputs={inputs.get(key, key): value for key, value in script.inputs.items()},
-        expect=_expect(script.expect, places, rules),
+        expect=_renamed_expectation(script.expect, places, rules),
     )
 
 
-def _keys(rekeyed: Mapping[tuple[str, str], str], kinds: Iterable[str]) -> Keys:
+def _renamed_keys(rekeyed: Mapping[tuple[str, str], str], kinds: Iterable[str]) -> Keys:
     return {key: now for (kind, key), now in rekeyed.items() if kind in kinds}
 
 
-def _step(step: ScenarioStep, places: Keys, gates: Keys) -> ScenarioStep:
+def _renamed_step(step: ScenarioStep, places: Keys, gates: Keys) -> ScenarioStep:
     return replace(
         step,
         at=step.at and places.get(step.at, step.at),
@@ -46,10 +46,12 @@ def _rename_route(word: Mapping[str, str], places: Keys) -> dict[str, str]:
 def _rename_signals(outcome: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
     """Lead jumps to the same place."""
     signals = outcome.get("signals")
-    return {**outcome, "signals": [_jump(signal, places) for signal in signals]} if signals else outcome
+    return (
+        {**outcome, "signals": [_renamed_jump(signal, places) for signal in signals]} if signals else outcome
+    )
 
 
-def _jump(signal: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
+def _renamed_jump(signal: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
     meta = signal.get("meta") or {}
     target = meta.get("targetState")
     if type(target) is not str or target not in places:
@@ -57,7 +59,7 @@ def _jump(signal: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
     return {**signal, "meta": {**meta, "targetState": places[target]}}
 
 
-def _expect(expect: Expectation, places: Keys, rules: Keys) -> Expectation:
+def _renamed_expectation(expect: Expectation, places: Keys, rules: Keys) -> Expectation:
     return replace(
         expect,
         path=_rename_all(expect.path, places),

@@ -20,9 +20,9 @@ from pipelines.routing.decide.situation import assumed_preconditions, read_situa
 from pipelines.routing.decide.transitions import (
     TokenPlace,
     Transition,
+    decision_transition,
     rejecting_gate,
     rerun_transition,
-    transition,
 )
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate import joins, walk_escalations
@@ -67,7 +67,7 @@ def apply_decision(
         line, position.station, position.origin, outcome, word, asked_rule, unreadable=walk.unreadable
     )
     place = TokenPlace(line, position.station, position.origin, position.signal_reworks, walk.clock)
-    change = transition(about, decision, place)
+    change = decision_transition(about, decision, place)
     walk, rules = walk.with_changes(change), tuple(change.count.get("rules", ()))
     entered: tuple[str, ...] = ()
     if change.entries:
@@ -76,7 +76,7 @@ def apply_decision(
     elif change.ended is not None:
         walk = walk.with_end(change.ended, index)
     elif isinstance(decision, Escalate):
-        walk = _escalate(line, walk, index, situation, decision)
+        walk = _follow_escalation(line, walk, index, situation, decision)
     else:
         walk = walk.with_position(index, _stay_position(line, walk, position, situation, decision))
     return decide_joins(line, StepRecord(walk, position.station, decision, entered, rules))
@@ -122,7 +122,7 @@ def decide_joins(line: ParsedLine, record: StepRecord) -> StepRecord:
     return record
 
 
-def _escalate(
+def _follow_escalation(
     line: ParsedLine, walk: SimulatedTask, index: int, situation: dict[str, Any], decision: Escalate
 ) -> SimulatedTask:
     """Held until somebody of the role resolves it; nobody is told twice of the same."""
@@ -147,7 +147,7 @@ def _stay_position(
     situation: dict[str, Any],
     decision: Any,
 ) -> SimulatedPosition:
-    where = effects.stay_of(decision)
+    where = effects.stay_after(decision)
     wait = effects.without_empty(where.wait)
     open_review = OpenReview(situation, decision) if isinstance(decision, Wait | Ask | Escalate) else None
     stayed = replace(position, status=where.status, wait=wait, error=where.error, asked=open_review)

@@ -34,13 +34,13 @@ def open_escalation(
         # What is done on a breach never comes: a walk has no time.
         BLOCK in escalation_rule.at_once,
     )
-    walk = pause_work(_with_escalation(walk, new), but=index)
+    walk = pause_work(_walk_with_escalation(walk, new), but=index)
     if "convene_review" in escalation_rule.at_once:
         walk = _convene_review(walk, escalation_rule, new)
     return walk, new
 
 
-def _with_escalation(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
+def _walk_with_escalation(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
     return replace(walk, escalations=(*walk.escalations, new), escalated=new.number)
 
 
@@ -72,7 +72,7 @@ def _convene_review(
         if (escalation.trigger, escalation.station) == (REVIEW, of.station)
     }
     for role in review_roles(escalation_rule.notify, of.role, roles):
-        walk = _with_escalation(
+        walk = _walk_with_escalation(
             walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station)
         )
     return walk

@@ -9,18 +9,18 @@ from typing import Any
 
 from pipelines.routing.analysis.redecide.recorded_decision import decide_again
 from pipelines.routing.basics.facts import with_source
-from pipelines.routing.basics.outcome import derive
+from pipelines.routing.basics.outcome import derived_outcome
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Escalate, Wait
 from pipelines.routing.decide.effects import add_counts
 from pipelines.routing.decide.escalation_targets import escalation_targets
-from pipelines.routing.decide.outcome_judgement import cost_of, exact_amount, judge_outcome
+from pipelines.routing.decide.outcome_judgement import exact_amount, judge_outcome, outcome_cost
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.decide.station_facts import tree_of
+from pipelines.routing.decide.station_facts import visit_tree
 from pipelines.routing.decide.steps.gates import RANK
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
-from pipelines.routing.decide.transitions import CANCELLED, feedback_of
+from pipelines.routing.decide.transitions import CANCELLED, escalation_feedback
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.simulate import walk_escalations
@@ -52,13 +52,13 @@ from pipelines.routing.simulate.walk_decisions import (
 # in `engine/commands/resolve_escalation.py` and `engine/commands/reconsider.py`.
 
 
-def escalate(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def escalate_by_hand(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """Escalate by hand: it holds no station, and keeps the task from going forward."""
     after, _new = walk_escalations.open_escalation(line, walk, step.said["trigger"])
     return StepRecord(after, walk.positions[index].station)
 
 
-def resolve(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
     escalation = find_escalation(walk, step)
     position_index = walk.waiting_index(escalation)
@@ -96,7 +96,7 @@ def _apply_resolution(
     if word == "route" and route not in (open_ways := escalation_targets(line, position.station)):
         known = ", ".join(open_ways) or "none from here"
         raise StepRefused(f"{route} is no station to which {position.station} may be sent: {known}")
-    feedback = feedback_of(word, reason, position.asked is not None)
+    feedback = escalation_feedback(word, reason, position.asked is not None)
     if feedback is not None:
         return decide_joins(
             line, rerun_station(line, walk, position_index, feedback, route if word == "route" else "")
@@ -119,14 +119,14 @@ def _chosen_values(position: SimulatedPosition, route: str) -> dict[str, Any]:
 # What was missing
 
 
-def reconsider(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def reconsider_position(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """Declare everything present that a scenario may declare, except what the step names. Only another run
     mends a station's gate that was not passed, only somebody who resolves it an open escalation."""
     position = walk.positions[index]
     if not position.lacks_preconditions:
         raise StepRefused(f"nothing is missing at {position.station}")
     assert position.asked is not None
-    there = {name: name not in step.missing for name in _declarable(position)}
+    there = {name: name not in step.missing for name in _declarable_preconditions(position)}
     facts = position.asked.situation["facts"]
     updated = {
         **position.asked.situation,
@@ -139,7 +139,7 @@ def reconsider(line: ParsedLine, walk: SimulatedTask, index: int, step: Scenario
     return reconsider_all(line, apply_decision(line, walk, index, situation))
 
 
-def _declarable(position: SimulatedPosition) -> Iterator[str]:
+def _declarable_preconditions(position: SimulatedPosition) -> Iterator[str]:
     fixed = (NO_ESCALATION, GATE_PASSED)
     yield from (str(name) for name in position.wait["missing"] if name not in fixed)
 
@@ -185,7 +185,7 @@ def _take_outcome(line: ParsedLine, walk: SimulatedTask, index: int, step: Scena
     _require_status(position, (READY,), "an outcome")
     situation = new_situation(line, walk, index, step.outcome, step.missing)
     # After the situation, whose `spent` is what the task cost before this outcome.
-    cost = cost_of(step.outcome)
+    cost = outcome_cost(step.outcome)
     if cost is not None:
         walk = replace(walk, spent=float(exact_amount(walk.spent) + cost))
     if step.answers:
@@ -203,11 +203,13 @@ def _with_observations(
         return walk
     read = read_situation(situation)
     outcome = judge_outcome(line, line.station(position.station), read.outcome, read.facts.spent).outcome
-    if derive(outcome).outcome_state != "passed":
+    if derived_outcome(outcome).outcome_state != "passed":
         return walk
-    tree = next((candidate for _, facts in reversed(walk.past) if (candidate := tree_of(facts))), "workspace")
+    tree = next(
+        (candidate for _, facts in reversed(walk.past) if (candidate := visit_tree(facts))), "workspace"
+    )
     observed_facts = with_source(
-        outcome.facts, {"station": position.station, "tree": tree_of(outcome.facts) or tree}
+        outcome.facts, {"station": position.station, "tree": visit_tree(outcome.facts) or tree}
     )
     return replace(walk, past=(*walk.past, (position.station, observed_facts)))
 
@@ -229,7 +231,7 @@ def _take_votes(line: ParsedLine, walk: SimulatedTask, index: int, step: Scenari
     if not against and any(key not in words for key in open_review.decision.gates):
         waiting = replace(position, asked=replace(open_review, words=words))
         return StepRecord(walk.with_position(index, waiting), position.station)
-    facts = effects.with_votes(open_review.situation["facts"], walk.current_facts(line, index), words)
+    facts = effects.facts_with_votes(open_review.situation["facts"], walk.current_facts(line, index), words)
     again = {**open_review.situation, "facts": facts}
     return apply_decision(line, walk, index, again, against[0] if against else "", open_review.decision.rule)
 
@@ -267,7 +269,7 @@ def _take_answers(line: ParsedLine, walk: SimulatedTask, index: int, step: Scena
         raise StepRefused(f"{_status_text(position)}: no evaluation is asked")
     facts = position.asked.situation["facts"]
     for answer in step.answers:
-        facts = effects.with_answer(facts, walk.current_facts(line, index), answer)
+        facts = effects.facts_with_answer(facts, walk.current_facts(line, index), answer)
     return apply_decision(line, walk, index, {**position.asked.situation, "facts": facts})
 
 
@@ -307,7 +309,7 @@ TAKERS = {
     "answers": _take_answers,
     "answer": _take_answer,
     "retry": _take_retry,
-    "escalate": escalate,
-    "resolve": resolve,
-    "reconsider": reconsider,
+    "escalate": escalate_by_hand,
+    "resolve": resolve_escalation,
+    "reconsider": reconsider_position,
 }

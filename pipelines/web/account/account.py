@@ -132,7 +132,7 @@ def end_sessions(request: SignedInRequest) -> HttpResponse:
             "sessions.ended",
             by=user,
             at=timezone.now(),
-            about=audit.ref(user),
+            about=audit.actor_reference(user),
             name=user.username,
             count=count,
         )

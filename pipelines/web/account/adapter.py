@@ -111,7 +111,9 @@ class AccountAdapter(DefaultAccountAdapter):
         assert isinstance(user, User)
         kind, sentence = CHANGES.get(template_prefix, ("", ""))
         if kind:
-            audit.record(kind, by=user, at=timezone.now(), about=audit.ref(user), name=user.username)
+            audit.record(
+                kind, by=user, at=timezone.now(), about=audit.actor_reference(user), name=user.username
+            )
         if user.email:
             prefix = CHANGED if sentence else template_prefix
             context = {**(context or {}), "said": sentence, "name": user.username}

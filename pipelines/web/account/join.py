@@ -54,7 +54,7 @@ def _accept_invitation(request: HttpRequest, invitation: Invitation) -> HttpResp
     """Raises InvitationRefused: somebody else was first."""
     if request.user.is_authenticated:
         try:
-            invitations.accept(invitation, request.user, timezone.now())
+            invitations.accept_invitation(invitation, request.user, timezone.now())
         except invitations.InvitedSomebodyElse as refusal:
             return _invitation_page(
                 request, "account/join.html", status=409, invitation=invitation, refusal=refusal
@@ -75,7 +75,7 @@ def _accept_invitation(request: HttpRequest, invitation: Invitation) -> HttpResp
             # An invitation that is refused after all leaves no account behind.
             with transaction.atomic():
                 user = form.save()
-                invitations.accept(invitation, user, timezone.now())
+                invitations.accept_invitation(invitation, user, timezone.now())
         except invitations.InvitedSomebodyElse as refusal:
             return _invitation_page(
                 request, "account/join.html", status=409, invitation=invitation, refusal=refusal

@@ -10,8 +10,8 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from pipelines.formats.evidence.trees.file_kinds import PICTURES
-from pipelines.formats.evidence.trees.moves import moves
-from pipelines.formats.evidence.trees.syntax import Spans, spans
+from pipelines.formats.evidence.trees.moves import moved_line_numbers
+from pipelines.formats.evidence.trees.syntax import Spans, colour_spans
 from pipelines.formats.evidence.trees.text_diff import (
     CONTEXT,
     LONGEST,
@@ -19,7 +19,7 @@ from pipelines.formats.evidence.trees.text_diff import (
     FileSide,
     Hunk,
     compare_lines,
-    hunks,
+    diff_hunks,
 )
 from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED
 from pipelines.routing.basics.hidden_characters import escape_hidden
@@ -220,7 +220,7 @@ def file_view(
         why = "Written by a program." if counted.generated else "A large change."
         return FileView(counted, why=why, folded=True)
     lines = replace(lines, old=[*map(masker.mask, lines.old)], new=[*map(masker.mask, lines.new)])
-    file_hunks = hunks(lines, UNLIMITED if is_full else CONTEXT, UNLIMITED if long else LONGEST)
+    file_hunks = diff_hunks(lines, UNLIMITED if is_full else CONTEXT, UNLIMITED if long else LONGEST)
     notes = []
     if change.mode_changed:
         notes.append(_mode_note(change.new))
@@ -231,8 +231,11 @@ def file_view(
     why = "" if file_hunks else _no_change_reason(counted, ignore_space)
     rows = [row for hunk in file_hunks for row in hunk.rows]
     part = slice_of(rows, SHOWN_ROWS, start)
-    colours = {"old": spans(change.was or counted.path, lines.old), "new": spans(counted.path, lines.new)}
-    moved = moves(rows)
+    colours = {
+        "old": colour_spans(change.was or counted.path, lines.old),
+        "new": colour_spans(counted.path, lines.new),
+    }
+    moved = moved_line_numbers(rows)
     return FileView(
         counted,
         [HunkView(hunk, below or {}, writing, colours, moved) for hunk in _hunks_within(file_hunks, part)],

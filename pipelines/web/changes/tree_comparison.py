@@ -16,7 +16,7 @@ from pipelines.formats.evidence.trees import file_kinds
 from pipelines.formats.evidence.trees.change_size import oversize_amount
 from pipelines.formats.evidence.trees.line_diff import StepBudget
 from pipelines.formats.evidence.trees.text_diff import MOST_BYTES, FileSide, compare_lines, file_side
-from pipelines.formats.evidence.trees.tree_diff import DELETED, FileChange, compare, pair_renames
+from pipelines.formats.evidence.trees.tree_diff import DELETED, FileChange, file_changes, pair_renames
 from pipelines.work import storage
 
 Entry = dict[str, Any]
@@ -137,7 +137,7 @@ def _file_side(entry: Any, stored: StoredBytes) -> FileSide:
 @lru_cache(CACHE_SIZE)
 def compare_trees(old: StoredTree, new: StoredTree) -> TreeComparison:
     """Every changed file, and how many lines of it changed."""
-    changes = compare(old.manifest, new.manifest)
+    changes = file_changes(old.manifest, new.manifest)
     stored = StoredBytes(entry for change in changes for entry in (change.old, change.new))
     changes = pair_renames(changes, stored.read)
     room, budget = COUNTED_BYTES, StepBudget(COUNTED_STEPS)

@@ -18,7 +18,7 @@ from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.policy_outcome import policy_outcome_text
 from pipelines.routing.analysis.lint.rule_liveness import UntakenOutcomes
-from pipelines.routing.analysis.lint.run import cause_of
+from pipelines.routing.analysis.lint.run import check_cause
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
 from pipelines.routing.analysis.lint.transitions import rejection_targets
 from pipelines.routing.analysis.lint.visits import endless_targets
@@ -26,9 +26,9 @@ from pipelines.routing.analysis.satisfiability.liveness import DEAD, SHADOWED, U
 from pipelines.routing.analysis.satisfiability.situations import Witness
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.wording import as_heading, as_sentence, people_text
-from pipelines.routing.document.algebra import EdgeTest, leaves
+from pipelines.routing.document.algebra import EdgeTest, condition_leaf_tests
 from pipelines.routing.document.line import ParsedLine, Station
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import brief_json
 from pipelines.web.editor.fixes.finding_fixes import last_rule_remedy, safe_remedies
@@ -115,7 +115,7 @@ def _finding_data(finding: Finding, draft: Mapping[str, Any], remedies: Remedies
         "check": finding.check,
         "severity": finding.severity,
         "path": finding.path,
-        "cause": people_text(cause_of(finding.check)),
+        "cause": people_text(check_cause(finding.check)),
         "message": message,
         "short": as_heading(finding.short) or message.removesuffix("."),
         "why": as_sentence(finding.why),
@@ -168,9 +168,9 @@ def _rules_data(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
 def _with_station_names(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
     """An analysis knows the rules of one station only, so a condition on edges has keys of stations in its words."""
     when = line.rules_by_id[rule["id"]][1].when
-    if not any(isinstance(leaf, EdgeTest) for leaf in leaves(when)):
+    if not any(isinstance(leaf, EdgeTest) for leaf in condition_leaf_tests(when)):
         return rule
-    return {**rule, "words": describe(when, called=partial(station_name, line))}
+    return {**rule, "words": condition_words(when, called=partial(station_name, line))}
 
 
 def _rule_data(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _rule_data(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liv
     return {
         "id": rule.id,
         "status": liveness.status,
-        "words": as_sentence(rule.fault.message) if rule.fault else describe(rule.when),
+        "words": as_sentence(rule.fault.message) if rule.fault else condition_words(rule.when),
         "faulty": rule.fault is not None,
         "why": _liveness_reason(study, numbers, liveness),
         "example": _example_text(liveness.witness or liveness.instead),

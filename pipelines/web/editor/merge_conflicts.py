@@ -12,7 +12,7 @@ from pipelines.formats.line_merge import ORDER, MergeConflict
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.document_readers.conditions import read_condition
 from pipelines.routing.document.document_readers.reader import Problems
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 
 # `stations[build].rules[r1].to`: the list, the key in it, the rule and the rest
 PLACE: Final = re.compile(
@@ -132,7 +132,7 @@ def _condition_text(value: Any, document: Document) -> str:
     return _shortened_text(
         jsontext.dumps(value)
         if problems.found
-        else describe(condition, called=partial(_member_name, document, "stations"))
+        else condition_words(condition, called=partial(_member_name, document, "stations"))
     )
 
 

@@ -70,7 +70,10 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
         "differs": lines.draft_differs(line),
         "kinds": work_kind_fields(),
         "common": several_stations.KEYS,
-        "people": [{"handle": person.username, "name": str(person)} for person in mentions.members(project)],
+        "people": [
+            {"handle": person.username, "name": str(person)}
+            for person in mentions.mentionable_members(project)
+        ],
         "mayEdit": access.can(request.user, "design", project),
         "icons": asset("static/icons.json"),
     }
@@ -79,7 +82,7 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
 def _findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
     """Return the findings of the draft with the ranks of the live rules by use in tasks, once: no save moves
     what is drawn for them."""
-    ranks = rule_ranks.ranks(versions.by_id(line.live_id), line.pk) if line.live_id else {}
+    ranks = rule_ranks.rule_ranks(versions.by_id(line.live_id), line.pk) if line.live_id else {}
     return {**draft_findings(line.draft, project), "taken": ranks}
 
 

@@ -70,7 +70,7 @@ class FirstTask:
 
     @property
     def description(self) -> str:
-        return versions.parsed(self.line.live).description if self.line.live else ""
+        return versions.parsed_version(self.line.live).description if self.line.live else ""
 
     @property
     def ended(self) -> bool:

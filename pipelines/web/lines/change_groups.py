@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from pipelines.errors import Invalid
 from pipelines.formats.authorship import Author
 from pipelines.formats.changes import AFFECTS, DocumentChange
-from pipelines.formats.overlay import PicturePlace, place_of
+from pipelines.formats.overlay import PicturePlace, changed_place
 from pipelines.lines import drawings, version_comparison
 from pipelines.lines.version_comparison import DocumentComparison
 from pipelines.models import Line, User
@@ -123,7 +123,9 @@ def author_names(hands: Iterable[Author]) -> dict[str, str]:
 def place_letters(apart: DocumentComparison) -> dict[PicturePlace, str]:
     """A, B, … of the places on the drawing at which something else than the picture changed, the gravest first."""
     ordered = sorted(apart.changes, key=lambda change: AFFECTS.index(change.affects))
-    places = (place_of(change, apart.picture.document) for change in ordered if change.affects != "layout")
+    places = (
+        changed_place(change, apart.picture.document) for change in ordered if change.affects != "layout"
+    )
     return {place: _group_letter(at) for at, place in enumerate(dict.fromkeys(p for p in places if p.node))}
 
 
@@ -148,7 +150,7 @@ def _change_row(
     names: dict[str, str],
 ) -> ChangeRow:
     icon, word = LOOKS[change.what]
-    place = place_of(change, apart.picture.document)
+    place = changed_place(change, apart.picture.document)
     field_values = field_change(change, apart.old, apart.new) if is_field_change(change) else None
     full_values = field_values.whole if field_values else None
     return ChangeRow(
@@ -179,7 +181,7 @@ def comparison_still(line: Line, before: str, to: str) -> Mapping[str, SafeStrin
         apart = version_comparison.compare_documents(*sides)
     except Invalid:
         return {}
-    stored = drawings.stored(line.project_id, merged_canvas_data(apart, line.pk))
+    stored = drawings.stored_drawing(line.project_id, merged_canvas_data(apart, line.pk))
     return still_of(stored) if stored else {}
 
 

@@ -96,9 +96,9 @@ def picture_of(
 def with_still(drawing: LineDrawing, project_id: int | None, line_id: int | None = None) -> LineDrawing:
     """Return a copy with the drawing of its picture, where that is stored. `project_id`: None for what ships with
     Gateline. `line_id`: the line that lists show by it."""
-    stored = drawings.stored(project_id, drawing.given, line_id)
+    stored = drawings.stored_drawing(project_id, drawing.given, line_id)
     if stored is None:
-        return drawing if node() else replace(drawing, digest=drawings.digest_of(drawing.given))
+        return drawing if node() else replace(drawing, digest=drawings.picture_digest(drawing.given))
     return replace(drawing, given={**drawing.given, "stored": stored.geometry}, still=still_of(stored))
 
 
@@ -124,7 +124,7 @@ def canvas_details(
         },
         "rejected": rejection_targets(line),
         "limits": rule_limits(line),
-        "taken": rule_ranks.ranks(line, line_id) if line_id else {},
+        "taken": rule_ranks.rule_ranks(line, line_id) if line_id else {},
     }
 
 
@@ -134,7 +134,9 @@ def drawing_of_version(
     """A version never changes: without `endings` it is worked out once. What tasks took does."""
     if endings:
         onward = version_policy_targets(version.pk)
-        return with_still(picture_of(versions.parsed(version), endings, version.line_id, onward), project_id)
+        return with_still(
+            picture_of(versions.parsed_version(version), endings, version.line_id, onward), project_id
+        )
     return with_still(picture_of_version(version), project_id)
 
 
@@ -153,7 +155,7 @@ def picture_of_version(version: LineVersion) -> LineDrawing:
     """Return what is drawn of a version, with the ranks of its rules as they are now."""
     drawn = _version_drawing(version.pk)
     # A copy: the one in the cache is for everybody.
-    ranks = rule_ranks.ranks(versions.parsed(version), version.line_id)
+    ranks = rule_ranks.rule_ranks(versions.parsed_version(version), version.line_id)
     return replace(drawn, given={**drawn.given, "taken": ranks})
 
 

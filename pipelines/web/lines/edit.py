@@ -78,13 +78,13 @@ def _with_text_lines(text: str, problems: Sequence[Problem]) -> Sequence[Problem
     already."""
     if not problems or any(problem.line for problem in problems):
         return problems
-    return native.locate(text, problems)
+    return native.problems_with_places(text, problems)
 
 
 def _stored_draft_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """The page of the draft as it is stored, with what lint says of it."""
     text = draft_text(line)
-    return _edit_page(request, line, text, publishing.check(line, text), line.draft)
+    return _edit_page(request, line, text, publishing.check_draft(line, text), line.draft)
 
 
 def _edit_page(

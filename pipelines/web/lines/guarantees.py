@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from pipelines.models import Project
 from pipelines.queries import versions
-from pipelines.queries.protections import protection_proofs, protections_of
+from pipelines.queries.protections import protection_proofs, protections_by_repository
 from pipelines.routing.analysis.lint.guarantee_findings import PROVED, REFUTED, UNKNOWN, GuaranteeFinding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.satisfiability.liveness import DEAD
 from pipelines.routing.basics.wording import as_heading, as_sentence
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove
-from pipelines.routing.guarantees.protection import Protection, delivers, protection_answers
+from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove_guarantees
+from pipelines.routing.guarantees.protection import Protection, line_delivers, protection_answers
 
 MARKS = {
     PROVED: ("Proved", "ok", "guarantee-proved"),
@@ -42,12 +42,18 @@ class GuaranteeView:
 def guarantee_views(line: ParsedLine, version: int | None, project: Project) -> list[GuaranteeView]:
     """`version`: the id of the one that it is; None for a draft. Behind its own stand those that its repository asks
     for."""
-    own = () if not line.guarantees else _prove_version(version) if version is not None else prove(line)
+    own = (
+        ()
+        if not line.guarantees
+        else _prove_version(version)
+        if version is not None
+        else prove_guarantees(line)
+    )
     # The protection of a repository binds what is delivered to it (law §15).
-    if line.workspace is None or not delivers(line):
+    if line.workspace is None or not line_delivers(line):
         return list(map(guarantee_view, own))
     repository = line.workspace.repository
-    protection = protections_of(project).get(repository, Protection())
+    protection = protections_by_repository(project).get(repository, Protection())
     required = (
         protection_answers(LintSubject(line), repository, protection)
         if version is None
@@ -59,7 +65,7 @@ def guarantee_views(line: ParsedLine, version: int | None, project: Project) -> 
 @lru_cache(maxsize=64)
 def _prove_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     """A version never changes."""
-    return prove(versions.by_id(version))
+    return prove_guarantees(versions.by_id(version))
 
 
 def first_gate_guarantee(line: ParsedLine) -> str:

@@ -18,13 +18,13 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.document_export import dialect_of, export_document
-from pipelines.formats.foreign.known_systems import systems, written_systems
+from pipelines.formats.foreign.document_export import document_dialect, export_document
+from pipelines.formats.foreign.known_systems import systems_by_key, written_systems
 from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
-from pipelines.lines.starters.commands import StationCommands, with_commands
+from pipelines.lines.starters.commands import StationCommands, template_with_commands
 from pipelines.models import Delivery, Line, Pause, Project, Repository, Status
-from pipelines.people.repositories import proposal_of
+from pipelines.people.repositories import corrected_proposal
 from pipelines.queries import line_stats, unclaimable_jobs
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
@@ -192,7 +192,7 @@ def _create_line(
 
 def proposed_commands(repository: Repository) -> StationCommands | None:
     """Return the commands that the files of the repository propose; None where nothing is known of it."""
-    proposal = proposal_of(repository)
+    proposal = corrected_proposal(repository)
     if not proposal.ecosystem:
         return None
     return StationCommands.typed(
@@ -213,7 +213,7 @@ def _starter_document(project: Project, starter: Starter) -> Callable[[str], str
     return (
         starter.text_with_key
         if commands is None
-        else lambda key: with_commands(starter.text_with_key(key), commands)
+        else lambda key: template_with_commands(starter.text_with_key(key), commands)
     )
 
 
@@ -310,15 +310,15 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         refuted_live=line.live_id is not None
         and any(guarantee.answer == REFUTED for guarantee in guarantees),
         draft_differs=draft_differs(line),
-        lately=line_stats.of_line(line.pk) if line.live_id else None,
-        unclaimed=unclaimable_jobs.in_line(line.pk) if line.live_id else [],
+        lately=line_stats.line_stats(line.pk) if line.live_id else None,
+        unclaimed=unclaimable_jobs.unclaimable_in_line(line.pk) if line.live_id else [],
     )
 
 
 @costly_view
 def _draft_problems(request: SignedInRequest, line: Line) -> HttpResponse:
-    examination = publishing.check(line)
-    count = len(examination.errors) + len(publish_review.warnings_of(examination))
+    examination = publishing.check_draft(line)
+    count = len(examination.errors) + len(publish_review.warning_findings(examination))
     return render(request, "lines/line/draft_problems.html", {"count": count})
 
 
@@ -357,7 +357,7 @@ def export_line(request: SignedInRequest, line: Line) -> HttpResponse:
     dialect = request.GET.get("dialect", "")
     # The form cannot know the preset of a draft
     if dialect == "own":
-        dialect = dialect_of(document)
+        dialect = document_dialect(document)
     if dialect in written_systems():
         return _dialect_page(request, line, document, dialect, mark)
     if kind == "json":
@@ -390,7 +390,7 @@ def _dialect_page(
             {"message": loss.message, "hint": loss.hint, "place": place_text(document, loss.path)}
             for loss in made.losses
         ],
-        system=systems()[dialect].name,
+        system=systems_by_key()[dialect].name,
         systems={key: system.name for key, system in written_systems().items()},
         version=request.GET.get("version", ""),
     )

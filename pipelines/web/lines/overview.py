@@ -9,11 +9,11 @@ from typing import Any
 from pipelines.queries.workers import ENFORCED, NetworkGaps
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.inputs import TYPES
-from pipelines.routing.document.kinds import KINDS, executes
+from pipelines.routing.document.kinds import KINDS, kind_executes
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement, Rule, Station
-from pipelines.routing.document.networks import network_of, omits_network
+from pipelines.routing.document.networks import omits_network, station_network
 from pipelines.routing.document.requirements import OWNER
-from pipelines.routing.document.work.network import OPEN, egress_of
+from pipelines.routing.document.work.network import OPEN, egress_entries
 from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
@@ -82,7 +82,7 @@ def _station_summary(line: ParsedLine, station: Station, unenforced: NetworkGaps
 
 def network_text(station: Station, unenforced: NetworkGaps) -> str:
     """Describe the network of a published station that runs programs, as its version tells it."""
-    listed = egress_of(station.work.get("network"))
+    listed = egress_entries(station.work.get("network"))
     if listed is not None:
         kind = KINDS.get(station.kind)
         own = kind.hosts(station.work) if kind else ()
@@ -95,12 +95,12 @@ def network_text(station: Station, unenforced: NetworkGaps) -> str:
             where = {"hosts": hosts, "runners": ", ".join(unenforced.refusing)}
             return "{hosts} · cannot run on {runners}, which cannot limit hosts".format(**where)
         return hosts
-    if not executes(station.kind):
+    if not kind_executes(station.kind):
         return ""
     # Absent means open in versions from before the key existed, and none in new ones (house §5).
     if omits_network(station.work):
         return "Open, because this version was published before stations had no network by default"
-    if network_of(station.work) == OPEN:
+    if station_network(station.work) == OPEN:
         return "Open"
     if unenforced.hosts:
         return f"None · not enforced on {', '.join(unenforced.hosts)}"

@@ -74,7 +74,7 @@ def scenarios_page(request: SignedInRequest, line: Line) -> HttpResponse:
 def run_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     against = _requested_subject(request)
     try:
-        report = scenarios.run(line, against, now=timezone.now())
+        report = scenarios.run_stored(line, against, now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _scenarios_page(request, line, against, refused=refused)
     failed = report.failed_count
@@ -100,8 +100,8 @@ def generate_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     try:
         # Bounded in time; the rules that are left out are named.
         going = scenarios.time_limit()
-        rows, generated = scenarios.generate(line, request.user, timezone.now(), against, going)
-        scenarios.run(line, against, [row.key for row in rows], now=timezone.now())
+        rows, generated = scenarios.generate_and_store(line, request.user, timezone.now(), against, going)
+        scenarios.run_stored(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _scenarios_page(request, line, against, refused=refused)
     message = plural("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
@@ -124,7 +124,7 @@ def record_task(request: SignedInRequest, task: Task) -> HttpResponse:
         return redirect(reverse("task", args=[*keys, task.name]))
     made = record_scenario(task, scenarios.free_key(task.line, task.name))
     try:
-        row = scenarios.put(
+        row = scenarios.store_scenario(
             task.line, made.scenario.to_dict(), request.user, timezone.now(), source=Scenario.Source.RECORDED
         )
     except Refused as refused:
@@ -212,7 +212,7 @@ def _coverage_subject(line: Line, against: str) -> tuple[ScenarioSubject | None,
     """Return the subject of the coverage; None where the draft cannot be read."""
     mark = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
     try:
-        return scenarios.subject_of(line, mark), []
+        return scenarios.scenario_subject(line, mark), []
     except DraftUnreadable as fault:
         return None, list(fault.problems)
 
@@ -231,7 +231,7 @@ def _last_run_view(row: Scenario, mark: str, number: int | None) -> RunView | No
 def _coverage_context(line: Line, subject: ScenarioSubject | None) -> dict[str, object] | None:
     if subject is None:
         return None
-    coverage = scenarios.coverage(line, subject)
+    coverage = scenarios.stored_coverage(line, subject)
     totals = coverage.to_dict()
     stations = subject.parsed.stations_by_key
     return {

@@ -13,7 +13,7 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import line_operations as line_settings
 from pipelines.models import Line, StoredValue, Task
-from pipelines.queries.value_uses import references
+from pipelines.queries.value_uses import value_references
 from pipelines.web.lines.guarantees import first_gate_guarantee, reorderable_station
 from pipelines.web.lines.lines import parsed_line
 from pipelines.web.shell.forms import ChoiceForm
@@ -43,7 +43,7 @@ def line_settings_page(request: SignedInRequest, line: Line) -> HttpResponse:
     form = LineNameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            line_settings.rename(line, form.cleaned_data["name"], by=request.user)
+            line_settings.rename_line(line, form.cleaned_data["name"], by=request.user)
         except Invalid as fault:
             form.add_error("name", fault.message)
         except Conflict as conflict:
@@ -64,7 +64,7 @@ def _settings_page(request: SignedInRequest, line: Line, form: forms.Form, statu
         to_errors=form["to"].errors if isinstance(form, TargetProjectForm) else [],
         places=_target_projects(request),
         running=Task.objects.filter(line=line, ended_at=None).count(),
-        named=sorted({name for _kind, name in references(line.draft)}),
+        named=sorted({name for _kind, name in value_references(line.draft)}),
         own=StoredValue.objects.filter(line=line).order_by("name"),
     )
 
@@ -88,7 +88,7 @@ def archive_line(request: SignedInRequest, line: Line) -> HttpResponse:
     form = ConfirmForm(request.POST)
     if not form.is_valid():
         return _settings_page(request, line, form, 422)
-    line_settings.archive(line, True, by=request.user)
+    line_settings.set_archived(line, True, by=request.user)
     messages.success(request, f"{line.name} is archived")
     return _redirect_to_settings(line)
 
@@ -96,7 +96,7 @@ def archive_line(request: SignedInRequest, line: Line) -> HttpResponse:
 @line_required("publish")
 @require_POST
 def restore_line(request: SignedInRequest, line: Line) -> HttpResponse:
-    line_settings.archive(line, False, by=request.user)
+    line_settings.set_archived(line, False, by=request.user)
     messages.success(request, f"{line.name} is restored")
     return _redirect_to_settings(line)
 
@@ -112,7 +112,7 @@ def duplicate_line(request: SignedInRequest, line: Line) -> HttpResponse:
     try:
         name = f"{line.name} (copy)" if "attempt" in request.POST else ""
         to = access.get_project(request.user, owner, key)
-        made = line_settings.duplicate(line, to, by=request.user, name=name)
+        made = line_settings.duplicate_line(line, to, by=request.user, name=name)
     except Conflict as conflict:
         form.add_error("to", conflict.detail)
         return _settings_page(request, line, form, 422)

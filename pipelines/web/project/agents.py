@@ -108,7 +108,7 @@ KINDS = {
 def _event_rows(agent: Agent) -> list[dict[str, Any]]:
     """Return the changes of an agent, the latest first, each with the name of its author."""
     events = list(agent.events.all()[:50])
-    who = actor_names.names(event.actor for event in events)
+    who = actor_names.actor_labels(event.actor for event in events)
     return [
         {
             "at": event.at,

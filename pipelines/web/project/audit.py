@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from pipelines.models import ApiToken, Project, Role
 from pipelines.ports.audit import KINDS
 from pipelines.queries import actor_names
-from pipelines.queries.audit import ActFilter, acts, exported
+from pipelines.queries.audit import ActFilter, administrative_acts, flat_acts
 from pipelines.queries.dates import DateRange
 from pipelines.web.shell.ndjson import ndjson_response
 from pipelines.web.shell.page import (
@@ -46,8 +46,8 @@ class AuditSearchForm(forms.Form):
 def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
     dates = requested_date_range(request)
     act_filter = AuditSearchForm(request.GET).act_filter(dates)
-    page = Paginator(acts(project, act_filter), ON_A_PAGE).get_page(request.GET.get("page"))
-    who = actor_names.names(act.actor for act in page)
+    page = Paginator(administrative_acts(project, act_filter), ON_A_PAGE).get_page(request.GET.get("page"))
+    who = actor_names.actor_labels(act.actor for act in page)
     parameters = {name: request.GET[name] for name in AuditSearchForm.base_fields if request.GET.get(name)}
     parameters |= dates.query
     return render_in_shell(
@@ -69,7 +69,11 @@ def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
 def export_audit(request: SignedInRequest, project: Project) -> StreamingHttpResponse:
     """Export all entries of the page as JSON lines."""
     return ndjson_response(
-        exported(acts(project, AuditSearchForm(request.GET).act_filter(requested_date_range(request)))),
+        flat_acts(
+            administrative_acts(
+                project, AuditSearchForm(request.GET).act_filter(requested_date_range(request))
+            )
+        ),
         f"{project.key}-audit.jsonl",
     )
 

@@ -18,7 +18,7 @@ from pipelines.models.people import slug
 from pipelines.people import projects
 from pipelines.queries import members as members_in
 from pipelines.queries import usage
-from pipelines.queries.value_uses import uses
+from pipelines.queries.value_uses import uses_by_value
 from pipelines.web.shell.forms import ChoiceForm
 from pipelines.web.shell.page import (
     SignedInRequest,
@@ -125,7 +125,7 @@ def _create_project(request: SignedInRequest, form: NewProjectForm) -> Project |
             owner = Owner.objects.get(key=form_data["owner"])
         # From here on a conflict is about the project.
         field = "key"
-        return projects.create(owner, form_data["key"], form_data["name"], by=request.user)
+        return projects.create_project(owner, form_data["key"], form_data["name"], by=request.user)
     except Invalid as fault:
         form.add_error(fault.path if fault.path in form.fields else None, fault.message)
     except Conflict as conflict:
@@ -138,7 +138,7 @@ def _create_project(request: SignedInRequest, form: NewProjectForm) -> Project |
 def general_page(request: SignedInRequest, project: Project) -> HttpResponse:
     form = ProjectNameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        projects.rename(project, form.cleaned_data["name"], by=request.user)
+        projects.rename_project(project, form.cleaned_data["name"], by=request.user)
         messages.success(request, "Saved")
         return _redirect_to_general(project)
     return _general_page(request, project, form, 422 if request.method == "POST" else 200)
@@ -172,7 +172,7 @@ def _general_page(
     """The form that was sent stands in its place with what is wrong with it; the others are fresh."""
     owners = access.owners_to_create_in(request.user).exclude(pk=project.owner_id)
     of_owner = list(StoredValue.objects.filter(owner=project.owner_id))
-    usages = uses(project, of_owner) if of_owner and owners else {}
+    usages = uses_by_value(project, of_owner) if of_owner and owners else {}
     limit = {} if project.month_cost_usd is None else {"month_cost_usd": str(project.month_cost_usd)}
     return render_in_shell(
         request,
@@ -183,7 +183,7 @@ def _general_page(
         status=status,
         form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
         limited=form if isinstance(form, CostLimitForm) else CostLimitForm(initial=limit),
-        spent=usage.of_month(project.pk),
+        spent=usage.spending_of_month(project.pk),
         # Not `isinstance`: the form of a transfer is one, too.
         confirmed=form if type(form) is TypedKeyForm else TypedKeyForm(project),
         transferred=form if isinstance(form, TransferForm) else TransferForm(project),
@@ -204,7 +204,7 @@ def archive_project(request: SignedInRequest, project: Project) -> HttpResponse:
     form = TypedKeyForm(project, request.POST)
     if not form.is_valid():
         return _general_page(request, project, form, 422)
-    projects.archive(project, True, by=request.user)
+    projects.set_archived(project, True, by=request.user)
     messages.success(request, f"{project.name} is archived")
     return _redirect_to_general(project)
 
@@ -212,7 +212,7 @@ def archive_project(request: SignedInRequest, project: Project) -> HttpResponse:
 @project_required("settings")
 @require_POST
 def restore_project(request: SignedInRequest, project: Project) -> HttpResponse:
-    projects.archive(project, False, by=request.user)
+    projects.set_archived(project, False, by=request.user)
     messages.success(request, f"{project.name} is restored")
     return _redirect_to_general(project)
 
@@ -223,7 +223,7 @@ def transfer_project(request: SignedInRequest, project: Project) -> HttpResponse
     form = TransferForm(project, request.POST)
     if form.is_valid():
         try:
-            projects.transfer(project, form.cleaned_data["owner"], by=request.user)
+            projects.transfer_to_owner(project, form.cleaned_data["owner"], by=request.user)
         except Invalid as fault:
             form.add_error("owner", fault.message)
         except Conflict as conflict:

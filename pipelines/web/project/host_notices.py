@@ -25,7 +25,7 @@ def send_again(request: SignedInRequest, project: Project, notice: int) -> HttpR
 @project_required("repositories")
 @require_POST
 def drop_notice(request: SignedInRequest, project: Project, notice: int) -> HttpResponse:
-    return _act_on_notice(request, project, notice, code_host_notices.drop, "Dropped")
+    return _act_on_notice(request, project, notice, code_host_notices.drop_notice, "Dropped")
 
 
 def _act_on_notice(

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pipelines.models import Group, Invitation, Membership, Project
 from pipelines.people import invitations
-from pipelines.queries.addresses import absolute, is_base_url_local
+from pipelines.queries.addresses import absolute_url, is_base_url_local
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell.forms import RolesForm
 
@@ -86,7 +86,7 @@ def invitation_rows(project: Project, now: datetime) -> list[InvitationRow]:
 
 
 def invitation_link(invitation: Invitation) -> str:
-    return absolute("join", invitations.secret_of(invitation))
+    return absolute_url("join", invitations.invitation_secret(invitation))
 
 
 def invitation_context(project: Project, form: InviteForm | None = None) -> dict[str, Any]:

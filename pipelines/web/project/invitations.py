@@ -24,7 +24,7 @@ def invite_person(request: SignedInRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return members_page(request, project, AddMemberForm(project, request.user), status=422, invite=form)
     form_data = form.cleaned_data
-    made = invitations.invite(
+    made = invitations.create_invitations(
         project,
         form_data["emails"],
         roles=form_data["roles"],
@@ -46,7 +46,7 @@ def renew_or_revoke_invitation(request: SignedInRequest, project: Project, invit
     """Renew it, or revoke it (`revoke` in the form)."""
     stored_invitation = get_object_or_404(Invitation.objects.filter(project=project, pk=invitation))
     revoking = "revoke" in request.POST
-    do = invitations.revoke if revoking else invitations.renew
+    do = invitations.revoke_invitation if revoking else invitations.renew_invitation
     try:
         do(stored_invitation, by=request.user, now=timezone.now())
     except invitations.InvitationRefused:

@@ -16,8 +16,8 @@ from pipelines.errors import Forbidden
 from pipelines.models import Membership, Project, User
 from pipelines.people import accounts, departures, members
 from pipelines.people import members as members_of
-from pipelines.people.groups import gate_mentions_of
-from pipelines.queries.addresses import absolute, is_base_url_local
+from pipelines.people.groups import gates_naming_user
+from pipelines.queries.addresses import absolute_url, is_base_url_local
 from pipelines.web.project.roles import role_boxes
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import RolesForm
@@ -41,7 +41,7 @@ def member_page(request: SignedInRequest, project: Project, member: int) -> Http
         return _redirect_to_member(membership)
     roles, execute = form.cleaned_data["roles"], form.cleaned_data["execute"]
     try:
-        members_of.change(
+        members_of.change_member(
             project, membership.pk, roles=roles, execute=execute, by=request.user, now=timezone.now()
         )
     except members_of.LastAdmin as refused:
@@ -56,7 +56,9 @@ def _remove_member(request: SignedInRequest, membership: Membership) -> HttpResp
     is_self = membership.user_id == request.user.pk
     heir = _chosen_heir(request, membership.project) or (None if is_self else request.user)
     try:
-        departures.leave(membership.project, membership.user, heir=heir, by=request.user, now=timezone.now())
+        departures.remove_person(
+            membership.project, membership.user, heir=heir, by=request.user, now=timezone.now()
+        )
     except REFUSALS as refused:
         messages.error(request, _refusal_message(refused))
         return _redirect_to_member(membership)
@@ -73,7 +75,7 @@ def leave_project(request: SignedInRequest, project: Project) -> HttpResponse:
         return errors.bad_request(request)
     heir = _chosen_heir(request, project)
     try:
-        departures.leave(project, request.user, heir=heir, by=request.user, now=timezone.now())
+        departures.remove_person(project, request.user, heir=heir, by=request.user, now=timezone.now())
     except REFUSALS as refused:
         messages.error(request, _refusal_message(refused))
         return _redirect_to_members(project)
@@ -91,12 +93,12 @@ def change_account(request: SignedInRequest, project: Project, member: int) -> H
         return errors.bad_request(request)
     now = timezone.now()
     if "again" in request.POST:
-        departures.reactivate(membership.user, by=request.user, now=now)
+        departures.reactivate_user(membership.user, by=request.user, now=now)
         messages.success(request, f"{membership.user} can sign in again.")
         return _redirect_to_member(membership)
     heir = _chosen_heir(request, project) or request.user
     try:
-        departures.deactivate(membership.user, heir=heir, by=request.user, now=now)
+        departures.deactivate_user(membership.user, heir=heir, by=request.user, now=now)
     except REFUSALS as refused:
         messages.error(request, _refusal_message(refused))
     else:
@@ -115,18 +117,20 @@ def reset_link(request: SignedInRequest, project: Project, member: int) -> HttpR
         uid, key = members.create_reset_key(membership.user, by=request.user, now=timezone.now())
     except Forbidden:
         return errors.bad_request(request)
-    return _member_page(request, membership, reset_link=absolute("account_reset_password_from_key", uid, key))
+    return _member_page(
+        request, membership, reset_link=absolute_url("account_reset_password_from_key", uid, key)
+    )
 
 
 def leaving_context(project: Project, user: User) -> dict[str, Any]:
     """Return what somebody leaves behind, as it is listed before they go."""
     others = Membership.objects.filter(project=project, user__is_active=True).exclude(user=user)
     return {
-        "agents": departures.agents_of(user, project),
+        "agents": departures.agents_of_owner(user, project),
         "heirs": [
             (str(membership.user_id), str(membership.user)) for membership in others.select_related("user")
         ],
-        "named": gate_mentions_of(user, project),
+        "named": gates_naming_user(user, project),
     }
 
 

@@ -9,7 +9,7 @@ from django import forms
 from pipelines import access
 from pipelines.models import Repository, User
 from pipelines.people import protections
-from pipelines.queries.protections import protection_of
+from pipelines.queries.protections import repository_protection
 from pipelines.routing.guarantees.protection import ADMIN, OWNER, Protection
 
 ALL = "all"
@@ -51,7 +51,7 @@ def protection_context(repository: Repository, person: User) -> dict[str, Any]:
             (ALL, "Every repository of {owner}, changed by administrators of all".format(**names)),
         ]
     return {
-        "protection": protection_of(repository),
+        "protection": repository_protection(repository),
         "protection_form": ProtectionForm(initial={**own.to_dict(), **lists, "scope": own.changed_by}),
         "protection_scopes": scopes,
     }

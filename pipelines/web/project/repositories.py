@@ -194,7 +194,7 @@ def add_trigger(request: SignedInRequest, project: Project, repository: int) -> 
     if form.is_valid():
         form_data = form.cleaned_data
         try:
-            issue_tasks.add(
+            issue_tasks.add_issue_trigger(
                 project_repository,
                 form_data["line"],
                 form_data["on"],
@@ -217,7 +217,7 @@ def add_trigger(request: SignedInRequest, project: Project, repository: int) -> 
 def delete_trigger(request: SignedInRequest, project: Project, trigger: int) -> HttpResponse:
     triggers = IssueTrigger.objects.select_related("repository__project", "line")
     issue_trigger = get_object_or_404(triggers.filter(repository__project=project, pk=trigger))
-    issue_tasks.remove(issue_trigger, by=request.user, now=timezone.now())
+    issue_tasks.remove_issue_trigger(issue_trigger, by=request.user, now=timezone.now())
     return redirect("project-repository", project.owner.key, project.key, issue_trigger.repository_id)
 
 
@@ -234,7 +234,7 @@ def test_repository(request: SignedInRequest, project: Project, repository: int)
 def delete(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
     project_repository = get_repository(project, repository)
     name = project_repository.name
-    repositories.disconnect(project_repository, by=request.user, now=timezone.now())
+    repositories.disconnect_repository(project_repository, by=request.user, now=timezone.now())
     messages.success(request, f"{name} is disconnected")
     return redirect("project-repositories", project.owner.key, project.key)
 
@@ -247,7 +247,7 @@ def revoke_folder(request: SignedInRequest, project: Project, folder: int) -> Ht
     row = next((row for row in owner_folders(request, project) if row.pk == folder), None)
     if row is None:
         raise Http404
-    allowed_folders.revoke(row, by=request.user, now=timezone.now())
+    allowed_folders.revoke_folder(row, by=request.user, now=timezone.now())
     messages.success(request, f"The folder is no longer allowed for {project.owner.name}")
     return redirect("project-repositories", project.owner.key, project.key)
 
@@ -285,7 +285,7 @@ def form_choices(request: SignedInRequest, project: Project) -> dict[str, Any]:
 def connect_repository(request: SignedInRequest, project: Project, form: RepositoryForm) -> Repository | None:
     """None where it is refused; then the form says why."""
     try:
-        made = repositories.connect(
+        made = repositories.connect_repository(
             project, form.repository_settings, by=request.user, now=timezone.now(), allow=form.allowed_folder
         )
     except Forbidden as fault:
@@ -319,7 +319,7 @@ def add_refusal(form: RepositoryForm, fault: Invalid | Conflict) -> None:
 
 
 def repository_rows(project: Project) -> list[RepositoryRow]:
-    lines = repositories.lines_of(project)
+    lines = repositories.lines_by_repository(project)
     chosen = [
         # `input.repository`: whoever starts a task chooses.
         line

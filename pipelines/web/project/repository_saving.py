@@ -17,7 +17,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Project, Repository
 from pipelines.people import environment_settings, protections
 from pipelines.people.environment_settings import PreparationText
-from pipelines.people.repositories import change, store_corrections
+from pipelines.people.repositories import change_repository, store_corrections
 from pipelines.web.project import repositories
 from pipelines.web.project.environment import originating_task_name
 from pipelines.web.project.prepare_forms import PREFIX, PrepareForm, ServiceFormSet, add_fault, prepare_forms
@@ -92,7 +92,7 @@ def _save_settings(request: SignedInRequest, repository: Repository, form: Repos
         return True
     by, now, allow = request.user, timezone.now(), form.allowed_folder
     try:
-        change(repository, form.repository_settings, by=by, now=now, allow=allow)
+        change_repository(repository, form.repository_settings, by=by, now=now, allow=allow)
     except (Invalid, Conflict) as fault:
         repositories.add_refusal(form, fault)
         return False
@@ -109,7 +109,7 @@ def _save_protection(request: SignedInRequest, repository: Repository, form: Pro
         if form.cleaned_data["scope"] == ALL:
             protections.protect_all(owner, form.rules, **rights)
         else:
-            protections.protect(repository, form.rules, **rights)
+            protections.set_protection(repository, form.rules, **rights)
     except Invalid as fault:
         field = fault.path.removeprefix("protection.")
         form.add_error(field if field in form.fields else "scope", fault.message)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines import access
 from pipelines.models import Role
-from pipelines.models.people import INCLUDED, granting
+from pipelines.models.people import INCLUDED, roles_granting
 
 # What a row of the table of roles says of an action of `access.TABLE`.
 ACTIONS = {
@@ -66,6 +66,6 @@ def role_table() -> list[dict[str, Any]]:
     rows = []
     for action, words in ACTIONS.items():
         needed = DECIDES if action == "decide" else access.TABLE[action][0]
-        allowed = granting(needed)
+        allowed = roles_granting(needed)
         rows.append({"words": words, "may": [role in allowed for role in Role.values]})
     return rows

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines.models import ApiToken, Project, User
 from pipelines.people import runners as people_runners
 from pipelines.queries import unclaimable_jobs, workers
-from pipelines.queries.runners import runners as listed
+from pipelines.queries.runners import runner_rows as listed
 from pipelines.web.shell.forms import DAYS
 from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, render_in_shell
 
@@ -63,7 +63,7 @@ def runners_page(request: SignedInRequest, project: Project) -> HttpResponse:
         if form.is_valid():
             form_data: dict[str, Any] = form.cleaned_data
             lasts = timedelta(days=form_data["days"])
-            token, secret = people_runners.add(
+            token, secret = people_runners.add_runner(
                 project, form_data["name"], form_data["labels"], lasts, request.user, now
             )
             return _runner_added_page(request, project, token, secret)
@@ -78,7 +78,7 @@ def runners_page(request: SignedInRequest, project: Project) -> HttpResponse:
         form=form,
         manages=manages,
         unprotected=workers.protection_gaps(now, project.pk),
-        unclaimed=unclaimable_jobs.in_project(project.pk),
+        unclaimed=unclaimable_jobs.unclaimable_in_project(project.pk),
         own=[row for row in rows if row.token],
         # Workers of the installation itself have no token.
         beside=(without_token := [row for row in rows if not row.token]),
@@ -109,19 +109,23 @@ def runner_command(name: str, secret: str) -> str:
 @project_required("view")
 @require_POST
 def drain_runner(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
-    return _act_on_runner(request, project, token, people_runners.drain, "“%(name)s” gets no new work.")
+    return _act_on_runner(
+        request, project, token, people_runners.drain_runner, "“%(name)s” gets no new work."
+    )
 
 
 @project_required("view")
 @require_POST
 def resume_runner(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
-    return _act_on_runner(request, project, token, people_runners.resume, "“%(name)s” gets work again.")
+    return _act_on_runner(
+        request, project, token, people_runners.resume_runner, "“%(name)s” gets work again."
+    )
 
 
 @project_required("view")
 @require_POST
 def revoke_runner(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
-    return _act_on_runner(request, project, token, people_runners.revoke, "“%(name)s” is revoked.")
+    return _act_on_runner(request, project, token, people_runners.revoke_runner, "“%(name)s” is revoked.")
 
 
 def _act_on_runner(

@@ -47,7 +47,7 @@ def members_page(
     status: int = 200,
     invite: invitation_list.InviteForm | None = None,
 ) -> HttpResponse:
-    listed = members_in.members(project)
+    listed = members_in.member_rows(project)
     return render_in_shell(
         request,
         "project/members.html",
@@ -77,7 +77,7 @@ def add_member(request: SignedInRequest, project: Project) -> HttpResponse:
     form = AddMemberForm(project, request.user, request.POST)
     if not form.is_valid():
         return members_page(request, project, form, status=422)
-    members_of.add(
+    members_of.add_member(
         project,
         form.user,
         roles=form.cleaned_data["roles"],
@@ -95,7 +95,7 @@ def groups_page(request: SignedInRequest, project: Project) -> HttpResponse:
     form = NewGroupForm(project, request.POST or None)
     if request.method == "POST" and form.is_valid():
         key, name = form.cleaned_data["key"], form.cleaned_data["name"]
-        groups_of.create(project, key, name, by=request.user, now=timezone.now())
+        groups_of.create_group(project, key, name, by=request.user, now=timezone.now())
         messages.success(request, "Group added")
         return redirect(_project_url(project, "project-groups"))
     project_groups = Group.objects.filter(project=project).prefetch_related("members").order_by("key")

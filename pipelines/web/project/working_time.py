@@ -51,7 +51,7 @@ def working_time_page(request: SignedInRequest, project: Project) -> HttpRespons
     form = WorkingTimeForm(request.POST or None, initial=_initial_values(project))
     if request.method == "POST" and form.is_valid():
         try:
-            working_time.change(project, form.working_hours(), by=request.user)
+            working_time.change_working_hours(project, form.working_hours(), by=request.user)
         except Invalid as fault:
             form.add_error(fault.path, fault.message)
         else:

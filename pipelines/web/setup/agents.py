@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Project, Worker
 from pipelines.ports.vault.store import SECRET, VARIABLE
-from pipelines.ports.vault.value_lookup import ValueScope, decrypted, record_use
+from pipelines.ports.vault.value_lookup import ValueScope, decrypted_secrets, record_use
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.routing.document.kinds.agent import SIGNED_IN
@@ -223,7 +223,7 @@ def ask_model(project: Project, choice: AgentChoice, now: datetime) -> ModelAnsw
     """Ask the model with the stored key, from this server. That is a use of the key. It has a key to ask with."""
     reach = ValueScope(project.owner_id, project.pk)
     stored = reach.nearest(SECRET, [choice.probe_secret])
-    key = decrypted(stored).get(choice.probe_secret, "")
+    key = decrypted_secrets(stored).get(choice.probe_secret, "")
     if not key:
         return ModelAnswer(UNKNOWN, said="The key cannot be read. Store it again.")
     # Before the call: it is a use of the key, whatever comes of it.

@@ -130,7 +130,9 @@ class SetupState:
     def agents(self) -> list[AgentChoice]:
         stored_answers = self.request.session.get(MODELS, {}).get(str(self.project.pk), {})
         answers = {key: ModelAnswer(**answer) for key, answer in stored_answers.items()}
-        return agents.agent_choices(self.project, workers.alive(timezone.now(), self.project.pk), answers)
+        return agents.agent_choices(
+            self.project, workers.living_workers(timezone.now(), self.project.pk), answers
+        )
 
     @cached_property
     def agent(self) -> AgentChoice:
@@ -348,7 +350,7 @@ def _store_key(setup_state: SetupState) -> str:
         return ""
     value = setup_state.request.POST.get("value", "").strip()
     try:
-        store.put(
+        store.put_value(
             store.ValuePlace(setup_state.project),
             name,
             value,

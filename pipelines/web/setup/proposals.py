@@ -43,7 +43,7 @@ class SetupForm(PrepareForm):
 
 
 def repository_proposal(repository: Repository | None) -> Proposal:
-    return repositories.proposal_of(repository) if repository else Proposal()
+    return repositories.corrected_proposal(repository) if repository else Proposal()
 
 
 def initial_values(repository: Repository | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import STARTERS, Starter
-from pipelines.lines.starters.commands import StationCommands, with_commands
+from pipelines.lines.starters.commands import StationCommands, template_with_commands
 from pipelines.models import Line, Project, User
 from pipelines.ports.terms import SHIPPED
 from pipelines.routing.basics.keys import free_key
@@ -79,7 +79,7 @@ def create_line(
     for old_agent in starter_agents(starter):
         # In the text, so that the comments of the template stay.
         text = text.replace(f"agent: {old_agent}\n", f"agent: {agent}\n{more}")
-    document = with_commands(text, commands) if commands else text
+    document = template_with_commands(text, commands) if commands else text
     return publishing.create_line(project, key, name, _with_name(document, name), user)
 
 
@@ -98,7 +98,7 @@ def _with_name(document: str | dict[str, Any], name: str) -> str | dict[str, Any
 
 def publish_draft(line: Line, user: User) -> None:
     """Raises Forbidden, PublishRefused."""
-    publishing.publish(line, user=user, based_on=line.draft_number)
+    publishing.publish_draft(line, user=user, based_on=line.draft_number)
 
 
 def live_repository_lines(project: Project) -> list[Line]:

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.folder_archive import files_of, folder_error
+from pipelines.formats.foreign.folder_archive import folder_error, readable_files
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify_roles, slug
@@ -405,7 +405,7 @@ class ImportForm(forms.Form):
         content = file.read()
         # So every .zip begins, whatever the file is called
         return (
-            document_import.import_files(files_of(content))
+            document_import.import_files(readable_files(content))
             if content.startswith(b"PK")
             else document_import.import_document(content)
         )

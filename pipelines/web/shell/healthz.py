@@ -52,7 +52,7 @@ def _read_health() -> tuple[bool, bool, bool, int]:
         # Workers of this installation; a runner elsewhere has a token.
         alive = Worker.objects.filter(seen_at__gte=alive_since, stopped_at=None, token=None)
         full = list(alive.values_list("no_space", flat=True))
-        return True, bool(full), not any(full), unclaimable_jobs.count()
+        return True, bool(full), not any(full), unclaimable_jobs.count_unclaimable()
     except Error:
         return False, False, False, 0
 

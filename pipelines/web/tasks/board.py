@@ -17,7 +17,7 @@ from pipelines.models import ENDED, Line, Pause, Project, Status, Task
 from pipelines.queries import versions
 from pipelines.queries.board import Filters, matching_positions
 from pipelines.queries.board import board as board_of
-from pipelines.queries.pauses import mark, over_line, paused_stations
+from pipelines.queries.pauses import mark_paused, over_line, paused_stations
 from pipelines.templatetags.task_choice import choice_value
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import (
@@ -93,7 +93,7 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
     }
     document = versions.by_id(line.live_id) if line.live_id else None
     pauses = list(Pause.in_force_on(line))
-    mark(found_board.columns, pauses)
+    mark_paused(found_board.columns, pauses)
     context["pauses"] = over_line(pauses, document)
     stations = document.stations if document else ()
     context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.document.algebra import EvalTest, FailureTypeTest, leaves
+from pipelines.routing.document.algebra import EvalTest, FailureTypeTest, condition_leaf_tests
 from pipelines.routing.document.line import ParsedLine, Problem, Station
 from pipelines.routing.document.preconditions import HANDOFF
 
@@ -43,7 +43,7 @@ class ReportFields:
 
 
 def report_fields(line: ParsedLine, station: Station) -> ReportFields:
-    tests = [test for rule in station.rules for test in leaves(rule.when)]
+    tests = [test for rule in station.rules for test in condition_leaf_tests(rule.when)]
     evals = [test for test in tests if isinstance(test, EvalTest)]
     types = [word for test in tests if isinstance(test, FailureTypeTest) for word in test.types]
     eval_words = tuple(dict.fromkeys(str(test.value) for test in evals if isinstance(test.value, str)))

@@ -139,7 +139,7 @@ def _left_behind(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
     if plan.work:
         yield "x", f"Running work at {place_name(line, plan.work)} is stopped."
     if plan.closes:
-        gates = _either([gate_name(line, gate) for gate in plan.closes], "and")
+        gates = _joined_with_conjunction([gate_name(line, gate) for gate in plan.closes], "and")
         fallen = plural(" %(n)s vote no longer counts.", " %(n)s votes no longer count.", plan.votes)
         yield "gate", f"The review at {gates} is closed." + (fallen % {"n": plan.votes} if plan.votes else "")
 
@@ -154,10 +154,13 @@ def _entered_places(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str
     if plan.end:
         yield "flag", f"It ends: {place_name(line, plan.end)}."
     if plan.gates:
-        gates = _either([gate_name(line, gate) for gate in plan.gates], "and")
+        gates = _joined_with_conjunction([gate_name(line, gate) for gate in plan.gates], "and")
         yield "actor-people", f"People are asked at {gates}."
     if plan.asks:
-        yield "arrow-right", f"From there it goes to {_either([place_name(line, key) for key in plan.asks])}."
+        yield (
+            "arrow-right",
+            f"From there it goes to {_joined_with_conjunction([place_name(line, key) for key in plan.asks])}.",
+        )
 
 
 def _cost_sentences(plan: MovePlan) -> Iterator[tuple[str, str]]:
@@ -167,5 +170,5 @@ def _cost_sentences(plan: MovePlan) -> Iterator[tuple[str, str]]:
         yield "cost", f"It cost ${plan.spent:.2f} so far; one more run has no limit."
 
 
-def _either(names: Sequence[str], conjunction: str = "or") -> str:
+def _joined_with_conjunction(names: Sequence[str], conjunction: str = "or") -> str:
     return f" {conjunction} ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)

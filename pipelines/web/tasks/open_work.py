@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.queries import open_work as queries
-from pipelines.queries.line_filter import choices, find_option
+from pipelines.queries.line_filter import find_option, line_choices
 from pipelines.web.shell.page import (
     SignedInRequest,
     breadcrumbs,
@@ -31,7 +31,7 @@ from pipelines.web.tasks.board import card_pages, choices_json, filters_of
 @require_safe
 def open_work(request: SignedInRequest) -> HttpResponse:
     scope, now = page_scope(request, "tasks-live"), timezone.now()
-    lines, filters = choices(scope.projects), filters_of(request)
+    lines, filters = line_choices(scope.projects), filters_of(request)
     line = find_option(request.GET.get("line", ""), lines, scope.projects)
     if is_fragment_request(request, "chosen"):
         able = [project for project in scope.projects if access.can(request.user, "operate", project)]

@@ -186,7 +186,7 @@ def default_inputs(fields: Iterable[StartField]) -> dict[str, Any]:
 
 def repository_choices(line: Line) -> dict[str, Sequence[Repository]]:
     """{the input that names where the tasks of the line work: the repositories that are connected}."""
-    parsed = versions.parsed(line.live) if line.live else None
+    parsed = versions.parsed_version(line.live) if line.live else None
     if parsed is None or parsed.workspace is None or not parsed.workspace.input_key:
         return {}
     return {parsed.workspace.input_key: connected_repositories(parsed, line.project)}
@@ -261,7 +261,7 @@ def start_page(request: SignedInRequest, project: Project, line: str) -> HttpRes
             request, selected_line, _prefilled_values(request, selected_line, about), [], about
         )
     post, problems = uploads.store_uploads(
-        request, project, versions.parsed(selected_line.live).inputs, "inputs"
+        request, project, versions.parsed_version(selected_line.live).inputs, "inputs"
     )
     if problems:
         return _start_page(request, selected_line, post, problems, about)
@@ -304,7 +304,7 @@ def _submit_task(
         labels=_comma_separated(post.get("labels", "")),
         due_at=post.get("due_at", ""),
         depends_on=_comma_separated(post.get("depends_on", "")),
-        inputs=input_values(versions.parsed(live).inputs, post),
+        inputs=input_values(versions.parsed_version(live).inputs, post),
         follows=about.follows,
     )
 
@@ -312,7 +312,9 @@ def _submit_task(
 def _submit_defaults(request: SignedInRequest, line: Line) -> Task:
     """Start it with what a fresh form holds, as Home does. Raises InputError."""
     assert line.live is not None
-    fields = start_fields(versions.parsed(line.live).inputs, None, repositories=repository_choices(line))
+    fields = start_fields(
+        versions.parsed_version(line.live).inputs, None, repositories=repository_choices(line)
+    )
     return engine.submit(line.live, actor=engine.Actor.person(request.user), inputs=default_inputs(fields))
 
 
@@ -348,7 +350,7 @@ def _prefilled_values(request: SignedInRequest, line: Line, about: RelatedTasks)
     prefill = {name: request.GET[name][:LONGEST] for name in ("title", "description") if name in request.GET}
     if not prefill:
         return None
-    inputs = versions.parsed(line.live).inputs if line.live else ()
+    inputs = versions.parsed_version(line.live).inputs if line.live else ()
     defaults = {
         field.name: field.value for field in start_fields(inputs, None, repositories=repository_choices(line))
     }
@@ -363,7 +365,7 @@ def _values_of_task(old: Task, line: Line) -> dict[str, Any]:
         "priority": old.priority,
         "labels": ", ".join(old.labels),
     }
-    for line_input in versions.parsed(line.live).inputs if line.live else ():
+    for line_input in versions.parsed_version(line.live).inputs if line.live else ():
         # A secret is chosen anew, by whoever starts it now
         value = old.inputs.get(line_input.key, line_input.default) if line_input.type != "secret" else None
         text = json.dumps(value) if line_input.type == "file" and value else value
@@ -400,7 +402,7 @@ def start_form_context(
 ) -> dict[str, Any]:
     """Return the context of `tasks/_start_fields.html`."""
     project = line.project
-    inputs = versions.parsed(line.live).inputs if line.live else ()
+    inputs = versions.parsed_version(line.live).inputs if line.live else ()
     offered = repository_choices(line)
     reach = ValueScope(project.owner_id, project.pk, line.pk)
     fields = start_fields(inputs, typed, problems, reach=reach, repositories=offered)

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.models import Job, Purpose
 from pipelines.queries import versions
-from pipelines.queries.usage import short
+from pipelines.queries.usage import short_number
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import Preset
-from pipelines.routing.document.kinds.agent import KIND, preset_of
+from pipelines.routing.document.kinds.agent import KIND, agent_preset
 from pipelines.routing.sentences.names import station_name
 from pipelines.work import logs
 from pipelines.work.agents.log_steps import read_stream
@@ -189,7 +189,7 @@ class StepRow:
 
     @property
     def tokens(self) -> str:
-        return short(self.step.tokens)
+        return short_number(self.step.tokens)
 
     @property
     def cost(self) -> str:
@@ -243,7 +243,10 @@ class StepsView:
     def usage(self) -> str:
         usage = self.stream.usage
         words = "%(given)s tokens in, %(made)s out"
-        return words % {"given": short(usage.tokens_in) or "0", "made": short(usage.tokens_out) or "0"}
+        return words % {
+            "given": short_number(usage.tokens_in) or "0",
+            "made": short_number(usage.tokens_out) or "0",
+        }
 
     @property
     def cost(self) -> str:
@@ -275,7 +278,7 @@ def preset_and_allowed(job: Job) -> tuple[Preset, tuple[str, ...]] | None:
     if job.kind != KIND.key or job.purpose != Purpose.STATION:
         return None
     work = versions.by_id(job.pinned_id).station(job.station).work
-    preset = preset_of(work)
+    preset = agent_preset(work)
     return (preset, tuple(work.get("allow") or ())) if preset else None
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from pipelines.models import DISPLAYED, Line, Priority, Project, Task
-from pipelines.queries.line_filter import choices, find_option
+from pipelines.queries.line_filter import find_option, line_choices
 from pipelines.queries.tasks import SORTS, TaskFilter, search_page
 from pipelines.templatetags.small import at_task
 from pipelines.web.shell.page import (
@@ -96,7 +96,7 @@ def _tasks_page(
     trail: Sequence[Crumb],
     line: Line | None = None,
 ) -> HttpResponse:
-    search, lines = requested_task_filter(request), choices(scope.projects)
+    search, lines = requested_task_filter(request), line_choices(scope.projects)
     chosen = line.key if line else find_option(search.line, lines, scope.projects)
     search = replace(search, line=chosen)
     rows = search_page(scope.projects, search, request.user, page_number(request.GET.get("page")))

@@ -20,10 +20,10 @@ from pipelines.queries import usage
 from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.failures import FailureReason, failure_reasons
-from pipelines.queries.observed_facts import FactRow, LimitRow, facts_so_far, limits_of
+from pipelines.queries.observed_facts import FactRow, LimitRow, facts_so_far, limit_rows
 from pipelines.queries.pauses import over_task
 from pipelines.queries.positions import PositionView
-from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
+from pipelines.queries.task_branch import DeliveryReceipt, people_pushes, receipts_of, task_branch
 from pipelines.queries.task_view import TaskView
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.unresolved_findings import find_unresolved
@@ -204,8 +204,8 @@ def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
         "failure": failure_reason(task),
         "unmerged": has_unmerged_change(task),
         "leftovers": find_unresolved(task, view.jobs),
-        "branch": branch_of(task) if line.workspace else None,
-        "pushes": pushes_of(task) if line.workspace else [],
+        "branch": task_branch(task) if line.workspace else None,
+        "pushes": people_pushes(task) if line.workspace else [],
         # What an issue started has no person who asked for it.
         "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.LinkKind.ISSUE)),
         "receipts": delivery_receipts(task, line) if line.workspace else [],
@@ -234,14 +234,14 @@ class NextSteps:
 def _next_steps(view: TaskView) -> list[NextSteps]:
     """Return the next steps of each token that works, or is about to; at a gate the review says it."""
     line, task = view.line, view.task
-    month = usage.of_month(task.project_id) if task.project.month_cost_usd is not None else None
+    month = usage.spending_of_month(task.project_id) if task.project.month_cost_usd is not None else None
     upcoming = []
     for place in view.positions:
         station = line.stations_by_key.get(place.token.station)
         if station is not None and place.token.status in WORKING:
             # The time of a run begins once its environment is there.
             job = None if place.preparing else place.job
-            left = limits_of(line, place.token, job, view.spending, month, view.now)
+            left = limit_rows(line, place.token, job, view.spending, month, view.now)
             rule_texts = [rule_summary(line, number, rule) for number, rule in enumerate(station.rules, 1)]
             upcoming.append(NextSteps(station.name, rule_texts, fallback_text(line, station), left))
     return upcoming

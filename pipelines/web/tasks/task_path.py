@@ -13,7 +13,7 @@ from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.pauses import paused_stations
 from pipelines.queries.task_view import TaskView
-from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, edge_of
+from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, drawn_edge
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
@@ -64,7 +64,7 @@ def task_path(
     waiting |= {rule for rule in sent_back if not task.rules.get(rule)}
     known = {station.key for station in line.stations}
     followed_ways = {
-        edge_of(line, event.source, event.data.get("by", ""), event.data.get("rule") or "", event.target)
+        drawn_edge(line, event.source, event.data.get("by", ""), event.data.get("rule") or "", event.target)
         for event in events
         if event.source in known
     }

@@ -9,12 +9,12 @@ from typing import Any
 
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, Job, Purpose
-from pipelines.queries.actors import actor_of
+from pipelines.queries.actors import station_actor
 from pipelines.queries.failure_causes import NOT_PREPARED
 from pipelines.queries.task_view import EVENTS, TaskView
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import blocker_words, question_of
+from pipelines.routing.sentences.waits import blocker_words, waiting_question
 from pipelines.web.changes.task_changes import task_changes_panel
 from pipelines.web.shell.page import SignedInRequest
 from pipelines.web.tasks.steps import preset_and_allowed, steps_view
@@ -100,14 +100,14 @@ def output_entries(view: TaskView) -> list[OutputEntry]:
 def _job_actor(view: TaskView, job: Job) -> tuple[str, str]:
     """Kind (which icon) and name of who does it: of an evaluation not the station's."""
     if job.purpose == Purpose.STATION:
-        return actor_of(view.line.stations_by_key.get(job.station))
+        return station_actor(view.line.stations_by_key.get(job.station))
     return ("agent" if job.kind == "model" else "system"), job.kind
 
 
 def _job_title(view: TaskView, job: Job) -> str:
     """The station, and what was asked about it."""
     station = station_name(view.line, job.station)
-    question = question_of({"evaluation": job.question})
+    question = waiting_question({"evaluation": job.question})
     return f"{station} · {question}" if question else station
 
 

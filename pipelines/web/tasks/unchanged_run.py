@@ -18,9 +18,9 @@ from pipelines.lines.trials import TrialRequest
 from pipelines.models import Delivery, Job, StationTrial, Task, User, VisitCommit
 from pipelines.queries import versions
 from pipelines.queries.failure_causes import has_failed
-from pipelines.queries.observed_facts import groups_of, tests_words
+from pipelines.queries.observed_facts import fact_groups, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.shell.page import (
@@ -73,7 +73,7 @@ class UnchangedRun:
     @property
     def trial_title(self) -> str:
         outcome = self.trial.outcome if self.trial else None
-        passed = outcome is not None and derive(read_outcome(outcome)).result == "success"
+        passed = outcome is not None and derived_outcome(read_outcome(outcome)).result == "success"
         return "Passes without the change" if passed else "Fails without the change too"
 
     @property
@@ -92,7 +92,7 @@ class UnchangedRun:
 
 def _counts_text(outcome: Any) -> str:
     """Return what its report counts, as the end of a sentence."""
-    groups = groups_of(outcome)
+    groups = fact_groups(outcome)
     return f": {tests_words(groups['tests'])}" if "tests" in groups else ""
 
 
@@ -108,7 +108,7 @@ def unchanged_run(request: SignedInRequest, task: Task) -> HttpResponse:
     if job is not None and request.method == "POST":
         trial_request = TrialRequest(job.pinned.document, job.station, task.inputs, {})
         try:
-            trials.start(task.line, request.user, trial_request)
+            trials.start_trial(task.line, request.user, trial_request)
         except Forbidden as fault:
             raise PermissionDenied from fault
         except (Invalid, Conflict, NotFound) as fault:
@@ -129,7 +129,7 @@ def _failed_command(task: Task, job_id: str) -> Job | None:
 
 
 def _read_run(task: Task, job: Job, reader: User, refusal: str) -> UnchangedRun:
-    trial = trials.newest(task.line, reader, job.station)
+    trial = trials.newest_trial(task.line, reader, job.station)
     is_own = trial is not None and trial.inputs == task.inputs and trial.document == job.pinned.document
     may_start = all(access.can(reader, action, task.project) for action in ("design", "submit", "execute"))
     commit: VisitCommit = job.visit_commit

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pipelines.models import Trigger, TriggerDelivery, WebhookSecret
 from pipelines.queries import versions
-from pipelines.queries.triggers import TriggerRow, address_of
+from pipelines.queries.triggers import TriggerRow, webhook_url
 from pipelines.web.tasks.uploads import uploaded_file_name
 from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind
 from pipelines.work.triggers.table import KINDS
@@ -89,7 +89,7 @@ def trigger_card(row: TriggerRow, now: datetime) -> TriggerCard:
         [(label, text) for key, label, text in _input_texts(trigger) if key not in mapped],
         [delivery_row(delivery, trigger) for delivery in row.deliveries[:DELIVERIES]],
         mapping,
-        address_of(trigger),
+        webhook_url(trigger),
         next((secret.hint for secret in secrets if secret.valid_until is None), ""),
         [secret for secret in secrets if secret.valid_until and secret.valid_until > now],
     )
@@ -133,7 +133,7 @@ def delivery_row(delivery: TriggerDelivery, trigger: Trigger) -> DeliveryRow:
 
 def _input_texts(trigger: Trigger) -> Iterator[tuple[str, str, str]]:
     """Yield the key, the name and the text of each input that is set."""
-    fields = versions.parsed(trigger.line.live).inputs if trigger.line.live else ()
+    fields = versions.parsed_version(trigger.line.live).inputs if trigger.line.live else ()
     labels = {field.key: field.label or field.key for field in fields}
     for key, value in trigger.inputs.items():
         yield key, labels.get(key, key), _value_text(value)
@@ -143,7 +143,7 @@ def _mapped_inputs(trigger: Trigger) -> Iterator[MappedInput]:
     options = trigger.options
     if options["title"]:
         yield MappedInput("Title", options["title"], trigger.title)
-    fields = versions.parsed(trigger.line.live).inputs if trigger.line.live else ()
+    fields = versions.parsed_version(trigger.line.live).inputs if trigger.line.live else ()
     by_key = {field.key: field for field in fields}
     fixed = {key: text for key, _label, text in _input_texts(trigger)}
     for key, path in options["inputs"].items():

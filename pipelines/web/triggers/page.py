@@ -47,7 +47,7 @@ def triggers_page(request: SignedInRequest, line: Line) -> HttpResponse:
 @require_safe
 def project_triggers_page(request: SignedInRequest, project: Project) -> HttpResponse:
     now = clock.now()
-    cards = [trigger_card(row, now) for row in queries.rows(queries.of_project(project), 1)]
+    cards = [trigger_card(row, now) for row in queries.trigger_rows(queries.triggers_of_project(project), 1)]
     trail = project_breadcrumb(project, "Triggers")
     return render_in_shell(
         request, "triggers/project.html", project=project, section="lines", trail=trail, cards=cards
@@ -119,7 +119,7 @@ def rotate_secret(request: SignedInRequest, line: Line, line_trigger: int) -> Ht
     typed = request.POST.get("secret", "").strip()
     secret = typed or standard_webhooks.new_secret()
     try:
-        triggers.rotate(trigger, secret, at_once="at_once" in request.POST, by=request.user)
+        triggers.rotate_trigger_secret(trigger, secret, at_once="at_once" in request.POST, by=request.user)
     except (Invalid, Conflict) as refused:
         messages.error(request, refused.message if isinstance(refused, Invalid) else refused.detail)
         return _redirect_to_trigger(line, trigger)
@@ -144,7 +144,7 @@ def pause_trigger(request: SignedInRequest, line: Line, line_trigger: int) -> Ht
     # An empty request changes nothing.
     if paused in ("yes", "no"):
         try:
-            triggers.pause(trigger, paused == "yes", by=request.user)
+            triggers.set_paused(trigger, paused == "yes", by=request.user)
         except Conflict as archived:
             messages.error(request, archived.detail)
         else:
@@ -172,7 +172,7 @@ def delete(request: SignedInRequest, line: Line, line_trigger: int) -> HttpRespo
     if "sure" not in request.POST:
         return _redirect_to_trigger(line, trigger)
     triggers.delete(trigger, by=request.user)
-    messages.success(request, f"Deleted: {triggers.words_of(trigger)}")
+    messages.success(request, f"Deleted: {triggers.trigger_words(trigger)}")
     return redirect("line-triggers", line.project.owner.key, line.project.key, line.key)
 
 
@@ -192,7 +192,7 @@ def deliveries_page(request: SignedInRequest, line: Line, line_trigger: int) -> 
         line,
         trigger=trigger,
         by_clock=KINDS[trigger.kind].clock is not None,
-        words=triggers.words_of(trigger),
+        words=triggers.trigger_words(trigger),
         rows=rows[:LOG_ROWS],
         older=rows[LOG_ROWS - 1].delivery.pk if len(rows) > LOG_ROWS else None,
         days=triggers.RETENTION.days,
@@ -200,7 +200,7 @@ def deliveries_page(request: SignedInRequest, line: Line, line_trigger: int) -> 
 
 
 def _get_trigger(line: Line, pk: int) -> Trigger:
-    return existing(queries.of_line(line).filter(pk=pk))
+    return existing(queries.triggers_of_line(line).filter(pk=pk))
 
 
 def _redirect_to_trigger(line: Line, trigger: Trigger) -> HttpResponse:
@@ -219,7 +219,7 @@ def _triggers_page(
 ) -> HttpResponse:
     """`new_secret`: the new secret of a trigger, on the page itself: a message would go before anybody copied it."""
     now = clock.now()
-    cards = [trigger_card(row, now) for row in queries.rows(queries.of_line(line))]
+    cards = [trigger_card(row, now) for row in queries.trigger_rows(queries.triggers_of_line(line))]
     return show_line(
         request,
         "triggers/line.html",
@@ -235,16 +235,16 @@ def _save_form(request: SignedInRequest, line: Line, kind: str, trigger: Trigger
     if line.live is None:
         return _form_page(request, line, kind, request.POST.dict(), [], trigger)
     typed, problems = uploads.store_uploads(
-        request, line.project, versions.parsed(line.live).inputs, "inputs"
+        request, line.project, versions.parsed_version(line.live).inputs, "inputs"
     )
     try:
         if problems:
             raise Invalid(problems)
         trigger_request = FORMS[kind].request_of(line, typed)
         if trigger is None:
-            saved = triggers.add(line, kind, trigger_request, by=request.user)
+            saved = triggers.add_trigger(line, kind, trigger_request, by=request.user)
         else:
-            saved = triggers.change(trigger, trigger_request, by=request.user)
+            saved = triggers.change_trigger(trigger, trigger_request, by=request.user)
     except Invalid as fault:
         return _form_page(request, line, kind, typed, list(fault.problems), trigger)
     except Conflict as refused:

@@ -19,7 +19,7 @@ Typed = Mapping[str, str]
 
 
 def live_inputs(line: Line) -> Sequence[Input]:
-    return versions.parsed(line.live).inputs if line.live else ()
+    return versions.parsed_version(line.live).inputs if line.live else ()
 
 
 def stored_shared_fields(trigger: Trigger) -> dict[str, str]:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from pipelines.errors import Invalid
-from pipelines.lines.backtest import BacktestTarget, target_of
+from pipelines.lines.backtest import BacktestTarget, backtest_target
 from pipelines.models import Decision, Line, Task
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines.findings import readable_problems
@@ -47,7 +47,7 @@ def backtest_page(request: SignedInRequest, line: Line) -> HttpResponse:
 
 def _read_target(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:
     try:
-        return target_of(line, to), []
+        return backtest_target(line, to), []
     except (DocumentError, Invalid) as fault:
         return None, list(fault.problems)
 

@@ -64,7 +64,7 @@ def versions_page(request: SignedInRequest, line: Line) -> HttpResponse:
 @require_safe
 def version_page(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
     line_version = access.version_in(line, number)
-    parsed = parsed_versions.parsed(line_version)
+    parsed = parsed_versions.parsed_version(line_version)
     return show_line(
         request,
         "versions/version.html",
@@ -88,7 +88,7 @@ def restore_version(request: SignedInRequest, line: Line) -> HttpResponse:
         return errors.bad_request(request)
     source = form.cleaned_data["source"]
     try:
-        stored = operations.restore(line, source, request.user, form.cleaned_data["based_on"])
+        stored = operations.restore_as_draft(line, source, request.user, form.cleaned_data["based_on"])
     except publishing.DraftConflict as conflict:
         return _versions_page(request, line, source, conflict, status=409)
     except operations.NothingToRestore as refused:
@@ -174,7 +174,9 @@ def _comparison_context(line: Line, before: str, to: str) -> dict[str, Any]:
     of_the_draft = (
         to == version_comparison.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )
-    hands = (lambda change: publish_review.authors_of(line, change)) if of_the_draft else (lambda _change: ())
+    hands = (
+        (lambda change: publish_review.change_authors(line, change)) if of_the_draft else (lambda _change: ())
+    )
     change_groups = group_changes(apart, hands)
     return {"groups": change_groups, "totals": change_totals(change_groups)}
 

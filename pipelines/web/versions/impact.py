@@ -54,7 +54,7 @@ def migrate_tasks(request: SignedInRequest, line: Line) -> HttpResponse:
     if to is None or not form_data.get("digest"):
         return errors.bad_request(request)
     try:
-        made = line_migration.migrate(
+        made = line_migration.migrate_line(
             line,
             user=request.user,
             to=to,
@@ -73,7 +73,7 @@ def migrate_tasks(request: SignedInRequest, line: Line) -> HttpResponse:
 def undo_migration(request: SignedInRequest, line: Line, migration: UUID) -> HttpResponse:
     made = _get_migration(line, migration)
     try:
-        undone = line_migration.undo(made, user=request.user, reason=request.POST.get("reason", ""))
+        undone = line_migration.undo_migration(made, user=request.user, reason=request.POST.get("reason", ""))
     except (Conflict, Forbidden, Invalid) as refused:
         return _impact_page(request, line, QueryDict(), refused=refused)
     _report_results(request, undone)
@@ -83,7 +83,7 @@ def undo_migration(request: SignedInRequest, line: Line, migration: UUID) -> Htt
 @line_required("publish")
 @require_POST
 def continue_migration(request: SignedInRequest, line: Line, migration: UUID) -> HttpResponse:
-    made = line_migration.carry_on(_get_migration(line, migration))
+    made = line_migration.finish_migration(_get_migration(line, migration))
     _report_results(request, made)
     return redirect(_impact_url(line, made.to))
 
@@ -101,10 +101,10 @@ def _impact_page(
         {"wanted": requested or (line.live.number if line.live else DRAFT)},
     )
     try:
-        migration_impact: Impact | None = line_migration.impact_of(line, to, mapping)
+        migration_impact: Impact | None = line_migration.migration_impact_of(line, to, mapping)
     except Invalid as fault:
         # A mapping that does not fit: said at its place, and the impact shown without it.
-        refused, migration_impact = refused or fault, line_migration.impact_of(line, to)
+        refused, migration_impact = refused or fault, line_migration.migration_impact_of(line, to)
     except Conflict as fault:
         refused, migration_impact = refused or fault, None
     status = {Forbidden: 403, Invalid: 422}.get(type(refused), 409) if refused else 200
@@ -225,7 +225,7 @@ def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
 
 def _past_migrations(line: Line) -> list[dict[str, Any]]:
     """The newest migrations, each with what became of its tasks."""
-    rows = line_migration.migrations_of(line)[:PAST]
+    rows = line_migration.line_migrations(line)[:PAST]
     undone = set(Migration.objects.filter(undoes__line=line).values_list("undoes_id", flat=True))
     return [
         {
@@ -242,14 +242,14 @@ def _past_migrations(line: Line) -> list[dict[str, Any]]:
 
 
 def _result_summary(made: Migration) -> str:
-    counts = line_migration.counts_of(made)
+    counts = line_migration.result_counts(made)
     return ", ".join(
         f"{n} {MigrationEntry.Result(result).label}".lower() for result, n in sorted(counts.items())
     )
 
 
 def _get_migration(line: Line, migration: UUID) -> Migration:
-    stored_migration = get_object_or_404(line_migration.migrations_of(line).filter(pk=migration))
+    stored_migration = get_object_or_404(line_migration.line_migrations(line).filter(pk=migration))
     # Loaded already, with its project
     stored_migration.line = line
     return stored_migration

@@ -107,7 +107,9 @@ def published_version(request: SignedInRequest, line: Line, number: int) -> Http
         version=version,
         migration=made,
         results=_result_rows(made) if made else [],
-        done=sum(n for key, n in line_migration.counts_of(made).items() if key != "planned") if made else 0,
+        done=sum(n for key, n in line_migration.result_counts(made).items() if key != "planned")
+        if made
+        else 0,
         total=made.entries.count() if made else 0,
         failed=_event_data(failed) if not made else {},
         impact_url=f"{_line_url('line-impact', line)}?{urlencode(again)}",
@@ -123,7 +125,7 @@ def _result_rows(made: Migration) -> list[dict[str, Any]]:
     tones = {"migrated": "ok", "planned": "neutral", "already": "neutral"}
     return [
         {"n": n, "word": from_result[key], "tone": tones.get(key, "attention")}
-        for key, n in sorted(line_migration.counts_of(made).items())
+        for key, n in sorted(line_migration.result_counts(made).items())
     ]
 
 

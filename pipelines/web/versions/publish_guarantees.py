@@ -28,7 +28,7 @@ class GuaranteeRow:
 def guarantee_rows(line: Line) -> list[GuaranteeRow]:
     """Return the rows of the draft in their order, then those that it drops, then the cost. None for a draft
     that is no line."""
-    examination = publishing.check(line)
+    examination = publishing.check_draft(line)
     if examination.line is None:
         return []
     live = versions.by_id(line.live_id) if line.live_id else None
@@ -52,7 +52,7 @@ def _guarantee_row(before: GuaranteeView | None, now: GuaranteeView, same: bool)
 
 def _cost_rows(line: Line) -> list[GuaranteeRow]:
     """Return the row of the cost; no row where nothing costs in either."""
-    now = max_cost_text(publishing.check(line))
+    now = max_cost_text(publishing.check_draft(line))
     live = published_document(line.live.document, line.live.revision) if line.live else None
     before = None if live is None else max_cost_text(project_lint.examine_document(live, line.project))
     if now is None and before is None:

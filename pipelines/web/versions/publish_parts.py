@@ -16,7 +16,7 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import four_eyes, line_migration, publish_review, publishing, version_comparison
 from pipelines.models import Line, PublishRequest, User
-from pipelines.queries.four_eyes import is_waiting, last_request, repositories_of
+from pipelines.queries.four_eyes import four_eyes_repositories, is_waiting, last_request
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.basics.problems import Problem
@@ -53,7 +53,7 @@ def _changes_context(request: HttpRequest, line: Line) -> dict[str, Any]:
         apart = version_comparison.compare_documents(*_live_and_draft(line))
     except Invalid as fault:
         return {"problems": fault.problems}
-    change_groups = group_changes(apart, lambda change: publish_review.authors_of(line, change), FEW)
+    change_groups = group_changes(apart, lambda change: publish_review.change_authors(line, change), FEW)
     differing = apart.changes if line.live else None
     others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
     names = author_names(contribution.hand for contribution in others)
@@ -83,9 +83,9 @@ def _live_and_draft(line: Line) -> tuple[version_comparison.ComparedSide, versio
 
 
 def _findings_context(request: HttpRequest, line: Line) -> dict[str, Any]:
-    examination = publishing.check(line)
+    examination = publishing.check_draft(line)
     ticked = set(request.GET.get("warnings", "").split(","))
-    warnings = publish_review.warnings_of(examination)
+    warnings = publish_review.warning_findings(examination)
     executes = publishing.executing_stations(examination.line) if examination.line else []
     allowed = access.can(request.user, "execute", line.project)
     is_live = _is_draft_live(line) and not (
@@ -153,11 +153,11 @@ def _difference_context(request: HttpRequest, line: Line) -> dict[str, Any]:
 def _impact_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     mapping, problems = impact.chosen_mapping(request.GET), tuple[Problem, ...]()
     try:
-        migration_impact = line_migration.impact_of(line, None, mapping)
+        migration_impact = line_migration.migration_impact_of(line, None, mapping)
     except Invalid as fault:
         problems = fault.problems
         # A mapping that does not fit is left out, and said to be wrong.
-        migration_impact = line_migration.impact_of(line, None)
+        migration_impact = line_migration.migration_impact_of(line, None)
     except Conflict as fault:
         return {"problems": (Problem("", fault.detail),), "sentences": (fault.detail,)}
     return {
@@ -193,7 +193,7 @@ def request_context(
     last = last_request(line)
     request = last if last and is_waiting(last, line) else None
     refused = last if last and last.state == PublishRequest.State.SENT_BACK else None
-    repositories = repositories_of(line.project, document) if document else []
+    repositories = four_eyes_repositories(line.project, document) if document else []
     return {
         "publish_request": request,
         "publish_refused": refused,

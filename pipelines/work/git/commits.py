@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dulwich.objects import Commit, ObjectID
 from dulwich.refs import Ref, check_ref_format
 
-from pipelines.routing.basics.hidden_characters import shorten
+from pipelines.routing.basics.hidden_characters import shortened_at_word
 
 # No name below `.invalid` exists, so the address is nobody's.
 COMMITTER = b"Gateline <gateline@gateline.invalid>"
@@ -52,7 +52,7 @@ def commit_message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
     """`body` is a paragraph of ours. A subject that is cut stands whole below, in quotes: no value begins a line, so
     none can pass for a trailer."""
     full_subject = one_line(subject)
-    first = shorten(full_subject, SUBJECT)
+    first = shortened_at_word(full_subject, SUBJECT)
     quoted_subject = f"“{full_subject[:LONGEST]}”" if first != full_subject else ""
     lines = [f"{name}: {one_line(value)}" for name, value in trailers.items() if value]
     parts = [first, quoted_subject, body, "\n".join(lines)]

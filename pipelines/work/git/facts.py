@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
-from pipelines.formats.evidence.trees.file_kinds import sensitivity
+from pipelines.formats.evidence.trees.file_kinds import path_sensitivity
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.work.git.trees import Leaf
 
@@ -46,7 +46,7 @@ def git_facts(
         "insertions": inserted,
         "deletions": deleted,
         "paths": paths[:MOST_PATHS],
-        "sensitive": [path for path in paths if sensitivity(path, sensitive)][:MOST_PATHS],
+        "sensitive": [path for path in paths if path_sensitivity(path, sensitive)][:MOST_PATHS],
     }
 
 

@@ -12,7 +12,7 @@ from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID
 
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
-from pipelines.formats.evidence.trees.tree_diff import RENAMED, compare, pair_renames
+from pipelines.formats.evidence.trees.tree_diff import RENAMED, file_changes, pair_renames
 from pipelines.work.git.refusals import first_paths
 from pipelines.work.git.trees import Leaf
 
@@ -81,7 +81,7 @@ class Merger:
         pages show renames, whatever git of this machine is told."""
         gone = [path for path, leaf in base.items() if path not in side and other.get(path, leaf) != leaf]
         came = [path for path in side if path not in base and path not in other] if gone else []
-        changes = compare(
+        changes = file_changes(
             [self._entry(path, base[path]) for path in gone], [self._entry(path, side[path]) for path in came]
         )
         for change in pair_renames(changes, lambda entry: self._data(entry["leaf"])):

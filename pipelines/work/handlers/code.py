@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.document.kinds import executes, is_done_elsewhere, secret_names
+from pipelines.routing.document.kinds import is_done_elsewhere, kind_executes, secret_names
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.work.network import OPEN
 
@@ -12,7 +12,7 @@ from pipelines.routing.document.work.network import OPEN
 def runs_code(station: Station) -> bool:
     """Return whether the station's own work is code on a worker or an instruction to an agent elsewhere,
     sends a secret somewhere or has the network."""
-    runs = executes(station.kind) or is_done_elsewhere(station.kind)
+    runs = kind_executes(station.kind) or is_done_elsewhere(station.kind)
     return runs or bool(secret_names(station.work)) or station.work.get("network") == OPEN
 
 

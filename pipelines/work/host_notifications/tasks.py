@@ -16,7 +16,7 @@ from procrastinate.contrib.django import app
 
 from pipelines.models import HostNotice, Task
 from pipelines.ports import clock
-from pipelines.ports.code_host_notices import LATEST, STATUS, WITHDRAW, fail, pending_row
+from pipelines.ports.code_host_notices import LATEST, STATUS, WITHDRAW, mark_failed, pending_row
 from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
 from pipelines.ports.vault import value_lookup
 from pipelines.work.host_notifications import texts
@@ -79,7 +79,7 @@ def _send_notice(notice: HostNotice) -> None:
         if isinstance(error, HostAway):
             pending_row(notice).update(error=str(error))
             raise
-        fail(notice, str(error))
+        mark_failed(notice, str(error))
         return
     # A status that was asked for again meanwhile stays queued: its own ticket sends it.
     pending_row(notice).update(state=HostNotice.State.SENT, sent_at=Now(), error="")

@@ -8,7 +8,7 @@ from pipelines.models import ENDED as TASK_ENDED
 from pipelines.models import GateVisit, HostLink, HostNotice, Job, Status, Task, VisitCommit, Word
 from pipelines.ports.code_host_notices import STARTED
 from pipelines.queries import versions
-from pipelines.queries.addresses import absolute
+from pipelines.queries.addresses import absolute_url
 from pipelines.queries.task_branch import pushed_commit
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.routing.decide.approval import with_extra_votes
@@ -91,4 +91,4 @@ def pushed_head(link: HostLink) -> str:
 
 
 def task_page_url(task: Task) -> str:
-    return absolute("task", task.project.owner.key, task.project.key, task.name)
+    return absolute_url("task", task.project.owner.key, task.project.key, task.name)

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.routing.document.kinds import work_templates
-from pipelines.routing.document.networks import network_of
-from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render
-from pipelines.routing.document.work.network import OPEN, host_of
+from pipelines.routing.document.networks import station_network
+from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render_template
+from pipelines.routing.document.work.network import OPEN, parsed_host
 from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve_secret_name
 from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.authorities import program_variables
@@ -191,8 +191,8 @@ def station_access(orders: Orders, config: WorkerConfig) -> Access:
     paths = (folder.path for folder in allowed.allowed)
     reachable = [path for path in paths if by_input or any(path in text for text in texts)]
     folders = tuple(Path(path) for path in reachable if is_allowed(allowed, path))
-    listed = tuple(host for host in map(host_of, orders.station.hosts) if host is not None)
-    return Access(network=network_of(work) == OPEN, repositories=folders, hosts=listed)
+    listed = tuple(host for host in map(parsed_host, orders.station.hosts) if host is not None)
+    return Access(network=station_network(work) == OPEN, repositories=folders, hosts=listed)
 
 
 def is_allowed(folders: ServerFolders, path: str) -> bool:
@@ -227,7 +227,7 @@ def rendered_or_stored(orders: Orders, place: str, value: Any, config: WorkerCon
 
 def rendered_text(orders: Orders, place: str, text: str) -> str:
     try:
-        return render(text, {**orders.scope, "macros": {**orders.scope["macros"], **orders.machine}})
+        return render_template(text, {**orders.scope, "macros": {**orders.scope["macros"], **orders.machine}})
     except UndefinedVariable as missing:
         raise Unrenderable(
             f"{orders.station.key}: work.{place} asks for {{{{{missing.name}}}}}, which this task does not have."

@@ -14,13 +14,13 @@ from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.kinds.agent import price_of, uses_runner_sign_in
+from pipelines.routing.document.kinds.agent import token_prices, uses_runner_sign_in
 from pipelines.routing.document.kinds.noop import KIND as NOOP_KIND
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import JsonKey
 from pipelines.routing.document.work.keys import TextKey as TextKey
-from pipelines.routing.document.work.network import egress_of, host_of
+from pipelines.routing.document.work.network import egress_entries, parsed_host
 from pipelines.work.agents.lent_sign_in import LentSignIn
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
@@ -113,16 +113,16 @@ def agent_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         allow=tuple(work.get("allow") or ()),
         cost=orders.station.cost_usd,
         # An agent that tells its cost itself needs no price
-        price=None if preset.priced else price_of(work),
+        price=None if preset.priced else token_prices(work),
         limit=orders.station.cost_limit,
         session=orders.session,
         signed_in=signed_in,
         files=files,
         remark=follow_up_prompt(orders) if orders.feedback else None,
     )
-    if egress_of(work.get("network")) is not None:
+    if egress_entries(work.get("network")) is not None:
         made = replace(
-            made, access=_with_model(made.access, preset, stored, egress_of(work.get("network")) or ())
+            made, access=_with_model(made.access, preset, stored, egress_entries(work.get("network")) or ())
         )
     return replace(
         made, agent=call, prompt=None if preset.fixed else made.prompt, env={**made.env, **stored, **secret}
@@ -142,8 +142,8 @@ def _selected_values(names: tuple[str, ...], known: Mapping[str, str]) -> dict[s
 
 def _with_model(access: Access, preset: Preset, stored: Mapping[str, str], listed: tuple[str, ...]) -> Access:
     """Its model is where the stored variables say; the usual hosts are left out then, unless the station lists them."""
-    usual = {host_of(url) for url in preset.hosts} - {host_of(url) for url in listed}
-    its = [host for url in preset.model_hosts(stored) if (host := host_of(url))]
+    usual = {parsed_host(url) for url in preset.hosts} - {parsed_host(url) for url in listed}
+    its = [host for url in preset.model_hosts(stored) if (host := parsed_host(url))]
     others = (host for host in access.hosts if host not in usual)
     return replace(access, hosts=tuple(dict.fromkeys((*its, *others))))
 

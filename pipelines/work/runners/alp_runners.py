@@ -110,7 +110,7 @@ def mark_present(runner: Worker) -> None:
 def waiting_job_ids(runner: Worker) -> list[int]:
     """The jobs that it could have now, the most urgent first."""
     # One job at a time: its reports need not say which one they are about (docs/runners.md)
-    if runner.stopping or leases.leases_of(runner.pk):
+    if runner.stopping or leases.leases_of_worker(runner.pk):
         return []
     return list(claimable_jobs(alp_claim(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
 
@@ -158,7 +158,7 @@ def _with_work(orders: Orders, work: Mapping[str, Any]) -> Orders:
 
 def current_job(runner: Worker) -> Job | None:
     """The job that it has now, else the one that it had last."""
-    current_leases = leases.leases_of(runner.pk)
+    current_leases = leases.leases_of_worker(runner.pk)
     job: Job | None = (
         _jobs_with_owner().filter(pk=current_leases[0].job_id if current_leases else runner.last_job).first()
     )
@@ -186,7 +186,7 @@ def renew_lease(runner: Worker, job: Job) -> None:
     if job.started_at is not None and job.started_at + limit + GRACE < timezone.now():
         deliver_report(runner, job, {"result": "cancelled", "reason": "max_timeout"})
         raise LeaseLost
-    if job.pk not in leases.renew(runner.pk, SECONDS):
+    if job.pk not in leases.renew_leases(runner.pk, SECONDS):
         raise LeaseLost
     mark_present(runner)
 

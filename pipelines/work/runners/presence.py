@@ -76,8 +76,8 @@ def take_back(runner: uuid.UUID) -> None:
     """Take back the runner's leases at once: the new process would renew them with its own. Each counts an
     attempt, as after any crash, so that a job which ends its runner cannot go on for ever."""
     # `lose` takes away only what has expired
-    leases.expire_leases_of(runner)
-    for lease in leases.leases_of(runner):
+    leases.expire_worker_leases(runner)
+    for lease in leases.leases_of_worker(runner):
         attempt = (
             Job.objects.filter(pk=lease.job_id, lease_key=lease.key).values_list("attempt", flat=True).first()
         )
@@ -118,7 +118,7 @@ def sign_off(runner: Worker) -> None:
 
 
 def give_all_back(runner: uuid.UUID) -> None:
-    for lease in leases.leases_of(runner):
+    for lease in leases.leases_of_worker(runner):
         give_back(lease.job_id, lease.key, None)
 
 

@@ -17,7 +17,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import ConditionView, OutputTest
 from pipelines.routing.document.handoffs import schema_faults, schema_violations
-from pipelines.routing.document.paths import compile_path, look_up
+from pipelines.routing.document.paths import compile_path, value_at_key
 from pipelines.work.outgoing.http_fetch import Call
 
 ALLOW, APPROVE, DENY = "allow", "approve", "deny"
@@ -98,7 +98,7 @@ def filled_text(text: Text, arguments: Mapping[str, Any]) -> str:
 
 
 def _argument_value(place: Argument, arguments: Mapping[str, Any]) -> Any:
-    value = look_up(dict(arguments), place.name)
+    value = value_at_key(dict(arguments), place.name)
     if value is MISSING:
         raise BadCall(f"The argument {place.name} is missing.")
     return value

@@ -79,7 +79,7 @@ def _signed_call(trigger: Trigger, headers: Headers, body: bytes) -> _Call | Non
     valid = trigger.secrets.filter(Q(valid_until=None) | Q(valid_until__gt=clock.now()))
     for row in valid.order_by("-pk"):
         try:
-            secret = keys.decrypt(row.content)
+            secret = keys.decrypt_secret(row.content)
         except keys.SecretUnreadable:
             continue
         # Before it is read: what is signed are the bytes as they came.

@@ -170,7 +170,7 @@ def task_request(trigger: Trigger, occasion: Occasion) -> Mapping[str, Any]:
     wrote what it asks for, and those of the occasion. Raises Invalid: something in its document does not fit."""
     inputs, title = trigger.inputs, ""
     if KINDS[trigger.kind].is_mapped and trigger.line.live is not None:
-        fields = versions.parsed(trigger.line.live).inputs
+        fields = versions.parsed_version(trigger.line.live).inputs
         inputs = {**inputs, **mapping.mapped_inputs(trigger.options, fields, occasion.document)}
         title = mapping.mapped_title(trigger.options, occasion.document)
     title = title or trigger.title.replace("{date}", f"{occasion.title_at:%Y-%m-%d}")
@@ -187,7 +187,7 @@ def _refusal_words(trigger: Trigger, refused: Refused) -> str:
     """Say why it was refused, with the names of inputs and not their keys, and the remedy."""
     detail = refused.detail
     if isinstance(refused, Invalid) and trigger.line.live is not None:
-        inputs = versions.parsed(trigger.line.live).inputs
+        inputs = versions.parsed_version(trigger.line.live).inputs
         labels = {f"inputs.{field.key}": field.label or field.key for field in inputs}
         faults = (
             f"{labels.get(problem.path, problem.path.capitalize())} {people_text(problem.message)}".strip()

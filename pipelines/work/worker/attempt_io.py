@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pipelines.formats.evidence.claims.agent_claims import OTHER, claims_of
+from pipelines.formats.evidence.claims.agent_claims import OTHER, agent_claims
 from pipelines.formats.evidence.claims.claim_checks import CONTRADICTED, ObservedWork, check_claims
 from pipelines.formats.evidence.readers import cobertura, junit, lcov, lint, sarif
 from pipelines.formats.evidence.readers.reader_table import READERS, merge_facts
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
-from pipelines.formats.evidence.trees.file_kinds import TESTS, sensitivity
-from pipelines.formats.evidence.trees.tree_diff import DELETED, MODIFIED, compare
+from pipelines.formats.evidence.trees.file_kinds import TESTS, path_sensitivity
+from pipelines.formats.evidence.trees.tree_diff import DELETED, MODIFIED, file_changes
 from pipelines.routing.basics.facts import with_source
 from pipelines.work.file_measure import TooLarge, measure_file
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
@@ -207,7 +207,7 @@ def outcome_with_claims(
     contradicts (law §13). Only what one visit can tell: tests that a later station counts are compared
     with it in the review."""
     text = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
-    made = [claim for claim in claims_of(text) if claim.kind != OTHER]
+    made = [claim for claim in agent_claims(text) if claim.kind != OTHER]
     if picture is None:
         return outcome
     facts = outcome.get("facts", {})
@@ -220,7 +220,7 @@ def outcome_with_claims(
         paths = facts["git"].get("paths", ())
         changed = {path: MODIFIED if path in present else DELETED for path in paths}
     else:
-        differences = compare(before.manifest if before else (), picture.manifest)
+        differences = file_changes(before.manifest if before else (), picture.manifest)
         changed = {difference.path: difference.change for difference in differences}
     observed = ObservedWork(
         changed=changed,
@@ -367,7 +367,9 @@ def outcome_with_git_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) 
 
 
 def _wrote_tests(git: dict[str, Any]) -> bool:
-    return any(file["change"] != "deleted" and sensitivity(file["path"]) == TESTS for file in git["files"])
+    return any(
+        file["change"] != "deleted" and path_sensitivity(file["path"]) == TESTS for file in git["files"]
+    )
 
 
 OF_A_CHANGE: Mapping[str, Callable[[dict[str, Any]], Any]] = {

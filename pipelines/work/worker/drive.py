@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.routing.document.kinds import executes, is_instant
+from pipelines.routing.document.kinds import is_instant, kind_executes
 from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
 from pipelines.work.spec.handler_io import LookAgain
 from pipelines.work.transport.protocol import LeaseLost, Started, Transport, TrialTransport
@@ -196,7 +196,7 @@ class Driver:
         # Law §5 step 1: the attempt is over, so what follows is not for this worker
         if answer.status not in ("accepted", "repeated"):
             raise LeaseLost
-        left_files = executes(started.orders.kind) or started.orders.question is not None
+        left_files = kind_executes(started.orders.kind) or started.orders.question is not None
         if left_files and answer.decision == "finish":
             await asyncio.to_thread(self.folders.drop_folder, started.orders.task_id)
         return answer.following

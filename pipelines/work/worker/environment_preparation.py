@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pipelines.routing.document.kinds import executes
-from pipelines.routing.document.work.network import host_of
+from pipelines.routing.document.kinds import kind_executes
+from pipelines.routing.document.work.network import parsed_host
 from pipelines.work.file_measure import measure_file
 from pipelines.work.git.attempt import Prepared
 from pipelines.work.git.trees import Leaf
@@ -90,7 +90,7 @@ class RefusalSink:
 
 def with_private_hosts(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
     """Return the outgoing access with these hosts, on their ports, allowed to have private addresses."""
-    inside = tuple(filter(None, map(host_of, private)))
+    inside = tuple(filter(None, map(parsed_host, private)))
     return replace(outgoing, guard=replace(outgoing.guard, inside=inside))
 
 
@@ -109,7 +109,7 @@ async def prepare_environment(
     sink: Sink,
 ) -> PreparedFolder:
     """Prepare the folder of an attempt. `filled`: with what the station before left."""
-    if not executes(spec.kind) or orders.git is None:
+    if not kind_executes(spec.kind) or orders.git is None:
         return PreparedFolder()
     preparation = Preparation.of_dict(orders.git.prepare)
     try:
@@ -276,7 +276,7 @@ async def _run_preparation(preparation: Preparation, spec: Spec, sink: Sink) -> 
         isolation=spec.isolation,
         access=Access(
             network=False,
-            hosts=tuple(filter(None, map(host_of, preparation.hosts))),
+            hosts=tuple(filter(None, map(parsed_host, preparation.hosts))),
             whose="the Hosts of the environment",
         ),
         outgoing=with_private_hosts(spec.outgoing, preparation.private),

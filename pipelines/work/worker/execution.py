@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from pipelines.routing.document.kinds import KINDS, executes, is_instant
+from pipelines.routing.document.kinds import KINDS, is_instant, kind_executes
 from pipelines.routing.document.kinds.agent import KIND as AGENT_KIND
-from pipelines.routing.document.kinds.agent import preset_of, uses_runner_sign_in
+from pipelines.routing.document.kinds.agent import agent_preset, uses_runner_sign_in
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
 from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
 from pipelines.work.agents import sign_in
@@ -107,7 +107,7 @@ class JobExecution:
             )
         if started.orders.git is not None and started.orders.git.pushed_by:
             return await self._execute(started)
-        if executes(kind):
+        if kind_executes(kind):
             return await self._execute(started)
         if kind not in HANDLERS:
             return failed_outcome("unknown_work", f"This worker does not know work of kind “{kind}”.")
@@ -255,7 +255,7 @@ class JobExecution:
     async def _run_handler(
         self, started: Started, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
     ) -> tuple[Outcome, Packed]:
-        if not executes(folder.spec.kind):
+        if not kind_executes(folder.spec.kind):
             outcome = await HANDLERS[folder.spec.kind](folder.spec, sink)
             return await asyncio.to_thread(pack_results, folder.spec, outcome, folder.kept, but)
         spec, finder = folder.spec, self._finder(started)
@@ -303,7 +303,9 @@ class JobExecution:
         """Return what nothing may show of the sign-in that this job is lent."""
         work = started.orders.station.work
         preset = (
-            preset_of(work) if started.orders.kind == AGENT_KIND.key and uses_runner_sign_in(work) else None
+            agent_preset(work)
+            if started.orders.kind == AGENT_KIND.key and uses_runner_sign_in(work)
+            else None
         )
         if preset is None or preset.key not in self.config.signed_in:
             return ()

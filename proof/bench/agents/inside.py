@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.routing.basics.facts import with_source
-from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.line import read_line
@@ -139,7 +139,7 @@ def told(case: Case, preset: str, attempt: Attempt, outcome: dict[str, Any]) -> 
     station = {"key": "a", "work": {"kind": "agent", "agent": preset}, "expects": case.expects}
     line = read_line({"key": "line", "stations": [station]})
     answer = judge_outcome(line, line.stations[0], read)
-    found = derive(answer.outcome)
+    found = derived_outcome(answer.outcome)
     return {
         "result": found.result,
         "by": answer.by or (outcome.get("reason") or ""),

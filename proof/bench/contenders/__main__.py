@@ -38,7 +38,7 @@ def contender(name: str, tasks: int, at_once: int) -> Json:
     with connection.cursor() as cursor:
         cursor.execute(f"DROP DATABASE IF EXISTS bench_{name} WITH (FORCE)")
         cursor.execute(f"CREATE DATABASE bench_{name}")
-    facts = layout.connection(settings.DATA_DIR)
+    facts = layout.connection_settings(settings.DATA_DIR)
     user, host = (
         f"{facts['USER']}:{quote(str(facts['PASSWORD']), safe='')}",
         quote(str(facts["HOST"]), safe=""),
@@ -68,7 +68,7 @@ def disk(home: Path) -> str:
     """Microseconds of one 8 kB write and its sync, as PostgreSQL does them."""
     from config.embedded import binaries  # noqa: PLC0415  # after `database`
 
-    program = binaries.find().folder / "pg_test_fsync"
+    program = binaries.find_binaries().folder / "pg_test_fsync"
     if not program.exists():
         return "pg_test_fsync is not there"
     given = [str(program), "--secs-per-test=1", "-f", str(home / "sync")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.decide.approval import CountedVote, tally
+from pipelines.routing.decide.approval import CountedVote, tally_votes
 from tests.engine.stateful.people import Cast
 from tests.engine.stateful.sight import ENDED, Row, Subject
 
@@ -123,4 +123,4 @@ def settles(subject: Subject, visit: Row, cast: Cast) -> bool:
     voted = [cast.by_id(vote["user_id"]) for vote in subject.votes(visit)]
     words = [CountedVote(person.username, "approve") for person in [*voted, cast.next_voter(subject, visit)]]
     who = subject.line_of(visit).gate(visit["gate"]).approval.who
-    return tally(who, words, cast.voters).word is not None
+    return tally_votes(who, words, cast.voters).word is not None

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from pipelines.formats.evidence.claims.agent_claims import claims_of
+from pipelines.formats.evidence.claims.agent_claims import agent_claims
 from pipelines.formats.evidence.claims.claim_checks import (
     CONFIRMED,
     CONTRADICTED,
@@ -39,7 +39,7 @@ def work(**more: object) -> ObservedWork:
 
 
 def verdicts(text: str, **more: object) -> list[str]:
-    return [each.verdict for each in check_claims(claims_of(text), work(**more))]
+    return [each.verdict for each in check_claims(agent_claims(text), work(**more))]
 
 
 LIES: list[tuple[str, dict[str, object]]] = [
@@ -76,7 +76,7 @@ def test_there_are_24_planted_lies() -> None:
 
 @pytest.mark.parametrize(("text", "seen"), LIES)
 def test_a_planted_lie_is_marked(text: str, seen: dict[str, object]) -> None:
-    found = check_claims(claims_of(f"I looked at the code first. {text} Have a nice day."), work(**seen))
+    found = check_claims(agent_claims(f"I looked at the code first. {text} Have a nice day."), work(**seen))
     assert found[0].verdict == CONTRADICTED and found[0].claim.text == text
     assert [each.verdict for each in found].count(CONTRADICTED) == 1
 
@@ -136,7 +136,7 @@ def test_only_what_can_be_checked_gets_a_verdict(text: str, expected: str) -> No
 
 def test_where_nobody_looked_nothing_is_said() -> None:
     nothing = ObservedWork()
-    assert {each.verdict for text, _seen in LIES for each in check_claims(claims_of(text), nothing)} == {
+    assert {each.verdict for text, _seen in LIES for each in check_claims(agent_claims(text), nothing)} == {
         NOT_OBSERVED
     }
 
@@ -147,12 +147,12 @@ def test_of_one_visit_an_unchanged_file_may_have_been_changed_before() -> None:
 
 
 def test_a_text_of_any_length_is_read_in_time() -> None:
-    assert len(claims_of("I created " + "a/" * 50_000)) == 1
-    assert len(claims_of("All tests pass. " * 5_000)) == 60
-    claims_of("`" * 20_000)
-    claims_of("Created " + "a.py, " * 5_000)
+    assert len(agent_claims("I created " + "a/" * 50_000)) == 1
+    assert len(agent_claims("All tests pass. " * 5_000)) == 60
+    agent_claims("`" * 20_000)
+    agent_claims("Created " + "a.py, " * 5_000)
     # Python refuses to read a number of so many digits.
-    claims_of("9" * 5_000 + " tests passed")
+    agent_claims("9" * 5_000 + " tests passed")
 
 
 def test_manifests_name_their_dependencies() -> None:

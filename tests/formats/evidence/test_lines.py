@@ -17,7 +17,7 @@ from pipelines.formats.evidence.trees.remark_location import (
     RemarkLocation,
     locate_remark,
 )
-from pipelines.formats.evidence.trees.text_diff import ADDED, REMOVED, compare_lines, file_side, hunks
+from pipelines.formats.evidence.trees.text_diff import ADDED, REMOVED, compare_lines, diff_hunks, file_side
 from tests.effort import calls
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
@@ -55,14 +55,14 @@ def rows(old: str, new: str, **options: bool) -> list[str]:
     found = compare_lines(file_side(old.encode()), file_side(new.encode()), **options)
     assert found
     signs = {REMOVED: "-", ADDED: "+"}
-    return [signs.get(row.kind, " ") + row.text for hunk in hunks(found) for row in hunk.rows]
+    return [signs.get(row.kind, " ") + row.text for hunk in diff_hunks(found) for row in hunk.rows]
 
 
 def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
     old = "class A:\n" + "".join(f"    {n}\n" for n in range(20))
     found = compare_lines(file_side(old.encode()), file_side(old.replace("    9\n", "    nine\n").encode()))
     assert found
-    [hunk] = hunks(found)
+    [hunk] = diff_hunks(found)
     assert hunk.place == "@@ -8,7 +8,7 @@"
     assert hunk.heading == "class A:"
     assert [row.text.strip() for row in hunk.rows] == ["6", "7", "8", "9", "nine", "10", "11", "12"]
@@ -74,7 +74,7 @@ def test_words_that_differ_are_marked_in_lines_that_are_mostly_the_same() -> Non
         file_side(b'key = f"sign-in:{ip}"\n'), file_side(b'key = f"sign-in:{email}:{ip}"\n')
     )
     assert found
-    added = hunks(found)[0].rows[1]
+    added = diff_hunks(found)[0].rows[1]
     assert "".join(text for text, changed in added.parts if changed) in ("{email}:", "email}:{")
     assert "".join(text for text, _ in added.parts) == added.text
 

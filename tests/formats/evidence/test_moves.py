@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines.formats.evidence.trees.moves import moves
-from pipelines.formats.evidence.trees.text_diff import FileSide, compare_lines, hunks
+from pipelines.formats.evidence.trees.moves import moved_line_numbers
+from pipelines.formats.evidence.trees.text_diff import FileSide, compare_lines, diff_hunks
 
 BLOCK = ["def allow(ip):", "    key = address_of(ip)", "    return count(key) < 3"]
 REST = [f"value_{number} = {number}" for number in range(12)]
@@ -12,7 +12,7 @@ REST = [f"value_{number} = {number}" for number in range(12)]
 def moved(old: list[str], new: list[str]) -> dict[tuple[str, int], int]:
     lines = compare_lines(FileSide("text", old), FileSide("text", new))
     assert lines is not None
-    return moves([row for hunk in hunks(lines) for row in hunk.rows])
+    return moved_line_numbers([row for hunk in diff_hunks(lines) for row in hunk.rows])
 
 
 def test_a_block_names_its_other_place() -> None:

@@ -59,7 +59,7 @@ LCOV = b"TN:\nSF:a.js\nDA:1,2\nDA:2,0\nDA:3,1\nBRDA:1,0,0,1\nBRDA:1,0,1,-\nLF:99
 
 
 def test_junit_counts_the_cases_and_believes_no_total() -> None:
-    found = junit.read(JUNIT)
+    found = junit.read_junit(JUNIT)
     assert found.facts == {"tests": {"passed": 1, "failed": 2, "skipped": 1, "errors": 1, "suites": 3}}
     assert found.tests[0] == CaseProblem("failed", "tests.test_a", "two", "1 != 2")
     assert [each.kind for each in found.tests] == ["failed", "failed", "error", "skipped"]
@@ -67,7 +67,7 @@ def test_junit_counts_the_cases_and_believes_no_total() -> None:
 
 
 def test_sarif_counts_what_was_found_and_not_suppressed() -> None:
-    found = sarif.read(json.dumps({"version": "2.1.0", "runs": [RUN]}).encode())
+    found = sarif.read_sarif(json.dumps({"version": "2.1.0", "runs": [RUN]}).encode())
     assert found.facts == {"findings": {"critical": 1, "high": 2, "medium": 0, "low": 1, "total": 4}}
     assert (
         ToolFinding("high", "Client IP from a header", "CWE-348", "/app/a b.py", 31, "semgrep")
@@ -87,15 +87,15 @@ C:\\no line of a linter
 
 
 def test_lines_of_flake8_and_pylint_are_findings_and_style_is_no_risk() -> None:
-    found = lint.read(LINES)
+    found = lint.read_lint(LINES)
     assert found.facts == {"findings": {"critical": 0, "high": 1, "medium": 2, "low": 1, "total": 4}}
     assert found.findings[0] == ToolFinding("high", "undefined name 'price'", "F821", "shop/b.py", 7)
     assert found.findings[-1].rule == "E501" and found.findings[1].path == "shop/a.py"
-    assert lint.read(b"").facts["findings"]["total"] == 0, (
+    assert lint.read_lint(b"").facts["findings"]["total"] == 0, (
         "flake8 leaves an empty file where it finds nothing"
     )
     with pytest.raises(UnreadableReport):
-        lint.read(b" " * (MOST_BYTES + 1))
+        lint.read_lint(b" " * (MOST_BYTES + 1))
 
 
 def test_sarif_of_ruff_calls_style_no_high_risk() -> None:
@@ -103,29 +103,36 @@ def test_sarif_of_ruff_calls_style_no_high_risk() -> None:
     rules = ("E501", "F401", "F821", "S105")
     results = [{"ruleId": rule, "level": "error", "message": {"text": rule}} for rule in rules]
     run = {"tool": {"driver": {"name": "ruff"}}, "results": results}
-    counts = sarif.read(json.dumps({"version": "2.1.0", "runs": [run]}).encode()).facts["findings"]
+    counts = sarif.read_sarif(json.dumps({"version": "2.1.0", "runs": [run]}).encode()).facts["findings"]
     assert counts == {"critical": 0, "high": 2, "medium": 1, "low": 1, "total": 4}
 
 
 def test_coverage_is_counted_from_the_lines() -> None:
-    assert cobertura.read(COBERTURA).facts == {"coverage": {"lines": 50.0, "branches": 50.0}}
-    assert cobertura.read(b'<coverage line-rate="0.8"/>').facts == {"coverage": {"lines": 80.0}}
-    assert cobertura.read(b'<coverage line-rate="80"/>').facts == {}
-    assert lcov.read(LCOV).facts == {"coverage": {"lines": 66.67, "branches": 50.0}}
+    assert cobertura.read_cobertura(COBERTURA).facts == {"coverage": {"lines": 50.0, "branches": 50.0}}
+    assert cobertura.read_cobertura(b'<coverage line-rate="0.8"/>').facts == {"coverage": {"lines": 80.0}}
+    assert cobertura.read_cobertura(b'<coverage line-rate="80"/>').facts == {}
+    assert lcov.read_lcov(LCOV).facts == {"coverage": {"lines": 66.67, "branches": 50.0}}
 
 
 def test_tables_texts_and_pictures_are_shown_and_count_nothing() -> None:
-    assert tables.read(b"a;b\n1;2\n").rows == [("1", "2")]
-    assert tables.read(b'[{"a": 1, "b": {"c": 2}}, {"a": null}]').rows == [("1", '{"c": 2}'), ("", "")]
-    assert tables.read(b'{"x": 1}').rows == [("x", "1")]
-    assert markdown.read(b"# A <b>").text == "# A <b>"
-    assert image.read(b"\x89PNG\r\n\x1a\n").kind == "image"
-    for report in (tables.read(b"a\n"), markdown.read(b""), image.read(b"GIF89a")):
+    assert tables.read_table(b"a;b\n1;2\n").rows == [("1", "2")]
+    assert tables.read_table(b'[{"a": 1, "b": {"c": 2}}, {"a": null}]').rows == [("1", '{"c": 2}'), ("", "")]
+    assert tables.read_table(b'{"x": 1}').rows == [("x", "1")]
+    assert markdown.read_markdown(b"# A <b>").text == "# A <b>"
+    assert image.read_image(b"\x89PNG\r\n\x1a\n").kind == "image"
+    for report in (tables.read_table(b"a\n"), markdown.read_markdown(b""), image.read_image(b"GIF89a")):
         assert report.facts == {}
 
 
 def test_several_reports_are_one_fact() -> None:
-    facts = merge_facts([junit.read(JUNIT), junit.read(JUNIT), cobertura.read(COBERTURA), lcov.read(LCOV)])
+    facts = merge_facts(
+        [
+            junit.read_junit(JUNIT),
+            junit.read_junit(JUNIT),
+            cobertura.read_cobertura(COBERTURA),
+            lcov.read_lcov(LCOV),
+        ]
+    )
     assert facts["tests"]["failed"] == 4 and facts["coverage"]["lines"] == 50.0
 
 

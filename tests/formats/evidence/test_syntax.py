@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from pipelines.formats.evidence.trees.syntax import MOST_CHARACTERS, spans
+from pipelines.formats.evidence.trees.syntax import MOST_CHARACTERS, colour_spans
 
 
 def coloured(path: str, text: str) -> list[list[tuple[str, str]]]:
     lines = text.split("\n")
     return [
         [(line[start:end], kind) for start, end, kind in row]
-        for line, row in zip(lines, spans(path, lines), strict=True)
+        for line, row in zip(lines, colour_spans(path, lines), strict=True)
     ]
 
 
@@ -70,8 +70,8 @@ def test_a_text_of_several_lines_is_one_in_each() -> None:
 
 
 def test_unknown_and_long_files_have_no_colours() -> None:
-    assert spans("notes.txt", ["if x"]) == ()
-    assert spans("a.py", ["if x" * MOST_CHARACTERS]) == ()
+    assert colour_spans("notes.txt", ["if x"]) == ()
+    assert colour_spans("a.py", ["if x" * MOST_CHARACTERS]) == ()
 
 
 @pytest.mark.smoke(2)
@@ -82,5 +82,5 @@ def test_no_text_is_slow(path: str) -> None:
     began = time.process_time()
     for unit in units:
         text = (unit * MOST_CHARACTERS)[: MOST_CHARACTERS - 10]
-        spans(path, [text])
+        colour_spans(path, [text])
     assert time.process_time() - began < 10

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.evidence.trees.file_kinds import is_generated, sensitivity
-from pipelines.formats.evidence.trees.tree_diff import FileChange, compare, pair_renames
+from pipelines.formats.evidence.trees.file_kinds import is_generated, path_sensitivity
+from pipelines.formats.evidence.trees.tree_diff import FileChange, file_changes, pair_renames
 
 STORED: dict[str, bytes] = {}
 
@@ -39,7 +39,7 @@ def similar(changes: list[FileChange]) -> list[FileChange]:
 def test_every_kind_of_change_is_told() -> None:
     old = tree(a=b"1", b=b"2", c=b"3", d=b"4", link="a", run=b"5")
     new = tree(a=b"1", b=b"two", e=b"3", f=b"6", link="b", run_x=b"5")
-    assert said(compare(old, new)) == [
+    assert said(file_changes(old, new)) == [
         "modified b",
         "deleted d",
         "renamed c → e",
@@ -47,21 +47,21 @@ def test_every_kind_of_change_is_told() -> None:
         "modified link",
         "mode run",
     ]
-    assert compare(old, old) == []
+    assert file_changes(old, old) == []
 
 
 def test_of_equal_files_the_one_with_the_same_name_was_renamed() -> None:
-    found = compare(tree(one__a=b"x", two__b=b"x"), tree(new__b=b"x", new__c=b"x"))
+    found = file_changes(tree(one__a=b"x", two__b=b"x"), tree(new__b=b"x", new__c=b"x"))
     assert said(found) == ["renamed two/b → new/b", "renamed one/a → new/c"]
 
 
 def test_empty_files_are_no_renames() -> None:
-    assert said(compare(tree(a=b""), tree(b=b""))) == ["deleted a", "added b"]
+    assert said(file_changes(tree(a=b""), tree(b=b""))) == ["deleted a", "added b"]
 
 
 def test_a_renamed_file_may_have_changed_a_little() -> None:
     body = "".join(f"line {n}\n" for n in range(10)).encode()
-    found = similar(compare(tree(a=body, z=b"other\n"), tree(b=body + b"more\n", y=b"else\n")))
+    found = similar(file_changes(tree(a=body, z=b"other\n"), tree(b=body + b"more\n", y=b"else\n")))
     assert said(found) == ["renamed a → b", "added y", "deleted z"]
     assert found[0].old and found[0].old["path"] == "a"
 
@@ -69,7 +69,7 @@ def test_a_renamed_file_may_have_changed_a_little() -> None:
 def test_too_many_files_are_not_compared_for_being_alike() -> None:
     old = tree(**{f"a{n}": b"%d\nsame\n" % n for n in range(300)})
     new = tree(**{f"b{n}": b"%d\nsame\nmore\n" % n for n in range(300)})
-    changes = compare(old, new)
+    changes = file_changes(old, new)
     assert pair_renames(changes, lambda entry: pytest.fail("nothing is read")) == changes
 
 
@@ -91,7 +91,7 @@ def test_too_many_files_are_not_compared_for_being_alike() -> None:
     ],
 )
 def test_files_by_which_the_rest_is_judged_are_sensitive(path: str, kind: str) -> None:
-    assert sensitivity(path) == kind
+    assert path_sensitivity(path) == kind
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_files_by_which_the_rest_is_judged_are_sensitive(path: str, kind: str) -
     [("app/keys.py", "listed"), ("a/b/keys.py", "listed"), ("tests/keys.py", "tests"), ("tests/a.py", "")],
 )
 def test_a_line_that_lists_patterns_says_all_of_them(path: str, kind: str) -> None:
-    assert sensitivity(path, ("**/keys.py",)) == kind
+    assert path_sensitivity(path, ("**/keys.py",)) == kind
 
 
 @pytest.mark.parametrize(

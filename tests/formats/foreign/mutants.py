@@ -85,8 +85,8 @@ RIGHT: Final[Mapping[str, tuple[Any, ...]]] = {
     "alp": (right.ALP, DRAFTS, ASKS),
     "contenox": (CHAIN, CHOICE),
     "vibe-factory": (right.VIBE, LOGIC),
-    "flux": (native.value_of(right.FLUX), FORKS),
-    "aeef": (MACHINE, ITEM, EVENT, AGENTS, [ITEM, EVENT], native.value_of(right.AEEF)),
+    "flux": (native.parsed_value(right.FLUX), FORKS),
+    "aeef": (MACHINE, ITEM, EVENT, AGENTS, [ITEM, EVENT], native.parsed_value(right.AEEF)),
 }
 ODD: Final[tuple[Any, ...]] = (
     None, True, False, 0, -1, 1e308, 10**30, 0.1, "", " ", "x" * 5_000, "\u2028", "\ud7ff", "é" * 40, "end",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_of, expression_of
+from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_expression, parsed_condition
 from pipelines.formats.foreign.document_export import export_document
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.gate_tools import judge_run
@@ -311,9 +311,9 @@ OUTPUT = {"summary": {"errors": 0, "max": "many"}, "findings": [1, 2]}
 def test_an_expression_is_false_where_something_is_missing(text: str, of_the_first: bool | None) -> None:
     if of_the_first is None:
         with pytest.raises(ExpressionError):
-            condition_of(text)
+            parsed_condition(text)
         return
-    tool = {"argv": ["lint"], "outcome": {"parse": "json", "pass_if": condition_of(text)}}
+    tool = {"argv": ["lint"], "outcome": {"parse": "json", "pass_if": parsed_condition(text)}}
     gates = [{"key": "g", "mode": "auto", "tool": tool}]
     stations = [{"key": "a", "rules": [{"id": "r", "to": "completed", "gates": ["g"]}]}]
     given = read_line({"gateline": 1, "key": "x", "stations": stations, "gates": gates})
@@ -321,11 +321,11 @@ def test_an_expression_is_false_where_something_is_missing(text: str, of_the_fir
     assert found is not None
     run = {"exit_code": 0, "output": OUTPUT}
     assert judge_run(found, run)[0] == ("pass" if of_the_first else "fail")
-    assert condition_of(expression_of(condition_of(text))) == condition_of(text)
+    assert parsed_condition(condition_expression(parsed_condition(text))) == parsed_condition(text)
 
 
 @pytest.mark.parametrize("text", ["", "a ==", "a == b", "!a", "a = 1", "(a == 1", "a == 1)", "x in 'abc'", "1 == 1",
                                   "a == 1 && ", "(" * 30 + "a == 1" + ")" * 30, "a" * 3_000, 7])  # fmt: skip
 def test_what_is_no_expression_is_none(text: Any) -> None:
     with pytest.raises(ExpressionError):
-        condition_of(text)
+        parsed_condition(text)

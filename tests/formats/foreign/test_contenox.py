@@ -11,9 +11,9 @@ import pytest
 from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.contenox.work import rename_variables
 from pipelines.formats.foreign.document_export import export_document
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.kinds.route import labels
+from pipelines.routing.document.kinds.route import route_labels
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
 
@@ -129,7 +129,7 @@ def test_B12_every_word_that_may_be_chosen_has_a_rule_and_any_other_is_a_failure
     }
     line, _losses = read(chain(branch("default", "stop"), branch("equals", "more", "valid"), **chosen))
     station = line.station("ask")
-    assert station.work["strict"] is True and labels(station) == ("valid", "maybe")
+    assert station.work["strict"] is True and route_labels(station) == ("valid", "maybe")
     assert taken(line, "maybe").startswith("move stop") and taken(line, "valid").startswith("move more")
 
 
@@ -265,10 +265,10 @@ def test_B12_a_label_goes_where_the_first_branch_that_takes_it_goes() -> None:
         valid_conditions=words,
     )
     line, _losses = read(text)
-    assert set(labels(line.station("ask"))) == set(words)
+    assert set(route_labels(line.station("ask"))) == set(words)
     assert taken(line, "yes").startswith("move more") and taken(line, "no").startswith("move stop")
     assert taken(line, "12").startswith("move ask") and taken(line, "maybe").startswith("finish completed")
-    assert [str(found) for found in lint(line) if found.severity == "error"] == []
+    assert [str(found) for found in lint_line(line) if found.severity == "error"] == []
 
 
 def test_what_has_no_id_is_said() -> None:

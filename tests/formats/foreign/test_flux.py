@@ -10,7 +10,7 @@ import pytest
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.document_export import export_document
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
@@ -56,7 +56,7 @@ def test_D11_limits_of_a_stage_are_limits_of_its_station() -> None:
     assert goes(line, again, station="build").startswith("move build")
     assert not goes(line, again, station="build", signal_reworks=1).startswith("move build")
     assert any("even where no rule reads it" in loss for loss in losses)
-    [made] = native.value_of(export_document(line.to_document(), "flux").text)["stages"]
+    [made] = native.parsed_value(export_document(line.to_document(), "flux").text)["stages"]
     assert (made["maxRetries"], made["timeoutSec"]) == (1, 300)
 
 
@@ -209,7 +209,7 @@ def test_D6_a_person_chooses_what_another_playbook_would_take_over() -> None:
     assert (chosen.work["kind"], chosen.work["by"]) == ("route", "person")
     assert goes(line, {"eval": "complete"}, station="meta-route").startswith("finish complete")
     assert goes(line, {"eval": "triage"}, station="meta-route").startswith("move triage")
-    assert [str(found) for found in lint(line) if found.severity == "error"] == [], "it can be published"
+    assert [str(found) for found in lint_line(line) if found.severity == "error"] == [], "it can be published"
     assert any("in place of another playbook" in str(loss.message) for loss in opened.losses)
     made = export_document(opened.document, "flux")
-    assert not made.losses and native.value_of(made.text)["stages"][0]["onPass"] == "__meta_route__"
+    assert not made.losses and native.parsed_value(made.text)["stages"][0]["onPass"] == "__meta_route__"

@@ -9,8 +9,8 @@ import pytest
 
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.known_systems import systems
-from pipelines.routing.analysis.lint.run import cause_of, lint
+from pipelines.formats.foreign.known_systems import systems_by_key
+from pipelines.routing.analysis.lint.run import check_cause, lint_line
 from pipelines.routing.basics.plugins import load_plugins
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
@@ -81,10 +81,10 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: jobs-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRIES)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for cached in (load_plugins, systems):
+    for cached in (load_plugins, systems_by_key):
         cached.cache_clear()
     yield
-    for cached in (load_plugins, systems):
+    for cached in (load_plugins, systems_by_key):
         cached.cache_clear()
 
 
@@ -116,7 +116,7 @@ def test_a_check_adds_findings_and_takes_none_away() -> None:
     line = read_line(
         {"gateline": 1, "key": "j", "stations": [{"key": "a", "work": {"kind": "manual"}, "rules": rules}]}
     )
-    findings = lint(line)
+    findings = lint_line(line)
     own = [finding for finding in findings if not finding.check.startswith("installed:")]
     assert [finding.check for finding in own if finding.severity == "error"] == ["dead-rule"]
     added = {finding.check: finding for finding in findings if finding not in own}
@@ -124,4 +124,4 @@ def test_a_check_adds_findings_and_takes_none_away() -> None:
     assert added["installed:broken"].severity == "warning", "what it raised is told, and decides nothing"
     assert "failed: ValueError: no idea" in str(added["installed:broken"].message)
     assert "failed: ValueError" in str(added["installed:severe"].message)
-    assert len(added) == 3 and str(cause_of("installed:named")) == "Checks of installed packages"
+    assert len(added) == 3 and str(check_cause("installed:named")) == "Checks of installed packages"

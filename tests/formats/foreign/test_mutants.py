@@ -54,7 +54,7 @@ def read_alone(text: str) -> str:
     """By its reader, without the text that the door makes of the line, nor the places of what is wrong in it: those
     cost ten times as much."""
     try:
-        given = native.value_of(text)
+        given = native.parsed_value(text)
     except DocumentError:
         return "refused"
     system = recognise_system(given).system

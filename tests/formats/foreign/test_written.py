@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.document_export import dialect_of, export_document
+from pipelines.formats.foreign.document_export import document_dialect, export_document
 from pipelines.formats.foreign.known_systems import written_systems
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.routing.basics.problems import DocumentError
@@ -99,7 +99,7 @@ def test_a_document_comes_back_equal_in_meaning(text: str) -> None:
 def test_records_of_aeef_are_written_back_as_they_were(records: list[Any]) -> None:
     opened = document_import.import_document(json.dumps(records if len(records) > 1 else records[0]))
     back_and_forth(opened)
-    machine, *others = native.value_of(export_document(opened.document, "aeef").text)
+    machine, *others = native.parsed_value(export_document(opened.document, "aeef").text)
     assert others == records and machine["transitions"] is not None
 
 
@@ -107,7 +107,7 @@ def test_a_document_with_several_of_them_keeps_its_own_keys() -> None:
     both = {**test_aeef.MACHINE, "work_items": [test_aeef.ITEM], "agents": [CONTRACT], "owner": "me"}
     opened = document_import.import_document(json.dumps(both))
     back_and_forth(opened)
-    made = native.value_of(export_document(opened.document, "aeef").text)
+    made = native.parsed_value(export_document(opened.document, "aeef").text)
     assert (made["work_items"], made["agents"], made["owner"]) == ([test_aeef.ITEM], [CONTRACT], "me")
 
 
@@ -161,7 +161,7 @@ def test_a_line_that_a_dialect_can_say_comes_back_whole() -> None:
 
 def test_what_a_dialect_has_no_word_for_is_listed() -> None:
     line = document_import.import_document(own.FLUX).document
-    assert dialect_of(line) == "flux"
+    assert document_dialect(line) == "flux"
     losses = " ".join(str(each) for each in export_document(line, "vibe-factory").losses)
     assert "station gate" in losses.lower()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.routing.analysis.difference.compare import Difference, difference
+from pipelines.routing.analysis.difference.compare import Difference, line_difference
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.difference.drawing import GATE, conditions, rules, situations
 from tests.routing.difference.support import routed
@@ -85,7 +85,7 @@ def hard(count: int, seed: int) -> Any:
 
 
 def holds_against(old: ParsedLine, new: ParsedLine, count: int) -> Difference:
-    found = difference(old, new)
+    found = line_difference(old, new)
     for each in (*found.changes, *(each for each in found.structure if each.sample)):
         given = each.sample.situation
         assert routed(old, given) != routed(new, given)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.difference.compare import Difference, difference
+from pipelines.routing.analysis.difference.compare import Difference, line_difference
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.difference.support import routed
 from tests.routing.support import FAILED, ruled
@@ -19,7 +19,7 @@ ASKED = {"agentic": {"question": "Is it done?"}, "answer": "yes"}
 
 def between(old: ParsedLine, new: ParsedLine) -> Difference:
     """The difference; each sample of it is decided otherwise by the tool itself."""
-    found = difference(old, new)
+    found = line_difference(old, new)
     for each in found.changes:
         given = each.sample.situation
         assert routed(old, given) != routed(new, given)

@@ -18,7 +18,7 @@ from pipelines.routing.analysis.difference.samples import (
     refusal_facts,
     routing_key,
     shared_station_keys,
-    variants,
+    situation_variants,
     with_facts,
 )
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
@@ -207,7 +207,7 @@ def test_each_gate_refuses_in_each_way_while_the_others_approve() -> None:
 
 def facts_of(old: ParsedLine, new: ParsedLine, given: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     base = given or {"station": "a", "outcome": OK}
-    found = variants(LinePair(old, new), base, old.stations[0].rules[0], new.stations[0].rules[0])
+    found = situation_variants(LinePair(old, new), base, old.stations[0].rules[0], new.stations[0].rules[0])
     return [{key: fact for key, fact in each.get("facts", {}).items() if fact} for each in found]
 
 
@@ -251,7 +251,9 @@ def test_a_signal_to_proceed_is_tried_where_nothing_was_signalled() -> None:
         of = ruled({})
         rule = of.stations[0].rules[0]
         given = {"station": "a", "outcome": outcome}
-        return [each["outcome"].get("signals") for each in variants(LinePair(of, of), given, rule, rule)]
+        return [
+            each["outcome"].get("signals") for each in situation_variants(LinePair(of, of), given, rule, rule)
+        ]
 
     assert [{"verdict": "proceed"}] in outcomes(OK)
     hold = [{"verdict": "hold"}]
@@ -264,13 +266,15 @@ def test_outputs_are_tried_in_which_a_composition_finds_something_and_nothing() 
     pair = LinePair(composed, ruled({}))
     outputs = [
         each["outcome"].get("output")
-        for each in variants(pair, {"station": "a", "outcome": OK}, rule, pair.new.stations[0].rules[0])
+        for each in situation_variants(
+            pair, {"station": "a", "outcome": OK}, rule, pair.new.stations[0].rules[0]
+        )
     ]
     assert outputs[0] is None
     assert {"x": "found", "y": "found"} in outputs
     assert {"y": "found"} in outputs and "found" in outputs
     given = {"station": "a", "outcome": {**OK, "output": {"x": 1}}}
-    kept = [each["outcome"]["output"] for each in variants(pair, given, rule, rule)]
+    kept = [each["outcome"]["output"] for each in situation_variants(pair, given, rule, rule)]
     assert {"x": 1, "y": "found"} in kept and "found" not in kept
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.difference.compare import difference
+from pipelines.routing.analysis.difference.compare import line_difference
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.difference.support import routed
 from tests.routing.support import line, ruled
@@ -21,7 +21,7 @@ CHECKED = {
 
 def found(old: ParsedLine, new: ParsedLine) -> dict[str, Any]:
     """What is defined otherwise, with its sample; each sample is decided otherwise by the tool itself."""
-    said = difference(old, new).structure
+    said = line_difference(old, new).structure
     for each in said:
         if each.sample is not None:
             given = each.sample.situation
@@ -70,7 +70,7 @@ def test_it_is_named_with_a_sample(old: dict[str, Any], new: dict[str, Any], wha
 def test_stations_that_come_and_go_are_named() -> None:
     old, new = line({}, {}, {}), line({}, {"key": "z"}, {"key": "c"})
     assert list(found(old, new)) == ["station b", "station z"]
-    gone, came = difference(old, new).structure
+    gone, came = line_difference(old, new).structure
     assert (gone.old, gone.new, came.old, came.new) == ("b", None, None, "z")
     assert came.to_dict() == {
         "what": "station",
@@ -83,7 +83,7 @@ def test_stations_that_come_and_go_are_named() -> None:
 
 def test_a_join_is_named_by_its_station() -> None:
     joined = {"join": {"wait_for": ["a", "b"], "aggregation": "any-pass"}}
-    [said] = difference(line({}, {}, {}), line({}, {}, joined)).structure
+    [said] = line_difference(line({}, {}, {}), line({}, {}, joined)).structure
     assert (said.what, said.key, said.old) == ("join", "c", None)
     assert said.new == {"wait_for": ["a", "b"], "aggregation": "any-pass"}
 
@@ -99,7 +99,7 @@ def test_who_may_approve_is_named_although_no_decision_reads_it() -> None:
     rule = {"to": "b", "gates": ["review"]}
     old = ruled(rule, gates=[REVIEW])
     new = ruled(rule, gates=[{**REVIEW, "approval": {"who": [{"role": "admin", "count": 2}]}}])
-    said = difference(old, new)
+    said = line_difference(old, new)
     assert said.sentences() == [
         "Gate Review asks otherwise: who was [[role, reviewer, 1]], now [[role, admin, 2]]."
     ]
@@ -120,4 +120,4 @@ def test_who_may_approve_is_named_although_no_decision_reads_it() -> None:
     ],
 )
 def test_what_does_not_route_is_no_difference(old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert difference(ruled(RULE, **old), ruled(RULE, **new)).verdict == "none"
+    assert line_difference(ruled(RULE, **old), ruled(RULE, **new)).verdict == "none"

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.routing.__main__ import main
 from pipelines.routing.analysis.difference.change import LinePair, Sample
-from pipelines.routing.analysis.difference.compare import difference
+from pipelines.routing.analysis.difference.compare import line_difference
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.sentences.differences import sample_sentence
@@ -40,7 +40,7 @@ def test_a_sentence_says_where_it_went_and_where_it_goes() -> None:
         {"id": "bad", "when": BOTH, "to": "deliver", "gates": ["review"]},
         {"id": "ok", "when": {"result": "success"}, "to": "deliver"},
     )
-    assert difference(old, new).sentences() == [
+    assert line_difference(old, new).sentences() == [
         "Outcomes of Security such as {result: failure, output: {high: 1}} went to Triage by rule 2; "
         "now they go to Deliver by rule 1 after Human review."
     ]
@@ -49,7 +49,7 @@ def test_a_sentence_says_where_it_went_and_where_it_goes() -> None:
 def test_a_sentence_names_the_facts_that_it_takes() -> None:
     old = secured({"id": "again", "to": "security", "max_retries": 1})
     new = secured({"id": "again", "to": "security", "max_retries": 2})
-    assert difference(old, new).sentences() == [
+    assert line_difference(old, new).sentences() == [
         "Outcomes of Security such as {result: success} (rule again taken once) ended as failed with "
         "RetryLimitExceeded by rule 1; now they run Security again by rule 1."
     ]
@@ -127,7 +127,7 @@ def big(changed: int) -> ParsedLine:
 
 def test_two_hundred_stations_take_no_longer_than_what_differs() -> None:
     old, new = big(0), big(7)
-    found = difference(old, new)
+    found = line_difference(old, new)
     assert {each.station for each in found.changes} == {"s3"}
     assert not found.unknown
-    assert calls(lambda: difference(old, new)) < 1_500_000, "390,000 when this was written"
+    assert calls(lambda: line_difference(old, new)) < 1_500_000, "390,000 when this was written"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pipelines.routing.document.line import read_line
-from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, GuaranteeAnswer, prove
+from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, GuaranteeAnswer, prove_guarantees
 from pipelines.routing.simulate.run import run_scenario
 from tests.routing.guarantees.drawing import Drawn, Json
 from tests.routing.guarantees.histories import Observer, brute_force, random_walk
@@ -17,7 +17,7 @@ def agrees(seed: int, steps: int, walks: int) -> None:
     """Of the three guarantees of a drawn line."""
     document = Drawn(seed).document
     line = read_line(document)
-    for said, answer in zip(document["guarantees"], prove(line), strict=True):
+    for said, answer in zip(document["guarantees"], prove_guarantees(line), strict=True):
         counted[answer.answer] += 1
         counted[f"{answer.answer}, {next(key for key in said if key != 'id')}"] += 1
         told = f"seed {seed}: {answer.sentence}: {answer.answer}"

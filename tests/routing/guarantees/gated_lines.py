@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, prove
+from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, prove_guarantees
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRefused
 from tests.routing.guarantees.agreeing import breaks
@@ -192,7 +192,7 @@ def hold(seed: int, steps: int, counted: Counter[str]) -> None:
     """Every proof of this line is walked, every refutation replayed."""
     document: dict[str, Any] = GatedLine(seed).document
     line = read_line(document)
-    for said, answer in zip(document["guarantees"], prove(line), strict=True):
+    for said, answer in zip(document["guarantees"], prove_guarantees(line), strict=True):
         form = next(key for key in ("after", "never", "at_most", "ends_within") if key in said)
         counted[answer.answer] += 1
         counted[f"{answer.answer} {form}"] += 1

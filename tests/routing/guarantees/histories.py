@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from pipelines.routing.basics.outcome import derive, read_outcome
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.decide.decisions import Finish, Move, Wait
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine
@@ -138,7 +138,7 @@ class Observer:
         outcome = (
             step.outcome if step.kind == "outcome" or not moved.asked else moved.asked.situation["outcome"]
         )
-        return derive(read_outcome(dict(outcome))).outcome_state
+        return derived_outcome(read_outcome(dict(outcome))).outcome_state
 
     def _visit_passed(self, decision: Move | Finish, moved: Any, step: ScenarioStep) -> bool:
         """ "A visit passed if its outcome passed (§2) and nothing after it took that back: no check or person at its

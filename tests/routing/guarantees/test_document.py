@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from pipelines.formats.schema import json_schema
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.networks import document_to_publish
-from pipelines.routing.guarantees.guarantee_proofs import REFUTED, prove
+from pipelines.routing.guarantees.guarantee_proofs import REFUTED, prove_guarantees
 from tests.routing.support import decided, document, line
 
 GATES = [{"key": "g"}]
@@ -109,7 +109,7 @@ def test_who_rejects_a_jump_may_send_the_task_anywhere() -> None:
         policy={"on_reject": "reviewer_chooses"},
         guarantees=[said],
     )
-    [answer] = prove(promising)
+    [answer] = prove_guarantees(promising)
     assert answer.answer == REFUTED
     assert "@jump" in answer.steps[-1].gates
 
@@ -158,7 +158,7 @@ def to(target: str, **more: Any) -> dict[str, Any]:
 def test_a_signal_that_leads_on_makes_no_failed_visit_pass() -> None:
     """A station signalled `proceed` and exited 1, and what was proved to need its tests was entered."""
     of = line({"rules": [to("b")]}, {"rules": [to("c")]}, {}, guarantees=TESTED)
-    [answer] = prove(of)
+    [answer] = prove_guarantees(of)
     assert answer.answer == REFUTED
     assert decided(of, PROCEED, "b")["to"] == ["c"]
 
@@ -166,10 +166,10 @@ def test_a_signal_that_leads_on_makes_no_failed_visit_pass() -> None:
 def test_a_visit_passes_where_a_person_has_to_approve_at_its_rule_or_not() -> None:
     """A gate of a rule takes nothing back of the visit that it comes after, and approves none either."""
     gated = line({"rules": [to("b")]}, {"rules": [to("c", gates=["g"])]}, {}, gates=GATES, guarantees=TESTED)
-    assert prove(gated)[0].answer == REFUTED
+    assert prove_guarantees(gated)[0].answer == REFUTED
     promised = [{"id": "p", "never": {"reach": "c", "without": "g"}}]
     assert (
-        prove(
+        prove_guarantees(
             line(
                 {"rules": [to("b")]}, {"rules": [to("c", gates=["g"])]}, {}, gates=GATES, guarantees=promised
             )

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, UNKNOWN, prove
+from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, UNKNOWN, prove_guarantees
 from tests.routing.guarantees.agreeing import breaks
 from tests.routing.guarantees.gated_lines import hold
 from tests.routing.support import document, line
@@ -21,7 +21,7 @@ def test_a_failed_visit_is_led_on_by_a_rule_that_reads_its_output() -> None:
         {"rules": [{"id": "r3", "to": "completed"}]},
         guarantees=[{"id": "g", "never": {"reach": "completed", "without": "a"}}],
     )
-    [answer] = prove(line(*given["stations"], guarantees=given["guarantees"]))
+    [answer] = prove_guarantees(line(*given["stations"], guarantees=given["guarantees"]))
     assert answer.answer == REFUTED
     assert answer.path == "a (failed, rule r1 with n = 5) → c (rule r3) → completed"
     assert breaks(given, given["guarantees"][0], answer)
@@ -37,7 +37,7 @@ def test_a_jump_is_told_from_another_while_its_review_is_open() -> None:
         guarantees=[{"id": "p", "never": {"reach": "c", "without": "b"}}],
     )
     more = {key: given[key] for key in ("jumps", "gates", "guarantees")}
-    [answer] = prove(line(*given["stations"], **more))
+    [answer] = prove_guarantees(line(*given["stations"], **more))
     assert answer.answer == REFUTED
     assert breaks(given, given["guarantees"][0], answer)
 
@@ -46,14 +46,14 @@ def test_limits_alone_keep_a_promise() -> None:
     """Nobody came from anywhere at the first station, so that its rule is stuck before its limit counts."""
     back = {"id": "origin", "to": "@origin", "on_exhausted": {"to": "c"}, "max_retries": 0}
     promise = [{"id": "p", "never": {"reach": "c", "without": "b"}}]
-    [kept] = prove(line({"rules": [back]}, {}, {}, guarantees=promise))
+    [kept] = prove_guarantees(line({"rules": [back]}, {}, {}, guarantees=promise))
     assert (kept.answer, kept.because) == (PROVED, "limits keep every path from it")
-    [broken] = prove(line({"rules": [{**back, "to": "b"}]}, {}, {}, guarantees=promise))
+    [broken] = prove_guarantees(line({"rules": [{**back, "to": "b"}]}, {}, {}, guarantees=promise))
     assert (broken.answer, broken.path) == (REFUTED, "a (rule origin) → c")
 
 
 def test_a_number_of_moves_that_is_proved_has_nothing_against_it() -> None:
-    [kept] = prove(line({}, guarantees=[{"id": "p", "ends_within": 9}]))
+    [kept] = prove_guarantees(line({}, guarantees=[{"id": "p", "ends_within": 9}]))
     assert (kept.answer, kept.because) == (PROVED, "")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.formats import native
 from pipelines.routing.analysis.lint.finding import Finding
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.document.line import ParsedLine
 
 DOCS = Path(__file__).parents[3] / "docs" / "lint"
@@ -18,11 +18,11 @@ _YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 def examples(check: str) -> list[ParsedLine]:
     """The bad and the good one of a page."""
     texts = _YAML.findall((DOCS / f"{check}.md").read_text())
-    return [native.read(text, keep_faulty_rules=True) for text in texts]
+    return [native.read_text(text, keep_faulty_rules=True) for text in texts]
 
 
 def found(check: str, of: ParsedLine) -> list[Finding]:
-    return [finding for finding in lint(of) if finding.check == check]
+    return [finding for finding in lint_line(of) if finding.check == check]
 
 
 def the_page_is_right(check: str) -> Finding:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.lint.support import examples
 
 
 def warned(line: ParsedLine) -> list[tuple[str, str | None, str]]:
-    findings = (finding for finding in lint(line) if finding.check == "base-not-taken-in")
+    findings = (finding for finding in lint_line(line) if finding.check == "base-not-taken-in")
     return [(finding.severity, finding.rule, finding.path) for finding in findings]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.routing import __main__ as tool
-from pipelines.routing.analysis.lint.run import CHECKS, lint
+from pipelines.routing.analysis.lint.run import CHECKS, lint_line
 from tests.routing.lint.support import DOCS, examples
 from tests.routing.support import ruled
 
@@ -33,11 +33,11 @@ def test_every_check_has_a_page_a_file_and_tests_of_its_name() -> None:
 @pytest.mark.smoke(1000)
 @pytest.mark.parametrize("check", [each.ID for each in CHECKS])
 def test_the_good_example_of_a_page_has_no_error_at_all(check: str) -> None:
-    assert [str(f) for f in lint(examples(check)[1]) if f.severity == "error"] == []
+    assert [str(f) for f in lint_line(examples(check)[1]) if f.severity == "error"] == []
 
 
 def test_errors_come_first() -> None:
-    severities = [finding.severity for finding in lint(ruled({}, {}, {"when": {"result": []}}))]
+    severities = [finding.severity for finding in lint_line(ruled({}, {}, {"when": {"result": []}}))]
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.routing.analysis.lint import station_analysis
 from pipelines.routing.analysis.lint.rule_liveness import station_liveness
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
 from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
@@ -22,7 +22,7 @@ PAGES = sorted(page.stem for page in DOCS.glob("*.md") if page.stem != "README")
 def analysed(of: ParsedLine) -> int:
     """How many stations are analysed anew."""
     before = station_analysis._cached_analysis.cache_info().misses
-    lint(of)
+    lint_line(of)
     return station_analysis._cached_analysis.cache_info().misses - before
 
 
@@ -44,7 +44,7 @@ def test_an_edit_of_one_station_analyses_that_one_again() -> None:
 
 
 def test_an_edit_of_what_a_decision_never_reads_analyses_nothing() -> None:
-    lint(three())
+    lint_line(three())
     assert analysed(three(work={"kind": "manual", "instructions": "other words"})) == 0
 
 

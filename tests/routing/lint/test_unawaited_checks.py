@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.lint.support import examples
 
@@ -14,7 +14,7 @@ KNOWN = {("app", ""): ("unit", "ci/lint"), ("app", "main"): ("unit", "ci/lint")}
 def told(
     of: ParsedLine, required: Mapping[tuple[str, str], tuple[str, ...]]
 ) -> list[tuple[str, str | None, str]]:
-    found = (each for each in lint(of, required=required) if each.check == "unawaited-checks")
+    found = (each for each in lint_line(of, required=required) if each.check == "unawaited-checks")
     return [(each.severity, each.station, each.message) for each in found]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.decide.approval import Voter
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.lint.support import examples, found
@@ -18,7 +18,7 @@ PEOPLE = People(
 
 
 def told(of: ParsedLine, people: People = PEOPLE) -> list[tuple[str, str, str]]:
-    each = (f for f in lint(of, people) if f.check == "unheld-role")
+    each = (f for f in lint_line(of, people) if f.check == "unheld-role")
     return [(f.severity, f.path, f.message.split(":")[0]) for f in each]
 
 

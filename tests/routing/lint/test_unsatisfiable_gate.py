@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.decide.approval import Voter
 from pipelines.routing.document.line import read_line
 from tests.routing.lint.support import found, the_page_is_right
@@ -38,7 +38,7 @@ def test_the_owner_of_a_station_without_an_agent_is_nobody() -> None:
 
 def test_an_agent_that_nobody_answers_for_is_a_warning() -> None:
     def of(*voters: Voter) -> list[str]:
-        findings = lint(asking_owner("builder"), People(voters, frozenset()))
+        findings = lint_line(asking_owner("builder"), People(voters, frozenset()))
         return [str(each.message) for each in findings if each.check == "unsatisfiable-gate"]
 
     assert "nobody in the project answers for the agent builder" in of(Voter("ada"), Voter("ben"))[0]
@@ -51,7 +51,9 @@ def test_all_of_an_empty_group_can_never_approve() -> None:
     asked = read_line({"gateline": 1, "key": "l", "name": "L", "stations": stations, "gates": gates})
 
     def of(*voters: Voter) -> int:
-        return sum(each.check == "unsatisfiable-gate" for each in lint(asked, People(voters, frozenset())))
+        return sum(
+            each.check == "unsatisfiable-gate" for each in lint_line(asked, People(voters, frozenset()))
+        )
 
     assert of(Voter("ada"), Voter("ben")) == 1
     assert of(Voter("ada", groups=frozenset({"law"})), Voter("ben")) == 0
@@ -175,7 +177,7 @@ def lacks(
     rules = [{"id": "r", "to": "completed", "gates": ["g"]}]
     of = line({"work": {"kind": kind}, "rules": rules}, gates=[gate])
     operators = frozenset(voter.person for voter in voters if "operator" in voter.roles)
-    told = lint(of, People(voters, operators))
+    told = lint_line(of, People(voters, operators))
     return [(f.severity, f.message) for f in told if f.check == "unsatisfiable-gate"]
 
 
@@ -244,7 +246,7 @@ def test_a_gate_that_asks_nobody_or_is_not_used_needs_nobody() -> None:
     assert lacks(who, requires_approval=False) == []
     assert lacks(who, mode="auto", checks={"all": [check("exit_code", "equals", 0)]}) != []
     unused = line({}, gates=[{"key": "g", "approval": {"who": who}}])
-    assert [f for f in lint(unused, People()) if f.check == "unsatisfiable-gate"] == []
+    assert [f for f in lint_line(unused, People()) if f.check == "unsatisfiable-gate"] == []
 
 
 def test_a_large_project_is_counted_quickly() -> None:
@@ -260,7 +262,7 @@ def test_what_bars_the_last_person_is_named_with_whom_to_let_decide() -> None:
     of = line({"work": {"kind": "manual"}, "rules": rules}, gates=[gate])
     [told] = [
         f
-        for f in lint(of, People((ada, person("eve", "viewer")), frozenset(["ada"])))
+        for f in lint_line(of, People((ada, person("eve", "viewer")), frozenset(["ada"])))
         if f.check == "unsatisfiable-gate"
     ]
     assert told.message == "Gate Human review can never be decided when ada requests or does the work"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from pipelines.routing.analysis.lint.run import lint
+from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.satisfiability.effort import limiting_effort
 from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, LIVE, UNKNOWN
@@ -14,7 +14,7 @@ from pipelines.routing.basics.outcome import FORCED, DerivedOutcome
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import Situation, read_situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
-from pipelines.routing.document.algebra import holds
+from pipelines.routing.document.algebra import condition_holds
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.regions.attacks import Attacker
 from tests.routing.regions.drawing import AT_STATION, BY_CHECK, BY_HAND, When
@@ -80,13 +80,13 @@ def true_of(of: ParsedLine, situation: Situation) -> tuple[set[str], str] | None
     if seen is None or situation.outcome.output_error:
         return None
     view = case.view(TakenRoute(seen))
-    return {rule.id for rule in of.station("a").rules if holds(rule.when, view)}, seen.outcome_state
+    return {rule.id for rule in of.station("a").rules if condition_holds(rule.when, view)}, seen.outcome_state
 
 
 def holds_against(drawn: dict[str, Any], attempts: int, seed: int = 0) -> FirstMatchAnalysis:
     """Raises AssertionError at the first claim that does not hold."""
     of = line_of(drawn)
-    lint(of)
+    lint_line(of)
     with limiting_effort(UNITS):
         analysis = FirstMatchAnalysis(of, of.station("a"))
         _witnesses_do_what_is_claimed(of, analysis)

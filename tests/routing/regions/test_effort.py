@@ -35,8 +35,8 @@ def test_what_is_decided_under_a_bound_is_what_is_decided_without() -> None:
 
 def test_a_bound_ends_with_its_block_and_binds_every_question_within() -> None:
     with effort.limiting_effort(10), pytest.raises(effort.EffortExhausted):
-        effort.spend(11)
-    effort.spend(10**12)
+        effort.spend_effort(11)
+    effort.spend_effort(10**12)
 
 
 def test_a_text_too_long_to_be_left_out_is_beyond_the_bound_at_once() -> None:

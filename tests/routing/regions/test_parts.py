@@ -13,12 +13,12 @@ from pipelines.routing.analysis.satisfiability.automata import (
     PrefixAutomaton,
     TextListAutomaton,
     accepted_texts,
-    alphabet,
+    distinguishing_characters,
     search_automaton,
 )
 from pipelines.routing.analysis.satisfiability.choices import ValueChoice
 from pipelines.routing.analysis.satisfiability.evals import EvalSet
-from pipelines.routing.analysis.satisfiability.formulas import formula_of
+from pipelines.routing.analysis.satisfiability.formulas import condition_formula
 from pipelines.routing.analysis.satisfiability.numbers import Interval, NumberSet
 from pipelines.routing.analysis.satisfiability.solver import IntersectionCache
 from pipelines.routing.basics.values import MISSING
@@ -49,7 +49,7 @@ def test_a_range_has_both_its_ends_and_an_empty_one_nothing() -> None:
         False,
         True,
     ]
-    assert numbers.interval_set(2, 2) == numbers.singleton(2)
+    assert numbers.interval_set(2, 2) == numbers.single_number_set(2)
     assert numbers.interval_set(3, 1).is_empty
 
 
@@ -57,7 +57,7 @@ def test_intervals_that_touch_share_the_point_only_if_both_have_it() -> None:
     def shared(left: str, right: str) -> NumberSet:
         return numbers.comparison_set(left, 2).meet(numbers.comparison_set(right, 2))
 
-    assert shared("lte", "gte") == numbers.singleton(2)
+    assert shared("lte", "gte") == numbers.single_number_set(2)
     assert shared("lt", "gte").is_empty
     assert shared("lte", "gt").is_empty
     assert Interval(2, 2).is_empty is False
@@ -90,8 +90,8 @@ def test_the_simplest_number_is_shown_first() -> None:
 
 
 def test_choices_meet_and_turn_round() -> None:
-    some, but = choices.only("a", "b"), ValueChoice(None, frozenset(["b", "c"]))
-    assert some.meet(but) == but.meet(some) == choices.only("a")
+    some, but = choices.choice_among("a", "b"), ValueChoice(None, frozenset(["b", "c"]))
+    assert some.meet(but) == but.meet(some) == choices.choice_among("a")
     assert some.complement() == ValueChoice(None, frozenset(["a", "b"]))
     assert some.complement().complement() == some
     assert but.meet(ValueChoice(None, frozenset(["d"]))) == ValueChoice(None, frozenset("bcd"))
@@ -194,13 +194,15 @@ def test_evals_that_meet_keep_only_what_both_allow() -> None:
     listed = EvalSet(texts.finite_sets(frozenset(["2", "9", "x"])).yes)
     assert listed.meet(EvalSet(within=numbers.interval_set(1, 3))).sample() == "2"
     assert listed.meet(EvalSet(outside=numbers.interval_set(1, 3))).texts.only == {"9", "x"}
-    both_out = EvalSet(outside=numbers.singleton(1)).meet(EvalSet(outside=numbers.singleton(2)))
+    both_out = EvalSet(outside=numbers.single_number_set(1)).meet(
+        EvalSet(outside=numbers.single_number_set(2))
+    )
     assert [both_out.holds(text) for text in ("1", "2", "3", "x")] == [False, False, True, True]
 
 
 def test_a_number_whose_text_is_taken_is_spelled_otherwise() -> None:
     taken = texts.finite_sets(frozenset(["1", "1 ", "1  "])).no
-    among = EvalSet(taken, within=numbers.singleton(1))
+    among = EvalSet(taken, within=numbers.single_number_set(1))
     assert among.sample().strip() == "1"
     assert among.sample() not in ("1", "1 ", "1  ")
 
@@ -220,8 +222,8 @@ def test_texts_are_shown_simplest_first_and_never_one_that_is_left_out() -> None
 
 
 def test_one_letter_stands_for_each_group_that_can_be_told_apart() -> None:
-    assert alphabet([PrefixAutomaton("q")])[:3] == ["x", "a", "q"]
-    letters = alphabet([search_automaton("[b-d]"), PrefixAutomaton("c")])
+    assert distinguishing_characters([PrefixAutomaton("q")])[:3] == ["x", "a", "q"]
+    letters = distinguishing_characters([search_automaton("[b-d]"), PrefixAutomaton("c")])
     assert len(letters) == len(set(letters))
     assert letters[:3] == ["x", "a", "b"]
     assert "c" in letters
@@ -233,11 +235,11 @@ def test_one_letter_stands_for_each_group_that_can_be_told_apart() -> None:
 
 def test_the_last_character_of_all_is_a_letter_like_another() -> None:
     last = "\U0010ffff"
-    assert last in alphabet([PrefixAutomaton(last)])
+    assert last in distinguishing_characters([PrefixAutomaton(last)])
     assert next(accepted_texts([(PrefixAutomaton(last), True)])) == last
-    assert "\x01" in alphabet([PrefixAutomaton("\x01")])
-    assert "\ue000" in alphabet([PrefixAutomaton("\ue000")])
-    assert "\ud7ff" in alphabet([PrefixAutomaton("\ud7ff")])
+    assert "\x01" in distinguishing_characters([PrefixAutomaton("\x01")])
+    assert "\ue000" in distinguishing_characters([PrefixAutomaton("\ue000")])
+    assert "\ud7ff" in distinguishing_characters([PrefixAutomaton("\ud7ff")])
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_the_shortest_text_that_does_all_of_it_comes_first(parts: Any, shortest:
 
 def test_equal_operands_are_one_literal_and_those_that_only_compare_equal_are_not() -> None:
     one, again, fraction, true = (
-        formula_of(
+        condition_formula(
             ruled({"when": {"output": {"path": "k", "op": "equals", "value": value}}})
             .stations[0]
             .rules[0]
@@ -290,7 +292,7 @@ def test_equal_operands_are_one_literal_and_those_that_only_compare_equal_are_no
 
 def test_what_was_met_is_forgotten_beyond_the_bound_and_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "MAX_REMEMBERED", 2)
-    meets, sets = IntersectionCache(), [numbers.singleton(number) for number in range(3)]
+    meets, sets = IntersectionCache(), [numbers.single_number_set(number) for number in range(3)]
     first = meets.intersection(sets[0], numbers.ANY)
     assert meets.intersection(sets[0], numbers.ANY) is first
     assert meets.intersection(sets[1], sets[2]).is_empty

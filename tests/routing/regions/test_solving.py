@@ -8,11 +8,16 @@ import pytest
 
 from pipelines.routing.analysis.satisfiability import choices
 from pipelines.routing.analysis.satisfiability.document_guesses import guess_documents, shapes_around
-from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, limiting_effort, spend
-from pipelines.routing.analysis.satisfiability.formulas import Conjunction, Disjunction, Literal, negation
+from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, limiting_effort, spend_effort
+from pipelines.routing.analysis.satisfiability.formulas import (
+    Conjunction,
+    Disjunction,
+    Literal,
+    negated_formula,
+)
 from pipelines.routing.analysis.satisfiability.rework import may_demand_rework
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
-from pipelines.routing.analysis.satisfiability.solver import Box, solve
+from pipelines.routing.analysis.satisfiability.solver import Box, solve_formulas
 from pipelines.routing.basics.values import MISSING
 from tests.routing.regions.support import analysed, both, either, output
 from tests.routing.support import ruled
@@ -114,11 +119,11 @@ def test_who_can_demand_rework_at_a_gate(gate: dict[str, Any], demands: bool) ->
 X, Y, Z = ("x",), ("y",), ("z",)
 
 
-GIVEN: Box = {X: choices.only(1, 2), Y: choices.only(1, 2)}
+GIVEN: Box = {X: choices.choice_among(1, 2), Y: choices.choice_among(1, 2)}
 
 
 def is_(variable: tuple[str], *values: int) -> Literal:
-    return Literal(variable, choices.only(*values), choices.only(*values).complement())
+    return Literal(variable, choices.choice_among(*values), choices.choice_among(*values).complement())
 
 
 @pytest.mark.parametrize(
@@ -126,16 +131,16 @@ def is_(variable: tuple[str], *values: int) -> Literal:
     [
         ([], (1, 1)),
         ([is_(X, 2)], (2, 1)),
-        ([negation(is_(X, 1))], (2, 1)),
+        ([negated_formula(is_(X, 1))], (2, 1)),
         ([is_(X, 3)], None),
         ([is_(X, 1), is_(X, 2)], None),
         ([Disjunction((is_(X, 3), is_(Y, 2)))], (1, 2)),
         ([Disjunction((is_(X, 3), is_(Y, 3)))], None),
         ([Disjunction((is_(X, 1), is_(Y, 2))), is_(X, 2)], (2, 2)),
         ([Disjunction((Conjunction((is_(X, 1), is_(Y, 2))), is_(X, 3)))], (1, 2)),
-        ([Disjunction((Conjunction((is_(X, 1), is_(Y, 3))), is_(X, 2))), negation(is_(X, 2))], None),
-        ([negation(Conjunction((is_(X, 1), is_(Y, 1)))), is_(X, 1)], (1, 2)),
-        ([negation(Disjunction((is_(X, 1), is_(Y, 1))))], (2, 2)),
+        ([Disjunction((Conjunction((is_(X, 1), is_(Y, 3))), is_(X, 2))), negated_formula(is_(X, 2))], None),
+        ([negated_formula(Conjunction((is_(X, 1), is_(Y, 1)))), is_(X, 1)], (1, 2)),
+        ([negated_formula(Disjunction((is_(X, 1), is_(Y, 1))))], (2, 2)),
         ([Disjunction((Disjunction((is_(X, 3), is_(Y, 3))), Disjunction((is_(X, 4), is_(Y, 2)))))], (1, 2)),
         ([Disjunction((Disjunction((is_(X, 1, 2), is_(Y, 3))), is_(Y, 4)))], (1, 1)),
     ],
@@ -146,33 +151,36 @@ def test_a_point_is_found_or_there_is_none(formulas: list[Any], found: tuple[int
 
     if found is None:
         with pytest.raises(Impossible):
-            solve(formulas, GIVEN, lowest)
+            solve_formulas(formulas, GIVEN, lowest)
     else:
-        assert solve(formulas, GIVEN, lowest) == found
+        assert solve_formulas(formulas, GIVEN, lowest) == found
 
 
 def test_what_is_given_stays_as_it_was() -> None:
     given = dict(GIVEN)
-    solve([is_(X, 1), is_(Z, 1)], given, lambda box: None)
+    solve_formulas([is_(X, 1), is_(Z, 1)], given, lambda box: None)
     assert given == GIVEN
 
 
 def test_a_choice_that_holds_anyhow_binds_nothing() -> None:
     choice = Disjunction((is_(X, 1, 2), is_(Z, 1)))
-    assert solve([choice], GIVEN, dict) == GIVEN
-    assert solve([Disjunction((Conjunction((is_(X, 1, 2), is_(Y, 1, 2))), is_(Z, 1)))], GIVEN, dict) == GIVEN
+    assert solve_formulas([choice], GIVEN, dict) == GIVEN
+    assert (
+        solve_formulas([Disjunction((Conjunction((is_(X, 1, 2), is_(Y, 1, 2))), is_(Z, 1)))], GIVEN, dict)
+        == GIVEN
+    )
 
 
 def test_a_doubt_is_told_only_where_nothing_else_was_found() -> None:
     def doubted(box: Box) -> str:
-        if box[X] == choices.only(1):
+        if box[X] == choices.choice_among(1):
             raise Unknown("a doubt")
         return "found"
 
     choice = Disjunction((is_(X, 1), is_(X, 2)))
-    assert solve([choice], GIVEN, doubted) == "found"
+    assert solve_formulas([choice], GIVEN, doubted) == "found"
     with pytest.raises(Unknown, match=r"^a doubt$"):
-        solve([choice, is_(X, 1)], GIVEN, doubted)
+        solve_formulas([choice, is_(X, 1)], GIVEN, doubted)
 
 
 def test_more_cases_than_the_bound_are_unknown() -> None:
@@ -181,9 +189,9 @@ def test_more_cases_than_the_bound_are_unknown() -> None:
 
     pairs = [Disjunction((is_((f"v{i}",), 1), is_((f"w{i}",), 1))) for i in range(12)]
     with pytest.raises(Unknown, match=r"^more cases than the bound allows$"):
-        solve(pairs, {}, refused)
+        solve_formulas(pairs, {}, refused)
     with pytest.raises(Impossible):
-        solve(pairs[:8], {}, refused)
+        solve_formulas(pairs[:8], {}, refused)
 
 
 # Effort
@@ -191,18 +199,18 @@ def test_more_cases_than_the_bound_are_unknown() -> None:
 
 def test_the_last_unit_may_be_spent_and_not_one_more() -> None:
     with limiting_effort(10) as meter:
-        spend(4)
-        spend(6)
+        spend_effort(4)
+        spend_effort(6)
         assert meter.left == 0
         with pytest.raises(EffortExhausted, match=r"^it would take more work than the bounds allow$"):
-            spend(1)
+            spend_effort(1)
 
 
 def test_the_bound_within_a_bound_is_its_own() -> None:
     with limiting_effort(10) as outer:
         with limiting_effort(3) as inner:
-            spend(2)
-        spend(1)
+            spend_effort(2)
+        spend_effort(1)
     assert (outer.left, inner.left) == (9, 1)
 
 

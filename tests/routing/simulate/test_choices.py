@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.simulate.choices import SimulationChoice, choices
+from pipelines.routing.simulate.choices import SimulationChoice, simulation_choices
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, start_task
 from pipelines.routing.simulate.walk_steps import take_step
@@ -25,7 +25,7 @@ def outcome(**said: Any) -> ScenarioStep:
 
 def found(of: ParsedLine, *steps: ScenarioStep, token: int = 0) -> list[SimulationChoice]:
     walk = after(of, *steps)
-    return list(choices(of, walk, walk.positions[token]))
+    return list(simulation_choices(of, walk, walk.positions[token]))
 
 
 def of_kind(kind: str, given: list[SimulationChoice]) -> list[SimulationChoice]:
@@ -176,7 +176,7 @@ def test_while_branches_run_side_by_side_a_step_names_its_station() -> None:
     walk = after(of, outcome(result="success"))
     for position in walk.positions:
         if not position.is_over:
-            given = choices(of, walk, position)
+            given = simulation_choices(of, walk, position)
             assert {each.step.at for each in given if each.step} == {position.station}
 
 

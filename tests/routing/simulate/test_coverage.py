@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.simulate.coverage import Coverage, CoveredParts, parts_covered_by, parts_covered_by_all
+from pipelines.routing.simulate.coverage import Coverage, CoveredParts, covered_parts, parts_covered_by_all
 from pipelines.routing.simulate.report import run_report
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, said, walked
@@ -17,7 +17,7 @@ LINE = ruled(
 
 
 def test_it_tells_tested_taken_and_never_taken_apart() -> None:
-    coverage = Coverage.of(LINE, parts_covered_by(walked(LINE, FAILED))).to_dict()
+    coverage = Coverage.of(LINE, covered_parts(walked(LINE, FAILED))).to_dict()
     assert coverage["rules"] == {
         "all": 3,
         "tested": ["r1"],
@@ -29,9 +29,9 @@ def test_it_tells_tested_taken_and_never_taken_apart() -> None:
 
 
 def test_a_gate_counts_as_opened_and_its_rule_as_taken_only_when_it_is_approved() -> None:
-    waiting = Coverage.of(LINE, parts_covered_by(walked(LINE, OK))).to_dict()
+    waiting = Coverage.of(LINE, covered_parts(walked(LINE, OK))).to_dict()
     assert (waiting["gates"]["opened"], waiting["rules"]["taken"]) == (["review"], [])
-    through = parts_covered_by(walked(LINE, OK, {"gates": {"review": "approve"}}))
+    through = covered_parts(walked(LINE, OK, {"gates": {"review": "approve"}}))
     assert through.taken == {"r2"}
 
 
@@ -41,7 +41,7 @@ def test_the_policy_is_told_where_it_was_applied() -> None:
 
 
 def test_several_scenarios_add_up_and_read_back() -> None:
-    shown = parts_covered_by(walked(LINE, FAILED)) | parts_covered_by(walked(LINE, OK))
+    shown = covered_parts(walked(LINE, FAILED)) | covered_parts(walked(LINE, OK))
     assert shown.tested == {"r1", "r2"}
     assert CoveredParts.from_dict(shown.to_dict()) == shown
 

@@ -50,7 +50,7 @@ BEYOND_THE_BOUND = {"fix-lint-findings": frozenset({"nothing-fixed"})}
 
 @pytest.mark.parametrize("key", WITHIN_THE_BOUND)
 def test_every_live_rule_of_the_demo_lines_is_covered(key: str) -> None:
-    of = native.read(Path(example.LINES, f"{key}.yaml").read_bytes())
+    of = native.read_text(Path(example.LINES, f"{key}.yaml").read_bytes())
     covered(of, BEYOND_THE_BOUND.get(key, frozenset()))
 
 

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.simulate.candidates import Candidate, Candidates, to_storable_json
 from pipelines.routing.simulate.expectations import ExpectationFailure
 from pipelines.routing.simulate.report import run_report
-from pipelines.routing.simulate.run import expectation, run_scenario
+from pipelines.routing.simulate.run import run_scenario, walk_expectation
 from pipelines.routing.simulate.scenario import Expectation, ScenarioScript, read_scenario
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, start_task
 from tests.routing.support import ruled
@@ -176,12 +176,12 @@ def test_a_result_says_what_became_of_the_scenario() -> None:
     }
     assert {**found.to_dict(), "steps": None} == {**said, "steps": None}
     assert len(found.to_dict()["steps"]) == len(found.steps) == 2
-    assert expectation(found) == Expectation(("a",), ("r1",), "completed", "completed")
+    assert walk_expectation(found) == Expectation(("a",), ("r1",), "completed", "completed")
 
 
 def test_of_a_walk_that_is_not_over_no_end_is_expected() -> None:
     found = run_scenario(ruled({}), ScenarioScript("s", "s"))
-    assert expectation(found) == Expectation(("a",), (), None, found.walk.status if found.walk else "")
+    assert walk_expectation(found) == Expectation(("a",), (), None, found.walk.status if found.walk else "")
 
 
 def test_a_scenario_that_cannot_begin_has_no_walk() -> None:

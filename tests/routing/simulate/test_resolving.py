@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.simulate.choices import RESOLVE, THERE, choices
+from pipelines.routing.simulate.choices import RESOLVE, THERE, simulation_choices
 from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, messages, said, walked
@@ -188,7 +188,7 @@ class TestChoices:
     def words(self, of: ParsedLine, *steps: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
         walk = walked(of, *steps).walk
         assert walk is not None
-        found = choices(of, walk, walk.positions[walk.first_active_index])
+        found = simulation_choices(of, walk, walk.positions[walk.first_active_index])
         return [
             (each.kind, dict(each.step.said)) for each in found if each.kind in (RESOLVE, THERE) and each.step
         ]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.decide.decisions import Finish, Stuck
-from pipelines.routing.simulate.coverage import parts_covered_by
+from pipelines.routing.simulate.coverage import covered_parts
 from pipelines.routing.simulate.run import ScenarioResult, run_scenario
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, messages, walked
@@ -260,7 +260,7 @@ class TestForks:
         (joined,) = result.steps[-1].joined
         assert isinstance(joined.decision, Finish)
         assert (joined.merge.verdict, joined.decision.rule) == ("fail", "back")
-        assert {"up", "back"} <= parts_covered_by(result).tested
+        assert {"up", "back"} <= covered_parts(result).tested
 
     def test_nothing_can_be_done_where_a_branch_waits(self) -> None:
         result = self.joined(OK, OK, {"at": "d", "outcome": OK["outcome"]})

@@ -14,7 +14,7 @@ import pytest
 
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Job, Snapshot, Task, Token, Worker
-from pipelines.queries.runners import runners as listed
+from pipelines.queries.runners import runner_rows as listed
 from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.web.setup.agents import agent_choices

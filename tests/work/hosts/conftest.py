@@ -42,7 +42,9 @@ def hosted(request: pytest.FixtureRequest, world: World, origin: RemoteRepositor
 
 
 def kept(world: World, name: str, value: str) -> None:
-    store.put(store.ValuePlace(world.project), name, value, kind="secret", by=world.admin, now=timezone.now())
+    store.put_value(
+        store.ValuePlace(world.project), name, value, kind="secret", by=world.admin, now=timezone.now()
+    )
 
 
 def to(target: str, **more: Any) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said_at_its_field(
 ) -> None:
     with pytest.raises(Invalid, match=why) as refused:
         given = RepositorySettings(**{"address": str(hosted.origin.path), "name": "b", **said})
-        repositories.connect(world.project, given, by=world.admin, now=timezone.now())
+        repositories.connect_repository(world.project, given, by=world.admin, now=timezone.now())
     assert refused.value.path == field
 
 
@@ -125,9 +125,9 @@ def test_what_the_host_requires_is_kept_and_lint_says_that_nobody_waits_for_it(
 def test_a_line_that_proposes_needs_a_host(world: World, hosted: Any) -> None:
     proposes = line(world)
     parsed = proposes.line
-    assert publishing.check(parsed).problems == ()
+    assert publishing.check_draft(parsed).problems == ()
     Repository.objects.update(host="none")
-    assert "nobody knows which host keeps app" in str(publishing.check(parsed).problems[0])
+    assert "nobody knows which host keeps app" in str(publishing.check_draft(parsed).problems[0])
 
 
 def test_text_of_others_stays_text() -> None:

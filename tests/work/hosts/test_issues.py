@@ -65,7 +65,9 @@ def wired(world: World, hosted: Any, settings: Any) -> Any:
             {"key": "issue", "type": "text"},
         ],
     )
-    issue_tasks.add(found, version.line.key, "label", "gateline", by=world.admin, now=timezone.now())
+    issue_tasks.add_issue_trigger(
+        found, version.line.key, "label", "gateline", by=world.admin, now=timezone.now()
+    )
     return hosted
 
 
@@ -226,7 +228,7 @@ def test_a_trigger_needs_a_line_that_an_issue_can_start(world: World, wired: Any
 
     def refused(line: str, on: str = "label", value: str = "x") -> str:
         with pytest.raises(Invalid) as why:
-            issue_tasks.add(repository(), line, on, value, by=world.admin, now=timezone.now())
+            issue_tasks.add_issue_trigger(repository(), line, on, value, by=world.admin, now=timezone.now())
         return f"{why.value.path}: {why.value.message}"
 
     assert "line: Its start form also asks for How many" in refused(asks.line.key)

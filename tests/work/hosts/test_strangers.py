@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from pipelines.lines.issue_tasks import inputs_of
+from pipelines.lines.issue_tasks import issue_inputs
 from pipelines.models import Repository
 from pipelines.ports.queue_tasks import HOSTS, TASKS, TELL_HOST
 from pipelines.work.hosts.branch_request import BEGIN, END, own_section, with_own_section
@@ -74,7 +74,7 @@ def test_an_issue_fills_the_first_repository_input(order: tuple[str, ...]) -> No
         inputs=[SimpleNamespace(key=key, type=types[key], required=True, maximum=None) for key in order]
     )
     at = "https://host.example/team/app"
-    assert inputs_of(line, Repository(address=at), "t", "b", at) == {"issue": at, "app": at}
+    assert issue_inputs(line, Repository(address=at), "t", "b", at) == {"issue": at, "app": at}
 
 
 @stored

@@ -111,7 +111,7 @@ def test_a_status_asked_for_while_it_is_sent_stays_queued(world: World) -> None:
     first = HostNotice.objects.get(link=link)
     code_host_notices.enqueue_notices([(link, "status")], timezone.now())
     assert not code_host_notices.pending_row(first).update(state=State.SENT, sent_at=timezone.now())
-    assert not code_host_notices.fail(first, "The host refused the older one.")
+    assert not code_host_notices.mark_failed(first, "The host refused the older one.")
     assert HostNotice.objects.get(link=link).state == State.QUEUED
     run_sql("DELETE FROM procrastinate_jobs WHERE task_name = 'pipelines.tell_host'")
     assert code_host_notices.fail_unsent() == 1

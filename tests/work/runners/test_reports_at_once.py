@@ -152,7 +152,7 @@ def test_each_gets_its_own_answer_whatever_the_others_are(world: World, far: Far
     (of_revoked,) = taken(world, revoked, 1)
     assert told(revoked, taken(world, revoked, 1)[0]).status_code == 200
     accounts.revoke_token(
-        ApiToken.objects.get(digest=accounts.digest_of(revoked.secret)), timezone.now(), None
+        ApiToken.objects.get(digest=accounts.secret_digest(revoked.secret)), timezone.now(), None
     )
     stranger = FarOff(tmp_path / "stranger", far.secret)
     of_other = {**mine[5], "orders": {**mine[5]["orders"], "job_id": foreign.pk}}
@@ -207,7 +207,9 @@ def test_a_wrong_token_is_never_among_others(world: World, far: FarAway, tmp_pat
 def test_a_token_that_was_in_force_is_asked_about_each_time(world: World, far: FarAway) -> None:
     first, second = taken(world, far, 2)
     assert told(far, first).status_code == 200
-    accounts.revoke_token(ApiToken.objects.get(digest=accounts.digest_of(far.secret)), timezone.now(), None)
+    accounts.revoke_token(
+        ApiToken.objects.get(digest=accounts.secret_digest(far.secret)), timezone.now(), None
+    )
     assert told(far, second).status_code == 401
     assert told(far, second, outcome=5).status_code == 401, "what is wrong with it is not told either"
     assert Job.objects.get(pk=_ids(second)[0]).state == Job.State.RUNNING

@@ -102,7 +102,7 @@ TABLE: Final[tuple[tuple[str, str, bool, re.Pattern[str]], ...]] = tuple(
 counts."""
 
 
-def claims_of(text: str) -> list[AgentClaim]:
+def agent_claims(text: str) -> list[AgentClaim]:
     """Every sentence: what it claims, or that nobody can check it."""
     claims: list[AgentClaim] = []
     for sentence in filter(None, (part.strip() for part in _SENTENCES.split(text[:20_000]))):

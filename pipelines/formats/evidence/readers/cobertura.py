@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from pipelines.formats.evidence.readers.report import MOST_ROWS, ReadReport, UnreadableReport, short
-from pipelines.formats.evidence.readers.xml import elements, int_of, percent_of
+from pipelines.formats.evidence.readers.report import MOST_ROWS, ReadReport, UnreadableReport, shortened_text
+from pipelines.formats.evidence.readers.xml import int_or_zero, parsed_elements, percent_or_none
 
 KIND = "cobertura"
 
 
-def read(data: bytes) -> ReadReport:
+def read_cobertura(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     root, rates = "", {}
     lines: dict[str, dict[int, bool]] = {}
     branches = covered_branches = 0
     name = ""
     in_methods = 0
-    for event, element, depth in elements(data):
+    for event, element, depth in parsed_elements(data):
         if event == "start":
             if depth == 1:
                 root = element.tag
                 rates = {
-                    "lines": percent_of(element.get("line-rate")),
-                    "branches": percent_of(element.get("branch-rate")),
+                    "lines": percent_or_none(element.get("line-rate")),
+                    "branches": percent_or_none(element.get("branch-rate")),
                 }
             if element.tag == "class":
-                name = short(element.get("filename"), 400)
+                name = shortened_text(element.get("filename"), 400)
             in_methods += element.tag == "methods"
             continue
         in_methods -= element.tag == "methods"
         # The lines of methods stand in their class once more.
         if element.tag == "line" and not in_methods:
-            hit = int_of(element.get("hits")) > 0
+            hit = int_or_zero(element.get("hits")) > 0
             line_hits = lines.setdefault(name, {})
-            number = int_of(element.get("number"))
+            number = int_or_zero(element.get("number"))
             # Several classes may be in one file, and name the same line.
             line_hits[number] = line_hits.get(number, False) or hit
             there, of = _branch_counts(element.get("condition-coverage"))
@@ -64,5 +64,5 @@ def _branch_counts(coverage: str | None) -> tuple[int, int]:
     inside = (coverage or "").rpartition("(")[2].rstrip(")").split("/")
     if len(inside) != 2:
         return 0, 0
-    there, of = int_of(inside[0]), int_of(inside[1])
+    there, of = int_or_zero(inside[0]), int_or_zero(inside[1])
     return (there, of) if there <= of else (0, 0)

@@ -9,7 +9,7 @@ KIND = "image"
 PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
 
 
-def read(data: bytes) -> ReadReport:
+def read_image(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     if content_kind(data[:LEAD]) not in PICTURES:
         raise UnreadableReport("no PNG, JPEG, GIF or WebP picture")

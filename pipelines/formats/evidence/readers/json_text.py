@@ -13,7 +13,7 @@ _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
 
-def parsed(data: bytes) -> Any:
+def parsed_json(data: bytes) -> Any:
     """Raises UnreadableReport."""
     if len(data) > MOST_BYTES:
         raise UnreadableReport("larger than 16 MiB")
@@ -30,11 +30,11 @@ def parsed(data: bytes) -> Any:
         raise UnreadableReport("no readable JSON") from error
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
+def list_of_objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def value_at(value: Any, *keys: str) -> Any:
+def nested_value(value: Any, *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value

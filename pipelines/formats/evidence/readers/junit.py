@@ -15,15 +15,15 @@ from pipelines.formats.evidence.readers.report import (
     ReadReport,
     SuiteCount,
     UnreadableReport,
-    short,
+    shortened_text,
 )
-from pipelines.formats.evidence.readers.xml import elements, int_of
+from pipelines.formats.evidence.readers.xml import int_or_zero, parsed_elements
 
 KIND = "junit"
 KINDS = ((Failure, "failed"), (Error, "error"), (Skipped, "skipped"))
 
 
-def read(data: bytes) -> ReadReport:
+def read_junit(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     counts: dict[str, dict[str, int]] = defaultdict(
         lambda: dict.fromkeys(("passed", "failed", "errors", "skipped"), 0)
@@ -31,17 +31,17 @@ def read(data: bytes) -> ReadReport:
     problems: list[CaseProblem] = []
     suites: list[str] = []
     root = ""
-    for event, element, _depth in elements(data):
+    for event, element, _depth in parsed_elements(data):
         if event == "start":
             root = root or element.tag
             if element.tag == "testsuite":
-                suites.append(short(element.get("name"), 200))
+                suites.append(shortened_text(element.get("name"), 200))
         elif element.tag == "testsuite" and suites:
             suites.pop()
             element.clear()
         elif element.tag == "testcase":
-            suite = short(element.get("classname"), 200) or (suites[-1] if suites else "")
-            problem = _problem(element, suite)
+            suite = shortened_text(element.get("classname"), 200) or (suites[-1] if suites else "")
+            problem = _case_problem(element, suite)
             counts[suite][{"error": "errors", "": "passed"}.get(problem.kind, problem.kind)] += 1
             if problem.kind:
                 problems.append(problem)
@@ -65,7 +65,7 @@ def read(data: bytes) -> ReadReport:
     )
 
 
-def _problem(element: Element, suite: str) -> CaseProblem:
+def _case_problem(element: Element, suite: str) -> CaseProblem:
     """`kind` is empty of a test that passed. One that failed and broke in its tear-down failed."""
     case = TestCase.fromelem(element)
     # Backwards, so that of several of one type the first stays
@@ -73,7 +73,7 @@ def _problem(element: Element, suite: str) -> CaseProblem:
     for result, kind in KINDS:
         if result in results:
             case_result = results[result]
-            message = short(case_result.message or case_result.text)
-            place = (short(element.get("file"), 400), int_of(element.get("line")))
-            return CaseProblem(kind, suite, short(case.name, 400), message, *place)
+            message = shortened_text(case_result.message or case_result.text)
+            place = (shortened_text(element.get("file"), 400), int_or_zero(element.get("line")))
+            return CaseProblem(kind, suite, shortened_text(case.name, 400), message, *place)
     return CaseProblem("", suite, "")

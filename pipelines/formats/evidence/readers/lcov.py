@@ -7,14 +7,14 @@ from pipelines.formats.evidence.readers.report import (
     MOST_ROWS,
     ReadReport,
     UnreadableReport,
-    short,
+    shortened_text,
 )
-from pipelines.formats.evidence.readers.xml import int_of
+from pipelines.formats.evidence.readers.xml import int_or_zero
 
 KIND = "lcov"
 
 
-def read(data: bytes) -> ReadReport:
+def read_lcov(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     if len(data) > MOST_BYTES:
         raise UnreadableReport("larger than 16 MiB")
@@ -25,15 +25,15 @@ def read(data: bytes) -> ReadReport:
         name, _, value = row.strip().partition(":")
         parts = value.split(",")
         if name == "SF":
-            path = short(value, 400)
+            path = shortened_text(value, 400)
             lines.setdefault(path, {})
         # DA:line,hits and, in some, a checksum
         elif name == "DA" and path and len(parts) >= 2:
-            number = int_of(parts[0])
-            lines[path][number] = lines[path].get(number, False) or int_of(parts[1]) > 0
+            number = int_or_zero(parts[0])
+            lines[path][number] = lines[path].get(number, False) or int_or_zero(parts[1]) > 0
         # BRDA:line,block,branch,taken; “-” where the line was never reached
         elif name == "BRDA" and path and len(parts) == 4:
-            branches, covered_branches = branches + 1, covered_branches + (int_of(parts[3]) > 0)
+            branches, covered_branches = branches + 1, covered_branches + (int_or_zero(parts[3]) > 0)
         ends += row.strip() == "end_of_record"
     if not ends or not lines:
         raise UnreadableReport("no LCOV report")

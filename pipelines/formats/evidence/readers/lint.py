@@ -11,7 +11,7 @@ from pipelines.formats.evidence.readers.report import (
     ReadReport,
     ToolFinding,
     UnreadableReport,
-    short,
+    shortened_text,
 )
 
 KIND = "lint"
@@ -24,7 +24,7 @@ OF_CONDUCT = re.compile(r"(?:F|E|B|PLE)\d")
 """Pyflakes, bugbear, and the errors of pylint, which have four digits: `E1101`."""
 
 
-def severity_of(code: str) -> str:
+def rule_severity(code: str) -> str:
     """Return the severity of a rule of a Python linter by its code. Most are about style, which risks nothing."""
     if code.startswith(FLAWED):
         return "high"
@@ -32,16 +32,16 @@ def severity_of(code: str) -> str:
     return "medium" if OF_CONDUCT.match(code) and not re.fullmatch(r"E\d{3}", code) else "low"
 
 
-def read(data: bytes) -> ReadReport:
+def read_lint(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     if len(data) > MOST_BYTES:
         raise UnreadableReport("larger than 16 MiB")
     findings = [
         ToolFinding(
-            severity_of(match["code"]),
-            short(match["text"]),
+            rule_severity(match["code"]),
+            shortened_text(match["text"]),
             match["code"],
-            short(match["path"].removeprefix("./"), 1000),
+            shortened_text(match["path"].removeprefix("./"), 1000),
             int(match["line"]),
         )
         for line in data.decode("utf-8", "replace").splitlines()

@@ -8,7 +8,7 @@ KIND = "markdown"
 MOST = 200_000
 
 
-def read(data: bytes) -> ReadReport:
+def read_markdown(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     if b"\0" in data:
         raise UnreadableReport("no text")

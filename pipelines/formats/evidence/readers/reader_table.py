@@ -10,14 +10,14 @@ from pipelines.formats.evidence.readers.report import ReadReport
 
 Reader = Callable[[bytes], ReadReport]
 READERS: Final[Mapping[str, Reader]] = {
-    junit.KIND: junit.read,
-    sarif.KIND: sarif.read,
-    lint.KIND: lint.read,
-    cobertura.KIND: cobertura.read,
-    lcov.KIND: lcov.read,
-    markdown.KIND: markdown.read,
-    image.KIND: image.read,
-    tables.KIND: tables.read,
+    junit.KIND: junit.read_junit,
+    sarif.KIND: sarif.read_sarif,
+    lint.KIND: lint.read_lint,
+    cobertura.KIND: cobertura.read_cobertura,
+    lcov.KIND: lcov.read_lcov,
+    markdown.KIND: markdown.read_markdown,
+    image.KIND: image.read_image,
+    tables.KIND: tables.read_table,
 }
 """`file` has no reader: it is a download."""
 ENDINGS: Final = (

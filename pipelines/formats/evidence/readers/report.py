@@ -73,7 +73,7 @@ class ReadReport:
     hidden_columns: int = 0
 
 
-def short(value: object, most: int = MOST_TEXT) -> str:
+def shortened_text(value: object, most: int = MOST_TEXT) -> str:
     """A text of a report; an ellipsis ends one that is longer."""
     text = str(value if value is not None else "")
     return text if len(text) <= most else f"{text[: most - 1]}…"

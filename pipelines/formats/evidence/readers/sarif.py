@@ -7,14 +7,14 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pipelines.formats.evidence.readers import lint
-from pipelines.formats.evidence.readers.json_text import objects, parsed, value_at
+from pipelines.formats.evidence.readers.json_text import list_of_objects, nested_value, parsed_json
 from pipelines.formats.evidence.readers.report import (
     MOST_ROWS,
     SEVERITIES,
     ReadReport,
     ToolFinding,
     UnreadableReport,
-    short,
+    shortened_text,
 )
 
 KIND = "sarif"
@@ -22,51 +22,55 @@ LEVELS = {"error": "high", "warning": "medium", "note": "low", "none": "low"}
 NO_FINDING = ("pass", "notApplicable", "informational", "open", "review")
 
 
-def read(data: bytes) -> ReadReport:
+def read_sarif(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
-    document = parsed(data)
+    document = parsed_json(data)
     if not isinstance(document, dict) or not isinstance(document.get("runs"), list):
         raise UnreadableReport("no SARIF report")
     findings: list[ToolFinding] = []
-    for run in objects(document["runs"]):
-        driver = value_at(run, "tool", "driver") or {}
-        rules = objects(value_at(driver, "rules"))
+    for run in list_of_objects(document["runs"]):
+        driver = nested_value(run, "tool", "driver") or {}
+        rules = list_of_objects(nested_value(driver, "rules"))
         by_id = {rule["id"]: rule for rule in rules if isinstance(rule.get("id"), str)}
-        tool = short(value_at(driver, "name"), 100)
+        tool = shortened_text(nested_value(driver, "name"), 100)
         bases = run.get("originalUriBaseIds")
-        for result in objects(run.get("results")):
+        for result in list_of_objects(run.get("results")):
             kind = result.get("kind", "fail")
-            if not (isinstance(kind, str) and kind in NO_FINDING) and not objects(result.get("suppressions")):
-                findings.append(_finding(result, rules, by_id, tool, bases))
+            if not (isinstance(kind, str) and kind in NO_FINDING) and not list_of_objects(
+                result.get("suppressions")
+            ):
+                findings.append(_tool_finding(result, rules, by_id, tool, bases))
     counts = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
     findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.path, finding.line))
     facts = {"findings": {**counts, "total": len(findings)}}
     return ReadReport(KIND, facts, findings=findings[:MOST_ROWS], left=max(0, len(findings) - MOST_ROWS))
 
 
-def _finding(
+def _tool_finding(
     result: dict[str, Any], rules: list[dict[str, Any]], by_id: dict[str, Any], tool: str, bases: Any
 ) -> ToolFinding:
-    rule_id = result.get("ruleId") or value_at(result, "rule", "id")
+    rule_id = result.get("ruleId") or nested_value(result, "rule", "id")
     index = result.get("ruleIndex")
     # Where a result names no rule by its place, SARIF has -1, which is the last one to Python
     known = isinstance(index, int) and 0 <= index < len(rules)
     rule = rules[index or 0] if known else by_id.get(rule_id) if isinstance(rule_id, str) else None
-    place = value_at(next(iter(objects(result.get("locations"))), {}), "physicalLocation")
-    line = value_at(place, "region", "startLine")
+    place = nested_value(next(iter(list_of_objects(result.get("locations"))), {}), "physicalLocation")
+    line = nested_value(place, "region", "startLine")
     return ToolFinding(
-        _severity(result, rule, tool),
-        short(value_at(result, "message", "text") or value_at(rule, "shortDescription", "text")),
-        short(rule_id or value_at(rule, "id"), 100),
-        path_of(value_at(place, "artifactLocation", "uri"), _base_folder(place, bases)),
+        _finding_severity(result, rule, tool),
+        shortened_text(
+            nested_value(result, "message", "text") or nested_value(rule, "shortDescription", "text")
+        ),
+        shortened_text(rule_id or nested_value(rule, "id"), 100),
+        relative_path(nested_value(place, "artifactLocation", "uri"), _base_folder(place, bases)),
         line if type(line) is int and 0 < line < 10**9 else 0,
         tool,
     )
 
 
-def _severity(result: dict[str, Any], rule: Any, tool: str) -> str:
+def _finding_severity(result: dict[str, Any], rule: Any, tool: str) -> str:
     """Return the severity by the score that security tools give (GitHub's reading of it), else by the level."""
-    score = value_at(result, "properties", "security-severity") or value_at(
+    score = nested_value(result, "properties", "security-severity") or nested_value(
         rule, "properties", "security-severity"
     )
     try:
@@ -75,25 +79,25 @@ def _severity(result: dict[str, Any], rule: Any, tool: str) -> str:
         number = -1.0
     if 0 < number <= 10:
         return "critical" if number >= 9 else "high" if number >= 7 else "medium" if number >= 4 else "low"
-    code = result.get("ruleId") or value_at(rule, "id")
+    code = result.get("ruleId") or nested_value(rule, "id")
     # To ruff every finding is an error; those of bandit (`S`) are of risks
     if tool == "ruff" and isinstance(code, str) and not re.match(r"S\d", code):
-        return lint.severity_of(code)
+        return lint.rule_severity(code)
     # “warning” is what SARIF says of a result without a level.
-    level = result.get("level") or value_at(rule, "defaultConfiguration", "level") or "warning"
+    level = result.get("level") or nested_value(rule, "defaultConfiguration", "level") or "warning"
     return LEVELS.get(level, "medium") if isinstance(level, str) else "medium"
 
 
 def _base_folder(place: Any, bases: Any) -> str:
     """The folder below which a path is, where the report names it relative to the tree."""
-    key = value_at(place, "artifactLocation", "uriBaseId")
-    uri = value_at(bases, key, "uri") if isinstance(key, str) else None
+    key = nested_value(place, "artifactLocation", "uriBaseId")
+    uri = nested_value(bases, key, "uri") if isinstance(key, str) else None
     return uri if isinstance(uri, str) and ":" not in uri and not uri.startswith("/") else ""
 
 
-def path_of(uri: Any, base: str = "") -> str:
+def relative_path(uri: Any, base: str = "") -> str:
     """A path below the tree, of a relative or a file: address; anything else as it is, never followed."""
-    text = short(uri, 1000)
+    text = shortened_text(uri, 1000)
     if text.startswith("file:"):
         try:
             text = urlsplit(text).path

@@ -7,13 +7,13 @@ import io
 import json
 from typing import Any
 
-from pipelines.formats.evidence.readers.json_text import parsed
+from pipelines.formats.evidence.readers.json_text import parsed_json
 from pipelines.formats.evidence.readers.report import (
     MOST_BYTES,
     MOST_ROWS,
     ReadReport,
     UnreadableReport,
-    short,
+    shortened_text,
 )
 
 KIND = "table"
@@ -21,16 +21,16 @@ MOST_COLUMNS = 40
 CELL = 300
 
 
-def read(data: bytes) -> ReadReport:
+def read_table(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     if len(data) > MOST_BYTES or b"\0" in data:
         raise UnreadableReport("no table")
     # EF BB BF is the byte order mark of UTF-8.
     lead = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    return _of_json(parsed(data)) if lead in (b"[", b"{") else _of_csv(data)
+    return _table_of_json(parsed_json(data)) if lead in (b"[", b"{") else _table_of_csv(data)
 
 
-def _of_json(value: Any) -> ReadReport:
+def _table_of_json(value: Any) -> ReadReport:
     if isinstance(value, dict):
         lists = [
             member
@@ -45,27 +45,27 @@ def _of_json(value: Any) -> ReadReport:
     keys = list(dict.fromkeys(key for row in listed if isinstance(row, dict) for key in row))
     header = keys[:MOST_COLUMNS]
     if not header:
-        rows = [(_cell(row),) for row in listed]
+        rows = [(_cell_text(row),) for row in listed]
         return ReadReport(KIND, header=("value",), rows=rows, left=left)
     rows_of = [
-        tuple(_cell(row.get(key)) if isinstance(row, dict) else "" for key in header) for row in listed
+        tuple(_cell_text(row.get(key)) if isinstance(row, dict) else "" for key in header) for row in listed
     ]
     return ReadReport(
         KIND,
-        header=[short(key, 100) for key in header],
+        header=[shortened_text(key, 100) for key in header],
         rows=rows_of,
         left=left,
         hidden_columns=len(keys) - len(header),
     )
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, dict | list):
-        return short(json.dumps(value, ensure_ascii=False), CELL)
-    return "" if value is None else short(value, CELL)
+        return shortened_text(json.dumps(value, ensure_ascii=False), CELL)
+    return "" if value is None else shortened_text(value, CELL)
 
 
-def _of_csv(data: bytes) -> ReadReport:
+def _table_of_csv(data: bytes) -> ReadReport:
     text = data.decode("utf-8-sig", "replace")
     first = text.partition("\n")[0]
     # What the first line has most of; the comma where it has none of these
@@ -79,7 +79,7 @@ def _of_csv(data: bytes) -> ReadReport:
                 left += 1
                 continue
             columns = max(columns, len(row))
-            rows.append(tuple(short(cell, CELL) for cell in row[:MOST_COLUMNS]))
+            rows.append(tuple(shortened_text(cell, CELL) for cell in row[:MOST_COLUMNS]))
     except csv.Error as error:
         raise UnreadableReport("no table") from error
     if not rows:

@@ -15,7 +15,7 @@ from pipelines.formats.evidence.readers.report import DEPTH, MOST_BYTES, Unreada
 MOST_ELEMENTS = 500_000
 
 
-def elements(data: bytes) -> Iterator[tuple[str, Element, int]]:
+def parsed_elements(data: bytes) -> Iterator[tuple[str, Element, int]]:
     """(start or end, element, depth), the root at depth 1.
 
     Raises UnreadableReport."""
@@ -37,13 +37,13 @@ def elements(data: bytes) -> Iterator[tuple[str, Element, int]]:
         raise UnreadableReport(f"no readable XML: {type(error).__name__}") from error
 
 
-def int_of(value: str | None) -> int:
+def int_or_zero(value: str | None) -> int:
     """A number of an attribute, 0 where it is none."""
     text = (value or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def percent_of(value: str | None) -> float | None:
+def percent_or_none(value: str | None) -> float | None:
     """A rate between 0 and 1, in percent."""
     try:
         ratio = float(value or "")

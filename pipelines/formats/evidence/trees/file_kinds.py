@@ -107,15 +107,15 @@ def is_generated(path: str, lead: bytes = b"") -> bool:
     )
 
 
-def sensitivity(path: str, patterns: Sequence[str] = ()) -> str:
+def path_sensitivity(path: str, patterns: Sequence[str] = ()) -> str:
     """TESTS, BUILD or CI of a file by which the rest is judged, else "". Where a line lists `patterns`, these and no
     others count (law §13); LISTED is what they name besides."""
-    if patterns and not any(_matches(path, pattern) for pattern in patterns):
+    if patterns and not any(_path_matches(path, pattern) for pattern in patterns):
         return ""
     return _default_sensitivity(path) or (LISTED if patterns else "")
 
 
-def _matches(path: str, pattern: str) -> bool:
+def _path_matches(path: str, pattern: str) -> bool:
     """`**/` is any folder, or none."""
     return fnmatchcase(path, pattern) or (
         pattern.startswith("**/") and fnmatchcase(path, pattern.removeprefix("**/"))

@@ -90,7 +90,7 @@ def _equal_runs(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tupl
         if i == i_end or j == j_end:
             continue
         budget.steps -= i_end - i + j_end - j
-        anchors = [] if budget.is_spent else _anchors(a, b, i, i_end, j, j_end)
+        anchors = [] if budget.is_spent else _common_unique_lines(a, b, i, i_end, j, j_end)
         if not anchors:
             yield from _exact_runs(a[i:i_end], b[j:j_end], i, j, budget)
             continue
@@ -101,7 +101,9 @@ def _equal_runs(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tupl
         left += reversed([*parts, (i, i_end, j, j_end)])
 
 
-def _anchors(a: list[int], b: list[int], i: int, i_end: int, j: int, j_end: int) -> list[tuple[int, int]]:
+def _common_unique_lines(
+    a: list[int], b: list[int], i: int, i_end: int, j: int, j_end: int
+) -> list[tuple[int, int]]:
     """Lines that stand once in both parts, as many as keep their order."""
     once_old = {line for line, count in Counter(a[i:i_end]).items() if count == 1}
     once_new = {line for line, count in Counter(b[j:j_end]).items() if count == 1}

@@ -13,7 +13,7 @@ LETTERS = 20
 TRIED = 8
 
 
-def moves(rows: Iterable[DiffRow]) -> dict[tuple[str, int], int]:
+def moved_line_numbers(rows: Iterable[DiffRow]) -> dict[tuple[str, int], int]:
     """Return the number of each moved line on the other side, by ("old" or "new", its number)."""
     removed, added, places = {}, {}, defaultdict(list)
     for row in rows:
@@ -28,14 +28,16 @@ def moves(rows: Iterable[DiffRow]) -> dict[tuple[str, int], int]:
             continue
         # A bound: a line may stand in a file a thousand times
         starts = [new for new in places[text][:TRIED] if ("new", new) not in moved]
-        length, new = max(((_length(removed, added, old, start), start) for start in starts), default=(0, 0))
+        length, new = max(
+            ((_moved_block_length(removed, added, old, start), start) for start in starts), default=(0, 0)
+        )
         for offset in range(length):
             moved["old", old + offset] = new + offset
             moved["new", new + offset] = old + offset
     return moved
 
 
-def _length(removed: Mapping[int, str], added: Mapping[int, str], old: int, new: int) -> int:
+def _moved_block_length(removed: Mapping[int, str], added: Mapping[int, str], old: int, new: int) -> int:
     """Lines that are the same from here on; 0 where they say too little."""
     length, letters = 0, 0
     while (text := removed.get(old + length)) is not None and text == added.get(new + length):

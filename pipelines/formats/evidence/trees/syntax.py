@@ -48,7 +48,7 @@ _SQL = (
 )
 
 
-def _words(words: str) -> str:
+def _words_pattern(words: str) -> str:
     return rf"\b(?:{'|'.join(words.split())})\b"
 
 
@@ -58,21 +58,21 @@ _FAMILIES: dict[str, tuple[tuple[str, str], ...]] = {
         ("comment", r"#[^\n]*"),
         ("string", _PYTHON_TEXT),
         ("name", r"\b(?:def|class)[ \t]+(?P<inner>\w+)|@[\w.]+"),
-        ("keyword", _words(_PYTHON)),
+        ("keyword", _words_pattern(_PYTHON)),
         ("number", _NUMBER),
     ),
     "curly": (
         ("comment", rf"//[^\n]*|{_BLOCK}"),
         ("string", rf"{_DOUBLE}|{_SINGLE}|`(?:[^`\\]|\\(?s:.))*(?:`|\\?\Z)"),
         ("name", r"\b(?:class|enum|fn|fun|func|function|interface|struct|trait|type)[ \t]+(?P<inner>\w+)"),
-        ("keyword", _words(_CURLY)),
+        ("keyword", _words_pattern(_CURLY)),
         ("number", _NUMBER),
     ),
     "shell": (
         ("comment", r"(?:^|\s)#[^\n]*"),
         ("string", rf"{_DOUBLE}|{_SINGLE}"),
         ("name", r"\$\{?\w+\}?"),
-        ("keyword", _words(_SHELL)),
+        ("keyword", _words_pattern(_SHELL)),
         ("number", _NUMBER),
     ),
     "settings": (
@@ -104,7 +104,7 @@ _FAMILIES: dict[str, tuple[tuple[str, str], ...]] = {
     "sql": (
         ("comment", rf"--[^\n]*|{_BLOCK}"),
         ("string", rf"{_SINGLE}|{_DOUBLE}"),
-        ("keyword", f"(?i:{_words(_SQL)})"),
+        ("keyword", f"(?i:{_words_pattern(_SQL)})"),
         ("number", _NUMBER),
     ),
 }
@@ -121,7 +121,7 @@ _ENDINGS = {
 _FAMILY_OF = {ending: family for family, endings in _ENDINGS.items() for ending in endings.split()}
 
 
-def spans(path: str, lines: Sequence[str]) -> Sequence[Spans]:
+def colour_spans(path: str, lines: Sequence[str]) -> Sequence[Spans]:
     """Return what is to be coloured, for each line; nothing for a language that nobody knows, or a long file."""
     # A file without an ending is known by its name: Makefile.
     family = _FAMILY_OF.get(path.rpartition("/")[2].rpartition(".")[2].lower())
@@ -129,7 +129,7 @@ def spans(path: str, lines: Sequence[str]) -> Sequence[Spans]:
         return ()
     coloured: list[list[tuple[int, int, str]]] = [[] for _line in lines]
     number, line_start = 0, 0
-    for start, end, kind in _matches(family, "\n".join(lines)):
+    for start, end, kind in _token_matches(family, "\n".join(lines)):
         while line_start + len(lines[number]) < start:
             line_start += len(lines[number]) + 1
             number += 1
@@ -144,9 +144,9 @@ def spans(path: str, lines: Sequence[str]) -> Sequence[Spans]:
     return [tuple(line) for line in coloured]
 
 
-def _matches(family: str, text: str) -> Iterator[tuple[int, int, str]]:
-    for match in _compiled(family).finditer(text):
-        group, part = match.lastgroup or "", next((name for name in PARTS if _has(match, name)), "")
+def _token_matches(family: str, text: str) -> Iterator[tuple[int, int, str]]:
+    for match in _family_pattern(family).finditer(text):
+        group, part = match.lastgroup or "", next((name for name in PARTS if _has_group(match, name)), "")
         kind = _FAMILIES[family][int(group.removeprefix("kind"))][0]
         if part and family in ("python", "curly"):
             # What leads to the name is a word of the language.
@@ -154,11 +154,11 @@ def _matches(family: str, text: str) -> Iterator[tuple[int, int, str]]:
         yield *match.span(part or group), kind
 
 
-def _has(match: re.Match[str], name: str) -> bool:
+def _has_group(match: re.Match[str], name: str) -> bool:
     return name in match.re.groupindex and match.start(name) >= 0
 
 
 @cache
-def _compiled(family: str) -> re.Pattern[str]:
+def _family_pattern(family: str) -> re.Pattern[str]:
     parts = [f"(?P<kind{index}>{pattern})" for index, (_kind, pattern) in enumerate(_FAMILIES[family])]
     return re.compile("|".join(parts), re.MULTILINE)

@@ -106,7 +106,7 @@ def file_side(data: bytes | None, size: int | None = None) -> FileSide:
         return FileSide(content, None)
     if (size or len(data)) > MOST_BYTES:
         return FileSide(content, None, too_large=True)
-    text = _decoded(data)
+    text = _decoded_text(data)
     if text is None:
         return FileSide(BINARY, None)
     # Not splitlines: to git a form feed, or a separator of Unicode, ends no line
@@ -119,7 +119,7 @@ def file_side(data: bytes | None, size: int | None = None) -> FileSide:
     return FileSide(content, lines, ends_open)
 
 
-def _decoded(data: bytes) -> str | None:
+def _decoded_text(data: bytes) -> str | None:
     # The byte order marks of UTF-16, whose text is full of NUL
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
@@ -142,7 +142,7 @@ def compare_lines(
     return TextDiff(tuple(line_blocks), old.lines, new.lines, not budget.is_spent, open_ends)
 
 
-def hunks(lines: TextDiff, context: int = CONTEXT, longest: int = LONGEST) -> list[Hunk]:
+def diff_hunks(lines: TextDiff, context: int = CONTEXT, longest: int = LONGEST) -> list[Hunk]:
     """The changed blocks with lines around them; what is close stands together. `longest`: characters of a line."""
     groups: list[list[LineBlock]] = []
     for index, block in enumerate(lines.blocks):
@@ -159,10 +159,10 @@ def hunks(lines: TextDiff, context: int = CONTEXT, longest: int = LONGEST) -> li
             groups[-1] += [lines.blocks[index - 1], block]
         else:
             groups.append([block])
-    return [_shorter(_hunk(lines, group, context), longest) for group in groups]
+    return [_hunk_with_cut_lines(_diff_hunk(lines, group, context), longest) for group in groups]
 
 
-def _hunk(lines: TextDiff, group: list[LineBlock], context: int) -> Hunk:
+def _diff_hunk(lines: TextDiff, group: list[LineBlock], context: int) -> Hunk:
     first, last = group[0], group[-1]
     lead = min(context, first.old, first.new)
     tail = min(context, len(lines.old) - last.old_end, len(lines.new) - last.new_end)
@@ -184,7 +184,7 @@ def _hunk(lines: TextDiff, group: list[LineBlock], context: int) -> Hunk:
 
 def _same_rows(lines: TextDiff, old: int, new: int, count: int) -> Iterator[DiffRow]:
     for offset in range(count):
-        yield _row(SAME, old + offset + 1, new + offset + 1, lines.new[new + offset])
+        yield _diff_row(SAME, old + offset + 1, new + offset + 1, lines.new[new + offset])
 
 
 def _changed_rows(lines: TextDiff, block: LineBlock) -> Iterator[DiffRow]:
@@ -192,17 +192,17 @@ def _changed_rows(lines: TextDiff, block: LineBlock) -> Iterator[DiffRow]:
     # With as many lines on both sides each stands beside the one that it replaces
     paired = [_word_parts(a, b) for a, b in zip(olds, news, strict=False)] if len(olds) == len(news) else []
     for index, text in enumerate(olds):
-        yield _row(REMOVED, block.old + index + 1, 0, text, paired[index][0] if paired else ())
+        yield _diff_row(REMOVED, block.old + index + 1, 0, text, paired[index][0] if paired else ())
     for index, text in enumerate(news):
-        yield _row(ADDED, 0, block.new + index + 1, text, paired[index][1] if paired else ())
+        yield _diff_row(ADDED, 0, block.new + index + 1, text, paired[index][1] if paired else ())
 
 
-def _row(kind: str, old: int, new: int, text: str, parts: tuple[tuple[str, bool], ...] = ()) -> DiffRow:
+def _diff_row(kind: str, old: int, new: int, text: str, parts: tuple[tuple[str, bool], ...] = ()) -> DiffRow:
     text = text.removesuffix("\r") if not parts else text
     return DiffRow(kind, old, new, text, parts or ((text, False),))
 
 
-def _shorter(hunk: Hunk, longest: int) -> Hunk:
+def _hunk_with_cut_lines(hunk: Hunk, longest: int) -> Hunk:
     rows = (
         replace(row, text=row.text[:longest], parts=((row.text[:longest], False),), cut=True)
         if len(row.text) > longest

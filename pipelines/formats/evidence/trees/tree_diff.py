@@ -40,7 +40,7 @@ class FileChange:
         return "link" in (self.new or self.old or {})
 
 
-def compare(old: Iterable[Entry], new: Iterable[Entry]) -> list[FileChange]:
+def file_changes(old: Iterable[Entry], new: Iterable[Entry]) -> list[FileChange]:
     """Return what differs, in order of the paths. A file with the content of one that is gone was renamed."""
     was, now = _files_by_path(old), _files_by_path(new)
     gone = [was[path] for path in was.keys() - now.keys()]
@@ -63,10 +63,12 @@ def pair_renames(changes: list[FileChange], read: Callable[[Entry], bytes | None
     gone = [
         change.old
         for change in changes
-        if change.change == DELETED and change.old and _comparable(change.old)
+        if change.change == DELETED and change.old and _is_comparable(change.old)
     ]
     came = [
-        change.new for change in changes if change.change == ADDED and change.new and _comparable(change.new)
+        change.new
+        for change in changes
+        if change.change == ADDED and change.new and _is_comparable(change.new)
     ]
     if not gone or not came or len(gone) + len(came) > CANDIDATES:
         return changes
@@ -154,7 +156,7 @@ def _renames_by_content(gone: list[Entry], came: list[Entry]) -> dict[str, str]:
     return pairs
 
 
-def _comparable(entry: Entry) -> bool:
+def _is_comparable(entry: Entry) -> bool:
     return "digest" in entry and 0 < entry.get("size", 0) <= CANDIDATE_BYTES
 
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.aeef.reader import fault, read
-from pipelines.formats.foreign.aeef.writer import write
-from pipelines.formats.foreign.system import ForeignSystem, among, has, listed, members
+from pipelines.formats.foreign.aeef.reader import document_fault, read_machine
+from pipelines.formats.foreign.aeef.writer import write_machine
+from pipelines.formats.foreign.system import (
+    ForeignSystem,
+    indexed_members,
+    list_sign,
+    member_sign,
+    object_sign,
+)
 
 
 def _schema_sign(document: Any) -> str | None:
@@ -33,41 +39,41 @@ def _transition_sign(document: Any) -> str | None:
 
 def _transitions_sign(document: Any) -> str | None:
     """Transitions without a condition, or a list of what holds one."""
-    for index, member in members(document, "transitions"):
+    for index, member in indexed_members(document, "transitions"):
         if {"from", "to"} <= member.keys() and "condition" not in member:
             return f"transitions[{index}].from"
         if _transition_sign(member):
             return f"transitions[{index}].transition"
-    indexes = (index for index, member in members(document, "") if _transition_sign(member))
+    indexes = (index for index, member in indexed_members(document, "") if _transition_sign(member))
     return next((f"[{index}].transition" for index in indexes), None)
 
 
 SEVERAL: Final = (
-    among("agents", "agent_id"),
-    among("events", "work_item_id"),
-    among("work_items", "stage_history"),
+    member_sign("agents", "agent_id"),
+    member_sign("events", "work_item_id"),
+    member_sign("work_items", "stage_history"),
 )
 AEEF: Final = ForeignSystem(
     key="aeef",
     name="AEEF",
     what="a document of AEEF",
     signs=(
-        has("agent_id", "contract_version"),
+        object_sign("agent_id", "contract_version"),
         *SEVERAL,
-        has("handoff_id"),
+        object_sign("handoff_id"),
         _provenance_sign,
-        has("gate_id", "criteria_results"),
-        has("work_item_id"),
-        among("transitions", "requires", "produces"),
+        object_sign("gate_id", "criteria_results"),
+        object_sign("work_item_id"),
+        member_sign("transitions", "requires", "produces"),
         _transition_sign,
         _transitions_sign,
-        has("stage_history"),
-        among("", "agent_id", "stage_history", "work_item_id"),
-        listed(*SEVERAL),
+        object_sign("stage_history"),
+        member_sign("", "agent_id", "stage_history", "work_item_id"),
+        list_sign(*SEVERAL),
         _schema_sign,
     ),
-    read=read,
-    fault=fault,
-    write=write,
+    read=read_machine,
+    fault=document_fault,
+    write=write_machine,
     as_yaml=True,
 )

@@ -13,7 +13,7 @@ TITLES: Final = {
 }
 
 
-def instructions_of(contract: Mapping[str, Any]) -> str:
+def contract_instructions(contract: Mapping[str, Any]) -> str:
     """A line for each list that it has; braces stay as they are written."""
     rows = []
     for key, title in TITLES.items():

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-from pipelines.formats.foreign.aeef.contracts import instructions_of
-from pipelines.formats.foreign.aeef.transitions import REWORK, ROLLBACK, StateTransition, transitions_of
-from pipelines.formats.foreign.carrier import Carrier, Json, objects_in_list, slug, unread_parts
+from pipelines.formats.foreign.aeef.contracts import contract_instructions
+from pipelines.formats.foreign.aeef.transitions import REWORK, ROLLBACK, StateTransition, state_transitions
+from pipelines.formats.foreign.carrier import Carrier, Json, key_slug, objects_in_list, unread_parts
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.preconditions import METADATA, STANDARD_REQUIREMENTS
@@ -63,7 +63,7 @@ NO_LINES: Final = {
 }
 
 
-def fault(document: Any) -> Problem | None:
+def document_fault(document: Any) -> Problem | None:
     """Return why neither states nor agents can be read from the document: a handoff, a gate's result, a
     schema, or a part of one."""
     parts = document if isinstance(document, list) else [document]
@@ -74,7 +74,7 @@ def fault(document: Any) -> Problem | None:
     return Problem("", what, "a line is read from transitions, events, work items and contracts of agents")
 
 
-def read(document: Any, carrier: Carrier) -> Json:
+def read_machine(document: Any, carrier: Carrier) -> Json:
     """Read any of its documents, or a list of them."""
     ways: list[StateTransition] = []
     contracts: list[tuple[str, Mapping[str, Any]]] = []
@@ -83,8 +83,8 @@ def read(document: Any, carrier: Carrier) -> Json:
     for place, part in (
         [("", document)] if isinstance(document, Mapping) else objects_in_list(carrier, document, "")
     ):
-        ways += transitions_of(part, place, carrier, owners)
-        contracts += _contracts(part, place, carrier)
+        ways += state_transitions(part, place, carrier, owners)
+        contracts += _agent_contracts(part, place, carrier)
         head = head or {key: part[key] for key in ("id", "name", "description") if part.get(key)}
     identities = [str(contract["agent_id"]) for _place, contract in contracts]
     for identity in identities:
@@ -95,13 +95,15 @@ def read(document: Any, carrier: Carrier) -> Json:
     if contracts and not ways:
         carrier.lose("", "contracts do not say which agent follows which: here the order of AEEF's stages")
         ways = [StateTransition("", *pair) for pair in pairwise(_states_of_owners(owners))]
-    states = _states(ways) or _states_of_owners(owners)
+    states = _ordered_states(ways) or _states_of_owners(owners)
     if not any(state not in ENDS for state in states) and not carrier.faults:
         carrier.refuse("", "names no state in which anything is done")
-    return _line(head, states, ways, contracts, owners, carrier, document)
+    return _line_document(head, states, ways, contracts, owners, carrier, document)
 
 
-def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tuple[str, Mapping[str, Any]]]:
+def _agent_contracts(
+    part: Mapping[str, Any], place: str, carrier: Carrier
+) -> list[tuple[str, Mapping[str, Any]]]:
     if "agent_id" in part and "stage_history" not in part:
         contracts = [(place, part)]
     else:
@@ -122,7 +124,7 @@ def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tu
     return [(at, contract) for at, contract in contracts if isinstance(contract.get("agent_id"), str)]
 
 
-def _states(ways: list[StateTransition]) -> list[str]:
+def _ordered_states(ways: list[StateTransition]) -> list[str]:
     """Reworks first, so that the way there leads back; then those of the machine in its order; then others as they
     come."""
     states = list(dict.fromkeys(state for way in ways for state in (way.source, way.target)))
@@ -142,7 +144,7 @@ def _states_of_owners(owners: Mapping[str, str]) -> list[str]:
     return sorted(owners, key=lambda state: ORDER.index(state) if state in ORDER else len(ORDER))
 
 
-def _line(
+def _line_document(
     head: Mapping[str, Any],
     states: list[str],
     ways: list[StateTransition],
@@ -161,8 +163,10 @@ def _line(
             second = next((key for key, owned in SECONDS.items() if owned == state and key in of_agent), "")
             first = owners.get(state) or ""
             agents = {"agent": first, "second_agent": second if second != first else ""}
-            contract = "\n".join(instructions_of(of_agent[key]) for key in agents.values() if key in of_agent)
-            stations.append(_station(state, own, keys, agents, contract, gates, carrier))
+            contract = "\n".join(
+                contract_instructions(of_agent[key]) for key in agents.values() if key in of_agent
+            )
+            stations.append(_station_document(state, own, keys, agents, contract, gates, carrier))
     for way in ways:
         if way.source in ENDS and (way.source, way.target) not in FOLLOW_UPS:
             carrier.lose(way.place, _("%(state)s is an end: what follows it is a new task", state=way.source))
@@ -174,7 +178,7 @@ def _line(
     start = next((keys[state] for state in states if state in ORDER), stations[0]["key"] if stations else "")
     return {
         "gateline": 1,
-        "key": slug(head.get("id") or name, "aeef"),
+        "key": key_slug(head.get("id") or name, "aeef"),
         "name": name,
         **({"description": str(head["description"])} if head.get("description") else {}),
         "preset": PRESET,
@@ -197,11 +201,11 @@ def _line(
             )
             else {}
         ),
-        **_unread(document),
+        **_unread_records(document),
     }
 
 
-def _unread(document: Any) -> Json:
+def _unread_records(document: Any) -> Json:
     """Records as they were, of which an export writes each again; of a list of transitions what was not read."""
     if isinstance(document, Mapping) and not is_record(document):
         return unread_parts(document, READ_OF_MACHINE)
@@ -214,7 +218,7 @@ def is_record(part: Mapping[str, Any]) -> bool:
     return any(name in part for name in RECORDED) or (isinstance(moved, Mapping) and "from_state" in moved)
 
 
-def _station(
+def _station_document(
     state: str,
     own: list[StateTransition],
     keys: Mapping[str, str],
@@ -228,7 +232,7 @@ def _station(
     gate, metadata = _add_gate(state, own, gates)
     rules: list[Json] = []
     for way in own:
-        made = _rule(way, key, keys, carrier)
+        made = _rule_document(way, key, keys, carrier)
         if all((existing["when"], existing["to"]) != (made["when"], made["to"]) for existing in rules):
             rules.append(made)
     if not own:
@@ -251,7 +255,7 @@ def _station(
     }
 
 
-def _rule(way: StateTransition, key: str, keys: Mapping[str, str], carrier: Carrier) -> Json:
+def _rule_document(way: StateTransition, key: str, keys: Mapping[str, str], carrier: Carrier) -> Json:
     verdict: Json = {"verdict": "pass" if way.is_forward else "fail"}
     when: Json = {"all": [verdict, {"failure_type": way.failure}]} if way.failure else verdict
     to = way.target
@@ -281,13 +285,13 @@ def _add_gate(state: str, own: list[StateTransition], gates: dict[str, Json]) ->
                     if isinstance(field_name, str) and field_name.strip()
                 ]
             elif name not in HANDED_OVER:
-                checks.append(_check(name, requirement))
+                checks.append(_check_document(name, requirement))
     metadata = list(dict.fromkeys(metadata))
     if not number and not checks:
         return "", metadata
-    key = slug(number or f"gate-of-{state}", "gate")
+    key = key_slug(number or f"gate-of-{state}", "gate")
     while key in gates:
-        key = f"{key}-{slug(state, 'gate')}"
+        key = f"{key}-{key_slug(state, 'gate')}"
     once = [check for place, check in enumerate(checks) if check not in checks[:place]]
     label = number.replace("_", " ").capitalize() if number else f"Gate of {state}"
     # With checks they decide; of criteria that nothing states, a person.
@@ -296,7 +300,7 @@ def _add_gate(state: str, own: list[StateTransition], gates: dict[str, Json]) ->
     return key, metadata
 
 
-def _check(name: str, requirement: Any) -> Json:
+def _check_document(name: str, requirement: Any) -> Json:
     passed = any(
         # `is` for true alone: to Python 1 equals True, and 1 is another requirement.
         requirement is passing_value or (isinstance(requirement, str) and requirement == passing_value)

@@ -11,7 +11,7 @@ from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
     objects_in_list,
-    quoted,
+    shortened_json,
     text_or_none,
     unread_parts,
 )
@@ -53,7 +53,7 @@ class StateTransition:
         return not back if self.passed is None else self.passed
 
 
-def transitions_of(
+def state_transitions(
     part: Mapping[str, Any], place: str, carrier: Carrier, owners: dict[str, str]
 ) -> Iterator[StateTransition]:
     """Yield the transitions of one document at `place`; who works in a state is noted in `owners`, the first
@@ -92,7 +92,7 @@ def _declared_transition(
         at,
         source,
         target,
-        _requirements(transition.get("requires"), f"{at}.requires", carrier),
+        _requirements_by_name(transition.get("requires"), f"{at}.requires", carrier),
         failure=failure if isinstance(failure, str) else "",
         # `type`, not isinstance: true is no number.
         most=most if type(most) is int and most > 0 else None,
@@ -103,7 +103,7 @@ def _declared_transition(
     )
 
 
-def _requirements(requires: Any, at: str, carrier: Carrier) -> Json:
+def _requirements_by_name(requires: Any, at: str, carrier: Carrier) -> Json:
     """`{name: what}`, or a list of names and of such objects."""
     if requires is None:
         return {}
@@ -179,5 +179,5 @@ def _report_record(dot: str, carrier: Carrier) -> None:
 def _read_state(value: Any, at: str, carrier: Carrier) -> str:
     if isinstance(value, str) and value.strip():
         return value.strip()
-    carrier.refuse(at, _("%(given)s is no state", given=quoted(value)), "name one, like TESTING")
+    carrier.refuse(at, _("%(given)s is no state", given=shortened_json(value)), "name one, like TESTING")
     return ""

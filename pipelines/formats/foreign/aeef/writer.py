@@ -8,8 +8,8 @@ from typing import Any, Final
 from pipelines.formats.foreign.aeef.contracts import TITLES
 from pipelines.formats.foreign.aeef.reader import ENDS, FOLLOW_UPS, READ_OF_MACHINE, REWORKS, is_record
 from pipelines.formats.foreign.aeef.transitions import REWORK, StateTransition
-from pipelines.formats.foreign.carrier import slug, unread_parts
-from pipelines.formats.foreign.writer_helpers import Json, extra, stations_in_order
+from pipelines.formats.foreign.carrier import key_slug, unread_parts
+from pipelines.formats.foreign.writer_helpers import Json, stations_in_order, stored_extra
 from pipelines.routing.document.preconditions import METADATA
 
 RECORDS: Final = (
@@ -21,11 +21,11 @@ SIDES: Final = (("agent", "from"), ("target_agent", "to"))
 OF_ENDS: Final = {kind: state for state, kind in ENDS.items()}
 
 
-def write(line: Json) -> Any:
+def write_machine(line: Json) -> Any:
     """Return a list of transitions and, behind it, each record from which the line was read, unchanged."""
-    records = extra(line).get("records")
+    records = stored_extra(line).get("records")
     parts = [record for record in records if isinstance(record, Mapping)] if isinstance(records, list) else []
-    made = _machine(line)
+    made = _machine_document(line)
     for part in parts:
         if not is_record(part):
             # What the line says now counts before what was stored.
@@ -33,7 +33,7 @@ def write(line: Json) -> Any:
     return [made, *rest] if (rest := [part for part in parts if is_record(part)]) else made
 
 
-def _machine(line: Json) -> Json:
+def _machine_document(line: Json) -> Json:
     names = {station["key"]: _state_name(station["name"], station["key"]) for station in line["stations"]}
     for end in line.get("ends") or []:
         names[end["key"]] = _state_name(end.get("label"), end["key"], OF_ENDS[end["kind"]])
@@ -42,14 +42,14 @@ def _machine(line: Json) -> Json:
     gates = {gate["key"]: gate for gate in line.get("gates") or []}
     agents = {names[station["key"]]: station["agent"] for station in line["stations"] if station.get("agent")}
     return {
-        **extra(line, *RECORDS),
+        **stored_extra(line, *RECORDS),
         "id": line["key"],
         "name": line.get("name") or line["key"],
         **({"description": line["description"]} if line.get("description") else {}),
         "transitions": [
             {**way, **{field: agents[way[side]] for field, side in SIDES if way[side] in agents}}
             for station in stations_in_order(line)
-            for way in _transitions(station, names, gates)
+            for way in _station_transitions(station, names, gates)
         ]
         + [
             {"id": f"{end['key']}-feedback", "from": source, "to": target}
@@ -62,14 +62,16 @@ def _machine(line: Json) -> Json:
 
 def _state_name(name: Any, key: str, otherwise: str = "") -> str:
     """Return the state's own name, where its key is still that name's."""
-    return name if isinstance(name, str) and slug(name, "state") == key else otherwise or key.upper()
+    return name if isinstance(name, str) and key_slug(name, "state") == key else otherwise or key.upper()
 
 
-def _transitions(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) -> Iterator[Json]:
+def _station_transitions(
+    station: Json, names: Mapping[str, str], gates: Mapping[str, Json]
+) -> Iterator[Json]:
     source = names[station["key"]]
-    required = _required(station, gates)
+    required = _required_conditions(station, gates)
     for rule in station.get("rules") or []:
-        if rule["id"] == f"{station['key']}-done" and not extra(rule):
+        if rule["id"] == f"{station['key']}-done" and not stored_extra(rule):
             continue  # A state that nothing leads on from.
         to = rule["to"]
         # There a rework names the stage to which it returns; here that is @origin (E12).
@@ -82,20 +84,20 @@ def _transitions(station: Json, names: Mapping[str, str], gates: Mapping[str, Js
         both = when.get("all")
         inner = both if isinstance(both, list) else [when]
         failure = next((test["failure_type"] for test in inner if "failure_type" in test), "")
-        requires = extra(rule).get("requires") or (required if {"verdict": "pass"} in inner else {})
+        requires = stored_extra(rule).get("requires") or (required if {"verdict": "pass"} in inner else {})
         yield {
-            **extra(rule, "requires"),
+            **stored_extra(rule, "requires"),
             "id": rule["id"],
             "from": source,
             "to": target,
             **({"requires": requires} if requires else {}),
             **({"failure_type": failure} if isinstance(failure, str) and failure else {}),
-            **_result(source, target, failure, inner),
+            **_result_unless_implied(source, target, failure, inner),
             **({"max": rule["max_retries"]} if rule.get("max_retries") else {}),
         }
 
 
-def _result(source: str, target: str, failure: Any, tests: list[Any]) -> Json:
+def _result_unless_implied(source: str, target: str, failure: Any, tests: list[Any]) -> Json:
     """Return the result, where the target implies another one."""
     usual = StateTransition(
         "", source, target, failure=failure if isinstance(failure, str) else ""
@@ -104,7 +106,7 @@ def _result(source: str, target: str, failure: Any, tests: list[Any]) -> Json:
     return {"result": other} if {"verdict": other} in tests else {}
 
 
-def _required(station: Json, gates: Mapping[str, Json]) -> Json:
+def _required_conditions(station: Json, gates: Mapping[str, Json]) -> Json:
     gate = gates.get(str(station.get("gate")))
     made: Json = {}
     if gate is not None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.alp.reader import read
-from pipelines.formats.foreign.alp.writer import write
-from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking, members
+from pipelines.formats.foreign.alp.reader import read_assembly_line
+from pipelines.formats.foreign.alp.writer import write_assembly_line
+from pipelines.formats.foreign.system import (
+    ForeignSystem,
+    fault_without_lists,
+    indexed_members,
+    member_sign,
+    object_sign,
+)
 
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
 
@@ -15,7 +21,9 @@ HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
 def _rules_sign(document: Any) -> str | None:
     """A list of rules."""
     indexes = (
-        index for index, member in members(document, "") if {"from", "to", "condition"} <= member.keys()
+        index
+        for index, member in indexed_members(document, "")
+        if {"from", "to", "condition"} <= member.keys()
     )
     return next((f"[{index}].from" for index in indexes), None)
 
@@ -36,16 +44,16 @@ ALP: Final = ForeignSystem(
     name="ALP (Agentics)",
     what="an assembly line of ALP (Agentics)",
     signs=(
-        has("transitionRules"),
-        among("stations", "trigger"),
-        among("columns", "trigger"),
-        among("transitions", "fromStationId", "fromColumnId"),
-        among("", "fromStationId", "fromColumnId", "requiresApproval"),
+        object_sign("transitionRules"),
+        member_sign("stations", "trigger"),
+        member_sign("columns", "trigger"),
+        member_sign("transitions", "fromStationId", "fromColumnId"),
+        member_sign("", "fromStationId", "fromColumnId", "requiresApproval"),
         _rules_sign,
-        has("trigger", "id", "name"),
+        object_sign("trigger", "id", "name"),
         _head_sign,
     ),
-    read=read,
-    fault=lacking("ALP (Agentics)", "stations", "columns"),
-    write=write,
+    read=read_assembly_line,
+    fault=fault_without_lists("ALP (Agentics)", "stations", "columns"),
+    write=write_assembly_line,
 )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier, Json, objects_in_list, quoted, slug, text_or_none
+from pipelines.formats.foreign.carrier import (
+    Carrier,
+    Json,
+    key_slug,
+    objects_in_list,
+    shortened_json,
+    text_or_none,
+)
 from pipelines.routing.basics.wording import Wording as _
 
 # What real lines name where no station has that name (T4).
@@ -26,7 +33,7 @@ def first_value(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((rule[name] for name in names if name in rule), None)
 
 
-def trigger_of(station: Mapping[str, Any]) -> Mapping[str, Any]:
+def station_trigger(station: Mapping[str, Any]) -> Mapping[str, Any]:
     trigger = station.get("trigger")
     return trigger if isinstance(trigger, Mapping) else {}
 
@@ -46,7 +53,7 @@ class AssemblyLine:
         gate_ids: set[str] = set()
         self.gate_keys: dict[str, str] = {}
         for _place, gate in self.gates:
-            self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(gate_ids) + 1}")
+            self.gate_keys[str(gate.get("id"))] = key_slug(gate.get("id"), f"gate-{len(gate_ids) + 1}")
             gate_ids.add(str(gate.get("id")))
         self.sinks = {
             str(station.get("id"))
@@ -54,7 +61,7 @@ class AssemblyLine:
             for _place, station in self.stations[1:]
             # Where nothing leads anywhere, every station would be an end.
             if self.rules
-            and trigger_of(station).get("type") != WORKED
+            and station_trigger(station).get("type") != WORKED
             and not self.rules_from(str(station.get("id")))
         }
         """Stations where nothing works and nothing leads on: tasks end there (T5)."""
@@ -74,7 +81,7 @@ class AssemblyLine:
         if text_or_none(identity) in ENDS:
             self.carrier.lose(path, _("no station is called %(name)s: it is read as an end", name=identity))
             return ENDS[str(identity)]
-        self.carrier.refuse(path, _("there is no station %(id)s", id=quoted(identity)))
+        self.carrier.refuse(path, _("there is no station %(id)s", id=shortened_json(identity)))
         return None
 
     def required_gates(self, rule: Mapping[str, Any], at: str) -> list[str]:

@@ -37,18 +37,18 @@ class ExpressionError(ValueError):
     """It is no expression, or conditions cannot say it."""
 
 
-def condition_of(text: Any) -> Json:
+def parsed_condition(text: Any) -> Json:
     """Raises ExpressionError."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise ExpressionError
-    reading = _ExpressionParser(list(_tokens(text.strip())))
+    reading = _ExpressionParser(list(_expression_tokens(text.strip())))
     condition, _there = reading.parse(0)
     if reading.rest:
         raise ExpressionError
     return condition
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str]]:
+def _expression_tokens(text: str) -> Iterator[tuple[str, str]]:
     at = 0
     while at < len(text):
         token = _TOKEN.match(text, at)
@@ -125,7 +125,11 @@ class _ExpressionParser:
             path = path.removesuffix("[]")
             a_list = {"output": {"path": path, "op": "type", "value": "array"}}
             # A name with a hyphen has to be quoted in a JSONPath.
-            counted = {"path": f"$.{path}[*]" if "-" not in path else _quoted(path), "op": op, "value": value}
+            counted = {
+                "path": f"$.{path}[*]" if "-" not in path else _quoted_path(path),
+                "op": op,
+                "value": value,
+            }
             # Without the test a missing list would count as 0, and `findings[] < 3` would be true.
             return {"all": [a_list, {"output": {**counted, "of": "count"}}]}, [a_list]
         needs = {"op": "type", "value": "number"} if op in ORDERED else {"op": "exists"}
@@ -143,15 +147,15 @@ class _ExpressionParser:
         raise ExpressionError
 
 
-def _quoted(path: str) -> str:
+def _quoted_path(path: str) -> str:
     return "$" + "".join(f"['{name}']" for name in path.split(".")) + "[*]"
 
 
-def expression_of(condition: Json) -> str:
+def condition_expression(condition: Json) -> str:
     """Raises ExpressionError."""
     text = _expression_text(condition)
     # Only what reads back to the same condition has a spelling.
-    if condition_of(text) != condition:
+    if parsed_condition(text) != condition:
         raise ExpressionError
     return text
 
@@ -178,9 +182,9 @@ def _expression_text(condition: Any) -> str:
     if word == "all" and len(inner) == 2 and inner[0].get("output", {}).get("value") == "array":
         return _expression_text(inner[1])
     sign = " && " if word == "all" else " || "
-    return sign.join(_grouped(part) for part in inner)
+    return sign.join(_bracketed_expression(part) for part in inner)
 
 
-def _grouped(condition: Any) -> str:
+def _bracketed_expression(condition: Any) -> str:
     text = _expression_text(condition)
     return f"({text})" if (" || " in text or " && " in text) and not text.startswith("!(") else text

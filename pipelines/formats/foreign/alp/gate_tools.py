@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_of, expression_of
+from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_expression, parsed_condition
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.gate_tools import MAX_RETRIES, TIMEOUT
@@ -27,12 +27,12 @@ class UnsupportedTool(ValueError):
         self.at = at
 
 
-def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | None:
+def gate_tool(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | None:
     """None where a person has to decide in its stead, which is listed."""
     tool = gate.get("tool")
     losses: Losses = {}
     try:
-        made = _tool(tool if isinstance(tool, Mapping) else {}, losses)
+        made = _tool_document(tool if isinstance(tool, Mapping) else {}, losses)
     except UnsupportedTool as fault:
         carrier.lose(
             f"{place}.tool.{fault.at}",
@@ -52,20 +52,20 @@ def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | Non
     return {**made, "approve_warnings": gate.get("approveWarnings") is not True}
 
 
-def _tool(tool: Mapping[str, Any], losses: Losses) -> Json:
+def _tool_document(tool: Mapping[str, Any], losses: Losses) -> Json:
     if tool.get("kind") != "cli":
         raise UnsupportedTool("kind")
-    made: Json = {"argv": [_plain(tool.get("command"), "command"), *_arguments(tool.get("args"))]}
-    if folder := _folder(tool.get("cwd")):
+    made: Json = {"argv": [_plain_text(tool.get("command"), "command"), *_argument_texts(tool.get("args"))]}
+    if folder := _tool_folder(tool.get("cwd")):
         made["cwd"] = folder
     if tool.get("secrets"):
         raise UnsupportedTool("secrets")
     if env := tool.get("env"):
         if not isinstance(env, Mapping):
             raise UnsupportedTool("env")
-        made["env"] = {str(name): _plain(value, "env", empty=True) for name, value in env.items()}
+        made["env"] = {str(name): _plain_text(value, "env", empty=True) for name, value in env.items()}
     if (stdin := tool.get("stdin")) is not None:
-        made["stdin"] = _plain(stdin, "stdin", empty=True)
+        made["stdin"] = _plain_text(stdin, "stdin", empty=True)
     else:
         losses["stdin"] = "nothing is said of it: here the tool reads the outcome of the station as JSON"
     seconds = tool.get("timeoutSeconds")
@@ -77,7 +77,7 @@ def _tool(tool: Mapping[str, Any], losses: Losses) -> Json:
             most=MAX_SECONDS,
             seconds=TIMEOUT,
         )
-    if retries := _retries(tool.get("retries"), losses):
+    if retries := _retry_fields(tool.get("retries"), losses):
         made["retries"] = retries
     return {**made, "outcome": _read_outcome(tool.get("outcome"), losses)}
 
@@ -87,34 +87,34 @@ def _is_time(value: Any) -> bool:
     return type(value) is int and 0 < value <= MAX_SECONDS
 
 
-def _plain(value: Any, at: str, empty: bool = False) -> str:
+def _plain_text(value: Any, at: str, empty: bool = False) -> str:
     """A text in which nothing is filled in."""
     if not isinstance(value, str) or "{{" in value or not (value or empty):
         raise UnsupportedTool(at)
     return value
 
 
-def _arguments(arguments: Any) -> list[str]:
+def _argument_texts(arguments: Any) -> list[str]:
     if arguments is None:
         return []
     if not isinstance(arguments, list):
         raise UnsupportedTool("args")
-    return [_plain(argument, "args") for argument in arguments]
+    return [_plain_text(argument, "args") for argument in arguments]
 
 
-def _folder(value: Any) -> str:
+def _tool_folder(value: Any) -> str:
     if value is None:
         return ""
     rest = value.removeprefix(FOLDER) if isinstance(value, str) else value
     within = rest == "" or (isinstance(rest, str) and rest.startswith("/"))
-    folder = _plain(rest if within else value, "cwd", empty=True)
+    folder = _plain_text(rest if within else value, "cwd", empty=True)
     # Neither an absolute folder nor one above the workspace.
     if value.startswith("/") or ".." in folder.split("/"):
         raise UnsupportedTool("cwd")
     return folder.strip("/")
 
 
-def _retries(retries: Any, losses: Losses) -> Json:
+def _retry_fields(retries: Any, losses: Losses) -> Json:
     if retries is None:
         return {}
     if not isinstance(retries, Mapping):
@@ -143,19 +143,19 @@ def _read_outcome(outcome: Any, losses: Losses) -> Json:
     if not isinstance(parse, str) or parse not in PARSES:
         raise UnsupportedTool("outcome.parse")
     made: Json = {"parse": PARSES[parse]}
-    codes = _codes(judging.get("successOn"), losses)
+    codes = _success_codes(judging.get("successOn"), losses)
     if codes != [0]:
         made["success_on"] = codes
     for name, key in JUDGED:
         if judging.get(name) is not None:
             try:
-                made[key] = condition_of(judging[name])
+                made[key] = parsed_condition(judging[name])
             except ExpressionError:
                 raise UnsupportedTool(f"outcome.{name}") from None
     return made
 
 
-def _codes(success_on: Any, losses: Losses) -> list[int]:
+def _success_codes(success_on: Any, losses: Losses) -> list[int]:
     if success_on is not None and (not isinstance(success_on, Mapping) or success_on.keys() - {"exitCode"}):
         losses["outcome.successOn"] = "here only exit codes say so, 0 where none is named"
     codes = success_on.get("exitCode", 0) if isinstance(success_on, Mapping) else 0
@@ -196,7 +196,7 @@ def to_alp_tool(tool: Mapping[str, Any], stored: Any) -> Json:
 
 def _stored_folder(before: Mapping[str, Any]) -> str:
     try:
-        return _folder(before.get("cwd"))
+        return _tool_folder(before.get("cwd"))
     except UnsupportedTool:
         return ""
 
@@ -206,7 +206,7 @@ def _alp_outcome(judged: Mapping[str, Any], stored: Any) -> Json:
     parse = next(name for name, ours in PARSES.items() if ours == judged.get("parse", "exit_code"))
     codes = list(judged.get("success_on") or [0])
     expressions = {
-        name: text for name, key in JUDGED if (text := _expression(judged.get(key), before.get(name)))
+        name: text for name, key in JUDGED if (text := _condition_spelling(judged.get(key), before.get(name)))
     }
     rest = {name: value for name, value in before.items() if name not in dict(JUDGED)}
     return {
@@ -217,12 +217,12 @@ def _alp_outcome(judged: Mapping[str, Any], stored: Any) -> Json:
     }
 
 
-def _expression(condition: Any, before: Any) -> str:
+def _condition_spelling(condition: Any, before: Any) -> str:
     """Return the expression as it was spelt where that still says it. One that has no spelling is left out,
     and is recognised by reading it back."""
     for spelt in (
-        lambda: str(before) if condition_of(before) == condition else "",
-        lambda: expression_of(condition),
+        lambda: str(before) if parsed_condition(before) == condition else "",
+        lambda: condition_expression(condition),
     ):
         try:
             if condition is not None and (text := spelt()):

@@ -16,9 +16,16 @@ from pipelines.formats.foreign.alp.assembly_line import (
     WORKED,
     AssemblyLine,
     first_value,
-    trigger_of,
+    station_trigger,
 )
-from pipelines.formats.foreign.carrier import Carrier, Json, quoted, slug, text_or_none, unread_parts
+from pipelines.formats.foreign.carrier import (
+    Carrier,
+    Json,
+    key_slug,
+    shortened_json,
+    text_or_none,
+    unread_parts,
+)
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 
@@ -51,14 +58,14 @@ DRY_RUN: Final = "dry-run"
 READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails")
 
 
-def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+def read_assembly_line(document: Mapping[str, Any], carrier: Carrier) -> Json:
     line = AssemblyLine(document, carrier)
     for at, rule in line.rules:
         if str(first_value(rule, FROM)) not in line.keys:
             path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
-            carrier.refuse(path, _("there is no station %(id)s", id=quoted(first_value(rule, FROM))))
+            carrier.refuse(path, _("there is no station %(id)s", id=shortened_json(first_value(rule, FROM))))
     name = str(document.get("name") or document.get("id") or "Line")
-    stations = _stations(line)
+    stations = _station_documents(line)
     if line.asks:
         carrier.lose(
             line.of_rules,
@@ -67,22 +74,24 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     _report_unused(line, document)
     return {
         "gateline": 1,
-        "key": slug(document.get("id") or name, "line"),
+        "key": key_slug(document.get("id") or name, "line"),
         "name": name,
         **({"description": str(document["description"])} if document.get("description") else {}),
         "preset": PRESET,
         **({"flags": {"agentic_conditions": True}} if line.asks else {}),
         "stations": stations,
-        **({"ends": ends} if (ends := _ends(line, stations)) else {}),
-        **({"gates": [_gate(gate, place, line) for place, gate in line.gates]} if line.gates else {}),
+        **({"ends": ends} if (ends := _end_documents(line, stations)) else {}),
+        **(
+            {"gates": [_gate_document(gate, place, line) for place, gate in line.gates]} if line.gates else {}
+        ),
         **unread_parts(document, ("id", "name", "description", line.part, line.of_rules, "gates")),
     }
 
 
-def _stations(line: AssemblyLine) -> list[Json]:
+def _station_documents(line: AssemblyLine) -> list[Json]:
     """Make each with those of its questions behind it, so that the one before it in order stays the one before it."""
     made = [
-        _station(station, place, line)
+        _station_document(station, place, line)
         for place, station in line.stations
         if str(station.get("id")) not in line.sinks
     ]
@@ -103,7 +112,7 @@ def _stations(line: AssemblyLine) -> list[Json]:
     return [member for station in made for member in (station, *line.questions.get(station["key"], ()))]
 
 
-def _ends(line: AssemblyLine, stations: list[Json]) -> list[Json]:
+def _end_documents(line: AssemblyLine, stations: list[Json]) -> list[Json]:
     """Stations where nothing works and nothing leads on: failed, if only failures and cancellations lead there (T5)."""
     rules = [rule for station in stations for rule in station["rules"]]
     ends = []
@@ -114,11 +123,11 @@ def _ends(line: AssemblyLine, stations: list[Json]) -> list[Json]:
             # The dialect has no ends: what leads there says which kind it is
             kind = "failed" if results and results <= {"failure", "cancelled"} else "completed"
             extra = {**unread_parts(station, ("name",)).get("extra", {}), "place": index}
-            ends.append({"key": key, "kind": kind, "label": _label(station), "extra": extra})
+            ends.append({"key": key, "kind": kind, "label": _station_label(station), "extra": extra})
     return ends
 
 
-def _label(station: Mapping[str, Any]) -> str:
+def _station_label(station: Mapping[str, Any]) -> str:
     name = str(station.get("name") or station.get("id"))
     return name.capitalize() if name.isupper() else name
 
@@ -127,7 +136,7 @@ def _report_unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
     """Name what the line, a station or `init.json` beside it says and what nothing does here."""
     holders = [("", document), ("init.", _to_object(document.get("init")))]
     for place, station in line.stations:
-        holders += [(f"{place}.", station), (f"{place}.trigger.", trigger_of(station))]
+        holders += [(f"{place}.", station), (f"{place}.trigger.", station_trigger(station))]
     for path, holder in holders:
         for name, message in UNUSED.items():
             if holder.get(name):
@@ -143,13 +152,15 @@ def _report_repository(trigger: Mapping[str, Any], place: str, carrier: Carrier)
             )
 
 
-def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
+def _station_document(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
     carrier, identity = line.carrier, str(station.get("id"))
-    key, label, trigger = line.keys[identity], _label(station), trigger_of(station)
+    key, label, trigger = line.keys[identity], _station_label(station), station_trigger(station)
     _report_repository(trigger, place, carrier)
     system = _prompt_text(trigger, "appendSystemPrompt", station, "system", place, carrier)
     prompt = _prompt_text(trigger, "promptTemplate", station, "prompt", place, carrier)
-    rules = [made for at, rule in line.rules_from(identity) for made in _rules(rule, at, key, label, line)]
+    rules = [
+        made for at, rule in line.rules_from(identity) for made in _rule_documents(rule, at, key, label, line)
+    ]
     limits = {
         to: f"{minutes}m"
         for to, field in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
@@ -162,7 +173,7 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
     return {
         "key": key,
         "name": label,
-        "work": _work(trigger.get("type") == WORKED, system, prompt),
+        "work": _work_document(trigger.get("type") == WORKED, system, prompt),
         **({"limits": limits} if limits else {}),
         **(
             {"labels": [str(worker_label) for worker_label in labels]}
@@ -188,7 +199,7 @@ def _prompt_text(
     return carrier.template(f"{place}.{fallback_key}", station.get(fallback_key))
 
 
-def _work(dispatched: bool, system: str, prompt: str) -> Json:
+def _work_document(dispatched: bool, system: str, prompt: str) -> Json:
     """Make it a runner's, who asks for it; or a person's, who is told both."""
     if dispatched:
         return {
@@ -200,7 +211,7 @@ def _work(dispatched: bool, system: str, prompt: str) -> Json:
     return {"kind": "manual", **({"instructions": instructions} if instructions else {})}
 
 
-def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
+def _rule_documents(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
     if alp_typed.is_typed(rule.get("condition")):
         return _typed_rules(rule, at, key, name, line)
     condition = text_or_none(rule.get("condition"))
@@ -211,7 +222,7 @@ def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: Assembly
     if condition not in CONDITIONS:
         line.carrier.refuse(
             f"{at}.condition",
-            _("%(condition)s is no condition", condition=quoted(rule.get("condition"))),
+            _("%(condition)s is no condition", condition=shortened_json(rule.get("condition"))),
             "it is success, failure, cancelled or any",
         )
         return []
@@ -219,7 +230,7 @@ def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: Assembly
     target = line.target_key(rule.get(name), f"{at}.{name}")
     if target is None:
         return []
-    return [_rule(rule, at, line, f"{key}-{condition}", {"result": condition}, target)]
+    return [_rule_document(rule, at, line, f"{key}-{condition}", {"result": condition}, target)]
 
 
 def _typed_rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
@@ -227,7 +238,7 @@ def _typed_rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: As
     condition = rule["condition"].get("when", "success")
     if condition not in CONDITIONS:
         line.carrier.refuse(
-            f"{at}.condition.when", _("%(condition)s is no condition", condition=quoted(condition))
+            f"{at}.condition.when", _("%(condition)s is no condition", condition=shortened_json(condition))
         )
         return []
     station = alp_typed.question_station(rule, at, name, line)
@@ -236,7 +247,7 @@ def _typed_rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: As
     line.questions.setdefault(key, []).append(station)
     # Where the rule led is kept with the station of its questions, under `typed`.
     bare = {name: value for name, value in rule.items() if name not in TO}
-    return [_rule(bare, at, line, f"{key}-typed", {"result": condition}, station["key"])]
+    return [_rule_document(bare, at, line, f"{key}-typed", {"result": condition}, station["key"])]
 
 
 def _answer_rules(
@@ -261,7 +272,7 @@ def _answer_rules(
         if target is None:
             continue
         when: Json = {"all": [{"result": "success"}, {**question_test, "answer": answer}]}
-        made = _rule(rule, at, line, f"{key}-{answer}", when, target)
+        made = _rule_document(rule, at, line, f"{key}-{answer}", when, target)
         # The evaluator's explanation, where it leads back to its own station; a hook's text, where it says so (A28).
         if to.get("feedbackFromHook") is True or (asks and target == key):
             made["feedback"] = True
@@ -269,7 +280,9 @@ def _answer_rules(
     return rules
 
 
-def _rule(rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, when: Json, to: str) -> Json:
+def _rule_document(
+    rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, when: Json, to: str
+) -> Json:
     most = rule.get("maxRetries")
     gates = line.required_gates(rule, at)
     return {
@@ -283,7 +296,7 @@ def _rule(rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, 
     }
 
 
-def _gate(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
+def _gate_document(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
     emails, decided = gate.get("notifyEmails"), _decision_mode(gate, place, line.carrier)
     # That nobody had to approve is kept where a person decides here in place of a tool.
     replaced = bool(gate.get("tool")) and decided == {"mode": "manual"}
@@ -312,7 +325,7 @@ def _decision_mode(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Jso
         return {"mode": "skip", **bare}  # T8: it passes, and that is recorded
     if not gate.get("tool"):
         return bare
-    tool = alp_tools.tool_of(gate, place, carrier)
+    tool = alp_tools.gate_tool(gate, place, carrier)
     if tool is None:
         return {"mode": "manual"}
     if gate.get("mode") == DRY_RUN:

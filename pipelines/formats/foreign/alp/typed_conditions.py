@@ -11,11 +11,11 @@ from pipelines.formats.foreign.carrier import (
     Json,
     manual_work,
     objects_in_list,
-    quoted,
+    shortened_json,
     text_or_none,
     unread_parts,
 )
-from pipelines.formats.foreign.paths import path_of
+from pipelines.formats.foreign.paths import path_for_key
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.document_readers.names import KEY
 
@@ -53,11 +53,11 @@ def question_station(rule: Mapping[str, Any], at: str, source: str, line: Assemb
             f"{place}.fallback", "is missing", "say where a task goes when nobody answers the questions"
         )
         return None
-    if not _in_bounds(condition, place, line):
+    if not _is_within_bounds(condition, place, line):
         return None
     name = str(rule.get("label") or f"Questions about {source}")
     key = carrier.key(rule.get("id") or f"{source}-questions", "questions")
-    rules = _routes(condition, place, key, line)
+    rules = _route_rules(condition, place, key, line)
     carrier.lose(place, _("its questions are a station of their own here: %(name)s", name=name))
     questions_by_path = {
         f"{place}.questions.{question_id}": question for question_id, question in questions.items()
@@ -68,7 +68,7 @@ def question_station(rule: Mapping[str, Any], at: str, source: str, line: Assemb
     work = manual_work(carrier, f"{place}.evaluator", name, condition.get("evaluator"), said)
     numbers = _numeric_paths(rules)
     fields = [
-        _field(str(question_id), question, numbers)
+        _question_field(str(question_id), question, numbers)
         for question_id, question in questions.items()
         # Only a name that may be a key can be a field of a form.
         if KEY.match(str(question_id))
@@ -92,7 +92,7 @@ def _question_text(at: str, question: Any) -> str:
     )
 
 
-def _in_bounds(condition: Mapping[str, Any], place: str, line: AssemblyLine) -> bool:
+def _is_within_bounds(condition: Mapping[str, Any], place: str, line: AssemblyLine) -> bool:
     routes = condition.get("route")
     counts = {
         "questions": len(condition["questions"]),
@@ -117,35 +117,35 @@ def _numeric_paths(rules: list[Json]) -> set[str]:
     return {part["output"]["path"] for part in parts if part.get("output", {}).get("op") in ORDERED}
 
 
-def _field(name: str, question: Any, numbers: set[str]) -> Json:
+def _question_field(name: str, question: Any, numbers: set[str]) -> Json:
     instructions = question.get("instructions") if isinstance(question, Mapping) else None
     return {
         "key": name,
-        **({"type": "number"} if path_of(name) in numbers else {}),
+        **({"type": "number"} if path_for_key(name) in numbers else {}),
         "label": name.replace("_", " ").capitalize(),
         **({"help": instructions} if isinstance(instructions, str) and instructions else {}),
     }
 
 
-def _routes(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLine) -> list[Json]:
+def _route_rules(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLine) -> list[Json]:
     rules = []
     # One iterator for both loops: the second goes on behind “else”.
     routes = iter(objects_in_list(line.carrier, condition.get("route"), f"{place}.route"))
     for at, route in routes:
         bare = route.get("else") is True
         tests = [] if bare else _comparison_tests(route.get("if"), f"{at}.if", condition, line)
-        if tests is not None and (made := _rule(route, at, key, line)) is not None:
+        if tests is not None and (made := _route_rule(route, at, key, line)) is not None:
             rules.append({**made, "when": {"all": [*answer_tests(condition), *tests]}})
         if bare:
             break
     for at, _route in routes:
         line.carrier.lose(at, "it stands behind “else” and is never taken, so it is left out")
-    if (last := _rule(condition["fallback"], f"{place}.fallback", key, line)) is not None:
+    if (last := _route_rule(condition["fallback"], f"{place}.fallback", key, line)) is not None:
         rules.append(last)
     return rules
 
 
-def _rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Json | None:
+def _route_rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Json | None:
     to = line.target_key(route.get("to"), f"{at}.to")
     gates = line.required_gates(route, at)
     if to is None:
@@ -162,7 +162,7 @@ def answer_tests(condition: Mapping[str, Any]) -> list[Json]:
     """Return the tests that every route needs: a success, and an answer to each question, whether the route
     compares it or not. Without one the fallback is taken."""
     there = [
-        {"output": {"path": path_of(str(question_id)), "op": "exists"}}
+        {"output": {"path": path_for_key(str(question_id)), "op": "exists"}}
         for question_id in condition["questions"]
     ]
     return [SUCCESS, *there]
@@ -178,11 +178,11 @@ def _comparison_tests(
     tests: list[Json] = []
     for name, comparison in comparisons.items():
         if name not in condition["questions"]:
-            line.carrier.refuse(f"{at}.{name}", _("there is no question %(name)s", name=quoted(name)))
+            line.carrier.refuse(f"{at}.{name}", _("there is no question %(name)s", name=shortened_json(name)))
             return None
         for op, value in comparison.items() if isinstance(comparison, Mapping) else [("equals", comparison)]:
             if (known := OPERATORS.get(text_or_none(op) or "")) is None:
-                line.carrier.refuse(f"{at}.{name}", _("%(op)s is no comparison", op=quoted(op)))
+                line.carrier.refuse(f"{at}.{name}", _("%(op)s is no comparison", op=shortened_json(op)))
                 return None
-            tests.append({"output": {"path": path_of(str(name)), "op": known, "value": value}})
+            tests.append({"output": {"path": path_for_key(str(name)), "op": known, "value": value}})
     return tests

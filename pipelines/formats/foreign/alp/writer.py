@@ -9,13 +9,13 @@ from pipelines.formats.foreign.alp import gate_tools as alp_tools
 from pipelines.formats.foreign.alp import reader as alp
 from pipelines.formats.foreign.alp.typed_conditions import OPERATORS, answer_tests
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.paths import path_of
+from pipelines.formats.foreign.paths import path_for_key
 from pipelines.formats.foreign.writer_helpers import (
     Json,
-    extra,
     original_name,
     split_instructions,
     stations_in_order,
+    stored_extra,
     system_and_prompt,
 )
 
@@ -23,40 +23,40 @@ ENDS: Final = {"@blocked": "blocked", "completed": "completed", "failed": "faile
 WAYS: Final = {"yes": "onYes", "no": "onNo", "pass": "onPass", "block": "onBlock"}
 
 
-def write(line: Json) -> Json:
+def write_assembly_line(line: Json) -> Json:
     names = {station["key"]: original_name(station) for station in line["stations"]}
     names |= {end["key"]: end["kind"] for end in line.get("ends") or []} | ENDS
     # Ends that were stations of the original take their places among these again.
-    sinks = [end for end in line.get("ends") or [] if isinstance(extra(end).get("place"), int)]
+    sinks = [end for end in line.get("ends") or [] if isinstance(stored_extra(end).get("place"), int)]
     names |= {sink["key"]: original_name(sink) for sink in sinks}
     gates = {gate["key"]: original_name(gate) for gate in line.get("gates") or []}
     typed_rules = write_typed_rules(line, names, gates)
     stations = [station for station in stations_in_order(line) if station["key"] not in typed_rules]
-    written = [_station(station) for station in stations]
+    written = [_station_document(station) for station in stations]
     for sink in sinks:
-        stored = extra(sink, "place", "id")
+        stored = stored_extra(sink, "place", "id")
         written.insert(
-            extra(sink)["place"],
+            stored_extra(sink)["place"],
             {**stored, "id": original_name(sink), "name": sink.get("label") or sink["key"]},
         )
-    rules = [rule for station in stations for rule in _rules(station, names, gates, typed_rules)]
+    rules = [rule for station in stations for rule in _rule_documents(station, names, gates, typed_rules)]
     return {
-        **extra(line),
+        **stored_extra(line),
         "id": line["key"],
         "name": line.get("name") or line["key"],
         **({"description": line["description"]} if line.get("description") else {}),
         "stations": written,
         "transitionRules": rules,
-        **({"gates": [_gate(gate) for gate in line["gates"]]} if line.get("gates") else {}),
+        **({"gates": [_gate_document(gate) for gate in line["gates"]]} if line.get("gates") else {}),
     }
 
 
-def _station(station: Json) -> Json:
-    stored = extra(station, "trigger", "system", "id")
-    trigger = extra({"extra": extra(station).get("trigger")})
+def _station_document(station: Json) -> Json:
+    stored = stored_extra(station, "trigger", "system", "id")
+    trigger = stored_extra({"extra": stored_extra(station).get("trigger")})
     system, prompt = system_and_prompt(station["work"])
     before, after = split_instructions(
-        prompt, trigger.pop("appendSystemPrompt", "") or extra(station).get("system")
+        prompt, trigger.pop("appendSystemPrompt", "") or stored_extra(station).get("system")
     )
     worked = station["work"]["kind"] not in ("manual", "noop")
     trigger.setdefault("type", "dispatch_worker" if worked else "none")
@@ -78,7 +78,7 @@ def _station(station: Json) -> Json:
     }
 
 
-def _rules(
+def _rule_documents(
     station: Json, names: Mapping[str, str], gates: Mapping[str, str], typed_ones: Mapping[str, Json]
 ) -> Iterator[Json]:
     rules = station.get("rules") or []
@@ -86,13 +86,13 @@ def _rules(
     for rule in rules:
         target = rule["to"] if isinstance(rule["to"], str) else ""
         if target in typed_ones:
-            yield _rule(rule, station, names, gates, condition="") | typed_ones[target]
+            yield _rule_document(rule, station, names, gates, condition="") | typed_ones[target]
             continue
         if target not in names:
             continue
-        evaluation = _evaluation_of(rule.get("when"))
+        evaluation = _read_evaluation(rule.get("when"))
         if evaluation is None:
-            yield _rule(rule, station, names, gates, condition=_condition(rule.get("when"))) | {
+            yield _rule_document(rule, station, names, gates, condition=_condition_text(rule.get("when"))) | {
                 "toStationId": names[target]
             }
             continue
@@ -105,17 +105,20 @@ def _rules(
             rules_by_question.pop(question)[WAYS[answer]] = way
             continue
         spelling = "evaluator" if what == "agentic" else "hook"
-        made = _rule(rule, station, names, gates, condition=what) | {spelling: question, WAYS[answer]: way}
+        made = _rule_document(rule, station, names, gates, condition=what) | {
+            spelling: question,
+            WAYS[answer]: way,
+        }
         rules_by_question[question] = made
         yield made
 
 
-def _rule(
+def _rule_document(
     rule: Json, station: Json, names: Mapping[str, str], gates: Mapping[str, str], *, condition: str
 ) -> Json:
     gate_ids = [gates[key] for key in rule.get("gates") or [] if key in gates]
     return {
-        **extra(rule),
+        **stored_extra(rule),
         "id": rule["id"],
         **({"label": rule["label"]} if rule.get("label") else {}),
         "fromStationId": names[station["key"]],
@@ -126,7 +129,7 @@ def _rule(
     }
 
 
-def _condition(when: Any) -> str:
+def _condition_text(when: Any) -> str:
     result = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
     if result == "success" or when in ({"verdict": "pass"},):
         return "success"
@@ -135,7 +138,7 @@ def _condition(when: Any) -> str:
     return "failure" if when == {"verdict": "fail"} else "any"
 
 
-def _evaluation_of(when: Any) -> tuple[str, str, str] | None:
+def _read_evaluation(when: Any) -> tuple[str, str, str] | None:
     """Read `all: [{result: success}, {agentic | hook: …, answer: …}]`."""
     parts = when.get("all") if isinstance(when, dict) else None
     if not isinstance(parts, list) or len(parts) != 2 or parts[0] != {"result": "success"}:
@@ -149,9 +152,9 @@ def _evaluation_of(when: Any) -> tuple[str, str, str] | None:
     return ("hook", argv[0], answer) if len(argv) == 1 else None
 
 
-def _gate(gate: Json) -> Json:
+def _gate_document(gate: Json) -> Json:
     stored, tool, mode = (
-        extra(gate, "id", "enabled", "mode", "approveWarnings"),
+        stored_extra(gate, "id", "enabled", "mode", "approveWarnings"),
         gate.get("tool"),
         gate.get("mode"),
     )
@@ -159,7 +162,7 @@ def _gate(gate: Json) -> Json:
         stored["tool"] = alp_tools.to_alp_tool(tool, stored.get("tool"))
         stored |= {} if tool.get("approve_warnings") else {"approveWarnings": True}
         stored |= {"mode": alp.DRY_RUN} if mode == "manual" else {}
-    elif mode != "skip" and alp_tools.tool_of(stored, "", Carrier()):
+    elif mode != "skip" and alp_tools.gate_tool(stored, "", Carrier()):
         del stored["tool"]  # a tool that the gate has no more
     return {
         # In front of `stored`, so that what the original said of it counts.
@@ -184,7 +187,7 @@ def write_typed_rules(line: Json, names: Mapping[str, str], gates: Mapping[str, 
     out are stations to which several rules lead, or whose rules compare something other than answers."""
     typed_rules = {}
     for station in line["stations"]:
-        stored = extra(station).get("typed")
+        stored = stored_extra(station).get("typed")
         condition = stored.get("condition") if isinstance(stored, Mapping) else None
         leading = [
             rule
@@ -196,15 +199,15 @@ def write_typed_rules(line: Json, names: Mapping[str, str], gates: Mapping[str, 
             isinstance(stored, Mapping)
             and isinstance(condition, Mapping)
             and len(leading) == 1
-            and _result(leading[0])
+            and _result_text(leading[0])
         ):
-            written = _typed_condition(station, condition, _result(leading[0]), names, gates)
+            written = _typed_condition(station, condition, _result_text(leading[0]), names, gates)
             if written is not None:
                 typed_rules[station["key"]] = {**stored, "condition": written}
     return typed_rules
 
 
-def _result(rule: Json) -> str:
+def _result_text(rule: Json) -> str:
     when = rule.get("when")
     result = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
     return result if isinstance(result, str) and result in ("success", "failure", "cancelled", "any") else ""
@@ -222,10 +225,10 @@ def _typed_condition(
     # The fallback is read as a rule without a condition, behind all others.
     if not isinstance(questions, Mapping) or not rules or rules[-1].get("when") is not None:
         return None
-    paths = {path_of(str(question_id)): str(question_id) for question_id in questions}
-    ways = [_route(rule, names, gates) for rule in rules]
+    paths = {path_for_key(str(question_id)): str(question_id) for question_id in questions}
+    ways = [_route_document(rule, names, gates) for rule in rules]
     needed = answer_tests(condition)
-    tests = [_comparisons(rule.get("when"), needed, paths) for rule in rules[:-1]]
+    tests = [_comparison_documents(rule.get("when"), needed, paths) for rule in rules[:-1]]
     if None in ways or None in tests:
         return None
     # There is one way more than tests: the last is the fallback.
@@ -234,19 +237,19 @@ def _typed_condition(
     return {**condition, **when, "route": routes, "fallback": ways[-1]}
 
 
-def _route(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json | None:
+def _route_document(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json | None:
     to, gate_ids = rule["to"], [gates[key] for key in rule.get("gates") or () if key in gates]
     if not isinstance(to, str) or to not in names:
         return None
     return {
-        **extra(rule),
+        **stored_extra(rule),
         "to": names[to],
         **({"gateId": gate_ids[0]} if gate_ids else {}),
         **({"_alsoEnforce": gate_ids[1:]} if gate_ids[1:] else {}),
     }
 
 
-def _comparisons(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json | None:
+def _comparison_documents(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json | None:
     parts = when.get("all") if isinstance(when, dict) else None
     if not isinstance(parts, list) or parts[: len(needed)] != needed:
         return None

@@ -9,15 +9,15 @@ from typing import Any, Final
 from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
+    key_slug,
     objects_in_list,
-    quoted,
-    slug,
+    shortened_json,
     text_or_none,
     unread_parts,
 )
-from pipelines.formats.foreign.contenox.work import Chain, labels_of, work_of
+from pipelines.formats.foreign.contenox.work import Chain, task_labels, work_document
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.values import number_in
+from pipelines.routing.basics.values import number_in_text
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.operators import COMMON, ORDERED
@@ -59,7 +59,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)")
 SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
-def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+def read_chain(document: Mapping[str, Any], carrier: Carrier) -> Json:
     tasks = objects_in_list(carrier, document.get("tasks"), "tasks")
     if not tasks:
         carrier.refuse("tasks", "a chain has at least one task")
@@ -78,14 +78,14 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     if not document.get("id"):
         carrier.lose("id", _("is missing: the line is called “%(name)s” here", name=name[:80]))
     stations = [
-        _station(task, place, chain, carrier)
+        _station_document(task, place, chain, carrier)
         for place, task in tasks
         if str(task.get("id") or "task") in keys
     ]
     return {
         "gateline": 1,
-        "key": slug(name, "chain"),
-        "name": _title(name),
+        "key": key_slug(name, "chain"),
+        "name": _title_text(name),
         **({"description": str(document["description"])} if document.get("description") else {}),
         "preset": PRESET,
         "inputs": [{"key": "input", "type": "long_text", "label": "Input", "required": True}],
@@ -94,22 +94,22 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     }
 
 
-def _station(task: Mapping[str, Any], place: str, chain: Chain, carrier: Carrier) -> Json:
+def _station_document(task: Mapping[str, Any], place: str, chain: Chain, carrier: Carrier) -> Json:
     identity = str(task.get("id") or "task")
     key = chain.keys[identity]
-    rules = _rules(task, place, key, chain.keys, carrier)
-    limit = _seconds(task.get("timeout"), f"{place}.timeout", carrier)
+    rules = _rule_documents(task, place, key, chain.keys, carrier)
+    limit = _duration_seconds(task.get("timeout"), f"{place}.timeout", carrier)
     return {
         "key": key,
-        "name": _title(identity),
-        "work": work_of(task, place, _title(identity), rules, chain, carrier),
+        "name": _title_text(identity),
+        "work": work_document(task, place, _title_text(identity), rules, chain, carrier),
         **({"limits": {"max_timeout": limit}} if limit else {}),
         "rules": rules,
         **unread_parts(task, READ_OF_TASK),
     }
 
 
-def _rules(
+def _rule_documents(
     task: Mapping[str, Any], place: str, key: str, keys: Mapping[str, str], carrier: Carrier
 ) -> list[Json]:
     transition = task.get("transition")
@@ -121,9 +121,9 @@ def _rules(
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
         carrier.lose(last[0][0], "“default” is asked last there, so it stands last here")
-    _add_label_branches(labels_of(task), others, last)
+    _add_label_branches(task_labels(task), others, last)
     for at, branch in [*others, *last]:
-        rule = _branch(branch, at, key, keys, carrier)
+        rule = _branch_rule(branch, at, key, keys, carrier)
         if rule is not None:
             rules.append(rule)
     return rules
@@ -147,7 +147,7 @@ def _add_label_branches(labels: Iterable[str], others: list[Branch], last: list[
 def _accepts_label(branch: Mapping[str, Any], label: str) -> bool:
     operator, value = OPERATORS.get(text_or_none(branch.get("operator")) or "", ""), branch.get("when")
     if operator in ORDERED:
-        pair = number_in(label), number_in(str(value))
+        pair = number_in_text(label), number_in_text(str(value))
         return None not in pair and COMMON[operator].holds(*pair)
     return operator in COMMON and COMMON[operator].holds(label, value)
 
@@ -190,7 +190,7 @@ def _failure_rules(
     return []
 
 
-def _branch(
+def _branch_rule(
     branch: Mapping[str, Any], at: str, key: str, keys: Mapping[str, str], carrier: Carrier
 ) -> Json | None:
     goto, operator, expected = (
@@ -199,13 +199,13 @@ def _branch(
         branch.get("when", ""),
     )
     if text_or_none(goto) is None or (goto != "end" and goto not in keys):
-        carrier.refuse(f"{at}.goto", _("there is no task %(id)s", id=quoted(goto)))
+        carrier.refuse(f"{at}.goto", _("there is no task %(id)s", id=shortened_json(goto)))
         return None
     condition: Json | None = None
     if operator == "edge_traversed_at_least":
-        condition = _edge(branch, at, keys, carrier)
+        condition = _edge_condition(branch, at, keys, carrier)
     elif operator in OPERATORS:
-        condition = test_of(str(operator), expected, at, carrier)
+        condition = output_test(str(operator), expected, at, carrier)
     elif operator != "default":
         carrier.refuse(
             f"{at}.operator",
@@ -216,7 +216,7 @@ def _branch(
         return None
     # A failing handler reaches no branch (B19).
     guard: Json = {"not": dict(FAILED)}
-    compose = _compose(branch.get("compose"), f"{at}.compose", keys, carrier)
+    compose = _compose_document(branch.get("compose"), f"{at}.compose", keys, carrier)
     expected_text = expected if isinstance(expected, str) else jsontext.dumps(expected)
     label = f"{operator} {expected_text}".strip() if operator != "default" else "default"
     return {
@@ -231,7 +231,9 @@ def _branch(
     }
 
 
-def _edge(branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
+def _edge_condition(
+    branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: Carrier
+) -> Json | None:
     source, arrow, target = str(branch.get("edge") or "").partition("->")
     least = str(branch.get("when", "")).strip()
     if not arrow or source not in keys or target not in keys or not least.isdecimal() or len(least) > 9:
@@ -240,7 +242,7 @@ def _edge(branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: 
     return {"edge": {"from": keys[source], "to": keys[target], "at_least": int(least)}}
 
 
-def test_of(operator: str, expected: Any, at: str, carrier: Carrier) -> Json | None:
+def output_test(operator: str, expected: Any, at: str, carrier: Carrier) -> Json | None:
     op, value = OPERATORS[operator], expected
     if op in ("gt", "lt"):
         try:
@@ -268,7 +270,7 @@ def test_of(operator: str, expected: Any, at: str, carrier: Carrier) -> Json | N
     return {"eval": {"op": op, "value": value}}
 
 
-def _compose(compose: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
+def _compose_document(compose: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
     if not isinstance(compose, Mapping) or not compose:
         return None
     name, strategy = compose.get("with_var"), str(compose.get("strategy") or "override")
@@ -291,7 +293,7 @@ def _compose(compose: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -
     return {"var": name, "strategy": strategy}
 
 
-def _seconds(value: Any, at: str, carrier: Carrier) -> float | None:
+def _duration_seconds(value: Any, at: str, carrier: Carrier) -> float | None:
     """A duration as Go writes it, or nanoseconds (T12)."""
     if value in (None, "", 0):
         return None
@@ -310,6 +312,6 @@ def _seconds(value: Any, at: str, carrier: Carrier) -> float | None:
     return None
 
 
-def _title(identity: str) -> str:
+def _title_text(identity: str) -> str:
     text = re.sub(r"[_-]+", " ", identity).strip() or identity
     return text[:1].upper() + text[1:]

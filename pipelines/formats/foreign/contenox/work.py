@@ -48,7 +48,7 @@ def _goto_targets(transition: Any) -> Iterator[str]:
             yield branch["goto"]
 
 
-def work_of(
+def work_document(
     task: Mapping[str, Any], place: str, name: str, rules: list[Json], chain: Chain, carrier: Carrier
 ) -> Json:
     keys = chain.keys
@@ -186,7 +186,7 @@ def rename_variables(text: Any, names: Mapping[str, str]) -> Any:
     return _EDGE.sub(of_an_edge, _NAME.sub(of_a_task, text))
 
 
-def labels_of(task: Mapping[str, Any]) -> list[str]:
+def task_labels(task: Mapping[str, Any]) -> list[str]:
     """Return the labels that may be chosen, a list or an object of them (B12)."""
     conditions = task.get("valid_conditions")
     if task.get("handler") not in CHOICES[1:] or not isinstance(conditions, (list, Mapping)):

@@ -18,10 +18,10 @@ from pipelines.formats.foreign.contenox.work import (
 )
 from pipelines.formats.foreign.writer_helpers import (
     Json,
-    extra,
     original_name,
     split_instructions,
     stations_in_order,
+    stored_extra,
     system_and_prompt,
 )
 from pipelines.routing.basics import jsontext
@@ -31,7 +31,7 @@ GUARD: Final = {"not": FAILED}
 OPERATORS: Final = {"gt": ">", "lt": "<"}
 
 
-def write(line: Json) -> Json:
+def write_chain(line: Json) -> Json:
     names = {station["key"]: original_name(station) for station in line["stations"]}
     for end in (
         "completed",
@@ -39,15 +39,15 @@ def write(line: Json) -> Json:
     ):
         names[end] = "end"
     return {
-        **extra(line),
-        "id": extra(line).get("id") or line["key"],
+        **stored_extra(line),
+        "id": stored_extra(line).get("id") or line["key"],
         **({"description": line["description"]} if line.get("description") else {}),
-        "tasks": [_task(station, names) for station in stations_in_order(line)],
+        "tasks": [_task_document(station, names) for station in stations_in_order(line)],
     }
 
 
-def _task(station: Json, names: Mapping[str, str]) -> Json:
-    stored, work = extra(station), station["work"]
+def _task_document(station: Json, names: Mapping[str, str]) -> Json:
+    stored, work = stored_extra(station), station["work"]
     ids = {key: name for key, name in names.items() if name != "end"}
     system, prompt = (rename_variables(text, ids) for text in system_and_prompt(work))
     if work["kind"] == "manual":
@@ -65,7 +65,7 @@ def _task(station: Json, names: Mapping[str, str]) -> Json:
     if work["kind"] == "route" and work.get("strict") and handler == "route":
         handler = "condition_key"
     stored.pop("system_instruction", None)
-    stored |= _config(work, stored.get("execute_config"))
+    stored |= _config_document(work, stored.get("execute_config"))
     if work["kind"] in ("chat", "route") and prompt == variable_template(stored.get("input_var")):
         prompt = ""  # it says so itself
     limit = (station.get("limits") or {}).get("max_timeout")
@@ -77,7 +77,7 @@ def _task(station: Json, names: Mapping[str, str]) -> Json:
         **({"prompt_template": prompt} if prompt else {}),
         # From 1e6 on `g` writes an exponent, which is no duration there.
         **({"timeout": f"{limit:g}s" if limit < 1e6 else f"{int(limit)}s"} if limit else {}),
-        **_transition(station, names),
+        **_transition_document(station, names),
     }
 
 
@@ -85,7 +85,7 @@ def _is_handler_spelling(before: str, handler: str) -> bool:
     return before in (CHATS if handler == "chat_completion" else CHOICES)
 
 
-def _config(work: Json, stored: Any) -> Json:
+def _config_document(work: Json, stored: Any) -> Json:
     """Write what the station says of its model; of what it does not say, only what could not be said here."""
     before: Json = dict(stored) if isinstance(stored, Mapping) else {}
     model_settings = {key: work[key] for key in OF_A_MODEL if work.get(key) is not None}
@@ -96,7 +96,7 @@ def _config(work: Json, stored: Any) -> Json:
     return {"execute_config": {**rest, **model_settings}}
 
 
-def _transition(station: Json, names: Mapping[str, str]) -> Json:
+def _transition_document(station: Json, names: Mapping[str, str]) -> Json:
     rules = list(station.get("rules") or [])
     made: Json = {}
     around: Json = {}
@@ -111,12 +111,12 @@ def _transition(station: Json, names: Mapping[str, str]) -> Json:
         if target in names and names[target] != "end":
             made["on_failure"] = names[target]
     made["branches"] = [
-        branch for rule in rules if isinstance(rule["to"], str) and (branch := _branch(rule, names))
+        branch for rule in rules if isinstance(rule["to"], str) and (branch := _branch_document(rule, names))
     ]
     return {**around, "transition": made}
 
 
-def _branch(rule: Json, names: Mapping[str, str]) -> Json | None:
+def _branch_document(rule: Json, names: Mapping[str, str]) -> Json | None:
     if rule["to"] not in names:
         return None
     when = rule.get("when")
@@ -129,7 +129,10 @@ def _branch(rule: Json, names: Mapping[str, str]) -> Json | None:
         branch_test = {"operator": op, "when": value if isinstance(value, str) else jsontext.dumps(value)}
         # As it was spelt, where that still says it.
         spelling, _space, expected = str(rule.get("label") or "").partition(" ")
-        if spelling in reader.OPERATORS and reader.test_of(spelling, expected, "", Carrier()) == condition:
+        if (
+            spelling in reader.OPERATORS
+            and reader.output_test(spelling, expected, "", Carrier()) == condition
+        ):
             branch_test = {"operator": spelling, "when": expected}
     elif isinstance(condition, dict) and isinstance(edge := condition.get("edge"), dict):
         if edge.get("from") in names and edge.get("to") in names:
@@ -142,13 +145,13 @@ def _branch(rule: Json, names: Mapping[str, str]) -> Json | None:
         return None
     composed = (rule.get("compose") or [None])[0]
     return {
-        **extra(rule),
+        **stored_extra(rule),
         **branch_test,
         "goto": names[rule["to"]],
-        **({"compose": _compose(composed)} if composed else {}),
+        **({"compose": _compose_document(composed)} if composed else {}),
     }
 
 
-def _compose(compose: Mapping[str, Any]) -> Json:
+def _compose_document(compose: Mapping[str, Any]) -> Json:
     strategy = f"json_path:{compose['path']}" if compose.get("path") else compose.get("strategy", "override")
     return {"with_var": compose["var"], "strategy": strategy}

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipelines.formats.foreign.flux.reader import read
-from pipelines.formats.foreign.flux.writer import write
-from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
+from pipelines.formats.foreign.flux.reader import read_playbook
+from pipelines.formats.foreign.flux.writer import write_playbook
+from pipelines.formats.foreign.system import ForeignSystem, fault_without_lists, member_sign, object_sign
 
 FLUX: Final = ForeignSystem(
     key="flux",
     name="Flux",
     what="a playbook of Flux",
     signs=(
-        among("stages", "onPass", "onFail", "fallback", "skill"),
-        among("", "onPass", "onComplete", "onExhausted", "maxIterations"),
-        among("rules", "severity", "onFail"),
+        member_sign("stages", "onPass", "onFail", "fallback", "skill"),
+        member_sign("", "onPass", "onComplete", "onExhausted", "maxIterations"),
+        member_sign("rules", "severity", "onFail"),
     ),
-    read=read,
-    fault=lacking("Flux", "stages"),
-    write=write,
+    read=read_playbook,
+    fault=fault_without_lists("Flux", "stages"),
+    write=write_playbook,
     as_yaml=True,
 )
 FLUX_RECORD: Final = ForeignSystem(
     key="flux-record",
     name="Flux",
     what="a record of Flux",
-    signs=(has("flux:signal"), among("", "flux:signal"), has("verdict", "run", "issue")),
+    signs=(
+        object_sign("flux:signal"),
+        member_sign("", "flux:signal"),
+        object_sign("verdict", "run", "issue"),
+    ),
 )

@@ -8,10 +8,10 @@ from typing import Any, Final
 from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
+    key_slug,
     manual_work,
     objects_in_list,
-    quoted,
-    slug,
+    shortened_json,
     text_or_none,
     unread_parts,
 )
@@ -104,13 +104,13 @@ class Playbook:
             return self.keys[stage_id]
         self.carrier.refuse(
             path,
-            _("there is no stage %(id)s", id=quoted(stage_id)),
+            _("there is no stage %(id)s", id=shortened_json(stage_id)),
             "name a stage, complete or blocked",
         )
         return None
 
 
-def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+def read_playbook(document: Mapping[str, Any], carrier: Carrier) -> Json:
     name = str(document.get("name") or "Playbook")
     # The usual end is there under its own name; stations may not take it.
     carrier.key("complete", "complete")
@@ -118,7 +118,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     stations: list[Json] = []
     for place, stage in book.stages:
         if text_or_none(stage.get("id")) in book.keys:
-            stations += _stations(stage, place, book)
+            stations += _stage_stations(stage, place, book)
     if META_ROUTE in book.keys and META_ROUTE not in [stage.get("id") for _place, stage in book.stages]:
         stations.append(_choice_station(book))
     if book.stages and (forked := book.entered.get(str(book.stages[0][1].get("id")))):
@@ -133,7 +133,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
         stations.insert(0, start)
     return {
         "gateline": 1,
-        "key": slug(name, "playbook"),
+        "key": key_slug(name, "playbook"),
         "name": name,
         **({"description": str(document["description"])} if document.get("description") else {}),
         "preset": PRESET,
@@ -168,7 +168,7 @@ def _choice_station(book: Playbook) -> Json:
     }
 
 
-def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json]:
+def _stage_stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json]:
     """The stage, and before it the children that run side by side."""
     identity = str(stage["id"])
     key, children = book.keys[identity], book.children(place, stage)
@@ -177,7 +177,7 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
         if text_or_none(child.get("id")) not in book.keys:
             continue  # refused
         rule = {"id": book.carrier.rule_id(f"{child.get('id')}-done", "rule"), "to": key}
-        child_stations.append(_station(child, at, book, book.keys[str(child.get("id"))], [rule]))
+        child_stations.append(_station_document(child, at, book, book.keys[str(child.get("id"))], [rule]))
     # A branch without ways of its own ends at the stage that joins it.
     if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):
         rules = [{"id": book.carrier.rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}]
@@ -185,7 +185,7 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
         rules = _loop_rules(stage, place, book, key)
     else:
         rules = _verdict_rules(stage, place, book, key, WAYS)
-    made = _station(stage, place, book, key, rules)
+    made = _station_document(stage, place, book, key, rules)
     if forked := book.entered.get(identity):
         aggregation = stage.get("aggregation", "all-pass")
         made["join"] = {"wait_for": forked, "aggregation": aggregation}
@@ -196,7 +196,9 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
     return [*child_stations, made]
 
 
-def _station(stage: Mapping[str, Any], place: str, book: Playbook, key: str, rules: list[Json]) -> Json:
+def _station_document(
+    stage: Mapping[str, Any], place: str, book: Playbook, key: str, rules: list[Json]
+) -> Json:
     skill, name = stage.get("skill"), str(stage.get("name") or stage.get("id") or key)
     prompt = book.carrier.template("prompt", book.prompt)
     instructions = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
@@ -244,7 +246,7 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
     """Again until the verdict that it waits for came, at most so many times; then `onExhausted`."""
     until = text_or_none(stage.get("until", "VERDICT_PASS"))
     if until not in ("VERDICT_PASS", "VERDICT_FAIL", "ISSUE_OUT_OF_ACTIVE_STATE", "ALWAYS"):
-        book.carrier.refuse(f"{place}.until", _("%(until)s is no end of a loop", until=quoted(until)))
+        book.carrier.refuse(f"{place}.until", _("%(until)s is no end of a loop", until=shortened_json(until)))
         return []
     most = stage.get("maxIterations", USUAL_ITERATIONS)
     # Not isinstance: true is an int to Python, too
@@ -315,18 +317,18 @@ def _check_group(rules: Any, path: str, carrier: Carrier) -> Json | None:
         rules, path = rules.get("rules"), f"{path}.rules"
     members = []
     for at, rule in objects_in_list(carrier, rules, path):
-        check = _check_group(rule, at, carrier) if "logic" in rule else _check(rule, at, carrier)
+        check = _check_group(rule, at, carrier) if "logic" in rule else _check_document(rule, at, carrier)
         if check is not None:
             members.append(check)
     return {logic: members} if members else None
 
 
-def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
+def _check_document(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
     operator, severity = text_or_none(rule.get("operator")), text_or_none(rule.get("severity", "required"))
     if operator not in OPERATORS:
         carrier.refuse(
             f"{at}.operator",
-            _("%(operator)s is no operator of a gate rule", operator=quoted(operator)),
+            _("%(operator)s is no operator of a gate rule", operator=shortened_json(operator)),
         )
         return None
     if severity not in SEVERITIES:
@@ -337,14 +339,14 @@ def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
         # Real playbooks write a target there (T10).
         carrier.lose(
             f"{at}.onFail",
-            _("%(action)s is no action: the task is held for a person", action=quoted(action)),
+            _("%(action)s is no action: the task is held for a person", action=shortened_json(action)),
         )
         action = "hold"
     field = str(rule.get("field") or "")
     if not field:
         carrier.refuse(f"{at}.field", "is missing")
         return None
-    if not _known(field):
+    if not _is_known_field(field):
         carrier.lose(f"{at}.field", _("“%(field)s” is looked for in the output", field=field[:80]))
         field = f"output.{field}"
     if text_or_none(rule.get("field")) == "meta.duration_sec":
@@ -364,6 +366,6 @@ def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
     }
 
 
-def _known(field: str) -> bool:
+def _is_known_field(field: str) -> bool:
     family, dot, rest = field.partition(".")
     return field in ALIASES or field in SINGLE or field in USAGE or bool(dot and rest and family in FAMILIES)

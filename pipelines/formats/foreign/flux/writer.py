@@ -8,10 +8,10 @@ from typing import Any, Final
 from pipelines.formats.foreign.flux.reader import LIMITS, META_ROUTE, WAYS
 from pipelines.formats.foreign.writer_helpers import (
     Json,
-    extra,
     original_name,
     split_instructions,
     stations_in_order,
+    stored_extra,
     system_and_prompt,
 )
 
@@ -25,25 +25,25 @@ NEAREST: Final = {
 SKILL: Final = "Skill: "
 
 
-def write(line: Json) -> Json:
-    chosen = [station["key"] for station in line["stations"] if extra(station) == {"id": META_ROUTE}]
+def write_playbook(line: Json) -> Json:
+    chosen = [station["key"] for station in line["stations"] if stored_extra(station) == {"id": META_ROUTE}]
     names = {station["key"]: original_name(station) for station in line["stations"]} | dict.fromkeys(
         chosen, META_ROUTE
     )
     names |= {end["key"]: "complete" for end in line.get("ends") or [] if end["kind"] == "completed"}
     names |= {"completed": "complete", "@blocked": "blocked"}
     gates = {gate["key"]: gate for gate in line.get("gates") or []}
-    base = extra(line).get("prompt")
-    forks = _forks(line)
-    children = {key for station in line["stations"] if extra(station).get("type") == "parallel"
+    base = stored_extra(line).get("prompt")
+    forks = _stage_by_fork(line)
+    children = {key for station in line["stations"] if stored_extra(station).get("type") == "parallel"
                 for key in (station.get("join") or {}).get("wait_for", ())}  # fmt: skip
     return {
-        **extra(line),
+        **stored_extra(line),
         "name": line.get("name") or line["key"],
         "description": line.get("description") or "",
         "prompt": base if isinstance(base, str) else "",
         "stages": [
-            _stage(_without_its_join(station, line), names, gates, base, forks)
+            _stage_document(_without_its_join(station, line), names, gates, base, forks)
             for station in stations_in_order(line)
             if station["key"] not in (*children, *chosen) and not _is_start(station, line)
         ],
@@ -74,12 +74,12 @@ def _without_its_join(station: Json, line: Json) -> Json:
     return {**station, "rules": rules}
 
 
-def _forks(line: Json) -> dict[tuple[str, ...], str]:
+def _stage_by_fork(line: Json) -> dict[tuple[str, ...], str]:
     """Return, by the stations that a fork enters, the stage that stands for it."""
     forks: dict[tuple[str, ...], str] = {}
     for station in line["stations"]:
         waits = (station.get("join") or {}).get("wait_for")
-        if waits and extra(station).get("type") == "parallel":
+        if waits and stored_extra(station).get("type") == "parallel":
             forks[tuple(waits)] = original_name(station)
     for station in line["stations"]:
         waits = (station.get("join") or {}).get("wait_for")
@@ -89,14 +89,14 @@ def _forks(line: Json) -> dict[tuple[str, ...], str]:
     return forks
 
 
-def _stage(
+def _stage_document(
     station: Json,
     names: Mapping[str, str],
     gates: Mapping[str, Json],
     base: Any,
     forks: Mapping[tuple[str, ...], str],
 ) -> Json:
-    stored = extra(station)
+    stored = stored_extra(station)
     _system, prompt = system_and_prompt(station["work"])
     _base, instructions = split_instructions(prompt, base.strip() if isinstance(base, str) else "")
     skill = instructions.removeprefix(SKILL) if instructions.startswith(SKILL) else stored.get("skill") or ""
@@ -111,7 +111,7 @@ def _stage(
             for rule in station.get("rules") or []
             if rule.get("when") in (None, {"verdict": verdict}, NEAREST[verdict])
         )
-        target = next((_target(to, names, forks) for to in ways), None)
+        target = next((_target_name(to, names, forks) for to in ways), None)
         if target is not None:
             made[way] = target
     gate = gates.get(str(station.get("gate")))
@@ -123,7 +123,7 @@ def _stage(
     return made
 
 
-def _target(to: Any, names: Mapping[str, str], forks: Mapping[tuple[str, ...], str]) -> str | None:
+def _target_name(to: Any, names: Mapping[str, str], forks: Mapping[tuple[str, ...], str]) -> str | None:
     if isinstance(to, list):
         return forks.get(tuple(to))
     return names.get(to)

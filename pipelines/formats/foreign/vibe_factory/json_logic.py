@@ -59,7 +59,7 @@ def is_logic(logic: Any) -> bool:
     return isinstance(logic, Mapping) and len(logic) == 1 and next(iter(logic)) in SIGNS
 
 
-def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
+def logic_condition(logic: Any, different: list[str], depth: int = 0) -> Json:
     """Return the condition under which `logic` is true of an output. `different`: gets what is decided
     otherwise. Raises InexpressibleLogic."""
     if not isinstance(logic, Mapping) or len(logic) != 1 or depth > DEEPEST:
@@ -67,17 +67,19 @@ def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
     [(sign, operands)] = logic.items()
     members = operands if isinstance(operands, list) else [operands]
     if sign == "var":
-        return {"not": _falsy_test(_path(logic, different))}
+        return {"not": _falsy_test(_variable_path(logic, different))}
     if sign in ("and", "or") and members:
-        inner = [condition(member, different, depth + 1) for member in members]
+        inner = [logic_condition(member, different, depth + 1) for member in members]
         return {"all" if sign == "and" else "any": inner}
     if sign in ("!", "!!") and len(members) == 1:
-        [part] = [condition(member, different, depth + 1) for member in members]
+        [part] = [logic_condition(member, different, depth + 1) for member in members]
         # Denied twice is the condition itself.
         return part.get("not", {"not": part}) if sign == "!" else part
     if sign in ("<", "<=") and len(members) == 3:
         # Between: the two are apart here.
-        return {"all": [condition({sign: pair}, different, depth) for pair in (members[:2], members[1:])]}
+        return {
+            "all": [logic_condition({sign: pair}, different, depth) for pair in (members[:2], members[1:])]
+        }
     if len(members) != 2:
         raise InexpressibleLogic
     if sign == "in":
@@ -86,10 +88,10 @@ def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
     if isinstance(right, Mapping):
         # 3 < x is x > 3: here the path stands on the left.
         left, right, sign = right, left, TURNED.get(sign, sign)
-    return _compared(_path(left, different), sign, right, different)
+    return _comparison_document(_variable_path(left, different), sign, right, different)
 
 
-def _compared(path: str, sign: str, value: Any, different: list[str]) -> Json:
+def _comparison_document(path: str, sign: str, value: Any, different: list[str]) -> Json:
     number = is_number(value) and -PRECISE < value < PRECISE
     if sign in ORDERED and number:
         different.append(NUMBERS)
@@ -107,11 +109,11 @@ def _compared(path: str, sign: str, value: Any, different: list[str]) -> Json:
 
 def _membership_test(part: Any, container: Any, different: list[str]) -> Json:
     if isinstance(container, list) and not any(isinstance(member, list | Mapping) for member in container):
-        path = _path(part, different)
+        path = _variable_path(part, different)
         test: Json = {"output": {"path": path, "op": "in", "value": container}}
         return _or_missing(path, test) if None in container else test
     if isinstance(part, str) and part:
-        return {"output": {"path": _path(container, different), "op": "contains", "value": part}}
+        return {"output": {"path": _variable_path(container, different), "op": "contains", "value": part}}
     raise InexpressibleLogic
 
 
@@ -124,7 +126,7 @@ def _falsy_test(path: str) -> Json:
     return _or_missing(path, {"output": {"path": path, "op": "in", "value": list(FALSY)}})
 
 
-def _path(logic: Any, different: list[str]) -> str:
+def _variable_path(logic: Any, different: list[str]) -> str:
     """The path of a variable, step by step: a name with dots is never one key. Raises InexpressibleLogic."""
     name = logic.get("var") if isinstance(logic, Mapping) and logic.keys() == {"var"} else None
     if isinstance(name, list) and len(name) == 1:
@@ -134,10 +136,10 @@ def _path(logic: Any, different: list[str]) -> str:
     steps = name.split(".")
     if any(step == "length" or _INDEX.fullmatch(step) for step in steps):
         different.append(PLACES)
-    return name if len(steps) == 1 and _PLAIN.fullmatch(name) else f"${''.join(map(_step, steps))}"
+    return name if len(steps) == 1 and _PLAIN.fullmatch(name) else f"${''.join(map(_path_step, steps))}"
 
 
-def _step(name: str) -> str:
+def _path_step(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return f".{name}"
     quoted = jsontext.quoted(name)

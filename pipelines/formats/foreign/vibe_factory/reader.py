@@ -9,16 +9,16 @@ from typing import Any, Final
 from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
+    key_slug,
     manual_work,
     objects_in_list,
-    quoted,
-    slug,
+    shortened_json,
     text_or_none,
     unread_parts,
 )
-from pipelines.formats.foreign.paths import path_of
+from pipelines.formats.foreign.paths import path_for_key
 from pipelines.formats.foreign.vibe_factory.json_logic import InexpressibleLogic, is_logic
-from pipelines.formats.foreign.vibe_factory.json_logic import condition as of_json_logic
+from pipelines.formats.foreign.vibe_factory.json_logic import logic_condition as of_json_logic
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
 
@@ -48,19 +48,21 @@ LONGEST = 10_000
 _NUMBER = re.compile(r"\D*(-?\d+)")
 
 
-def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+def read_workflow(document: Mapping[str, Any], carrier: Carrier) -> Json:
     of_workflow = document.get("workflow")
     head: Mapping[str, Any] = of_workflow if isinstance(of_workflow, Mapping) else document
     name = str(head.get("name") or "Workflow")
     listed = objects_in_list(carrier, document.get("stations"), "stations")
-    ordered = sorted(listed, key=lambda entry: _number(entry[1].get("position"), listed.index(entry)))
+    ordered = sorted(
+        listed, key=lambda entry: _number_or_default(entry[1].get("position"), listed.index(entry))
+    )
     where = "transitions" if "transitions" in document else "station_transitions"
     transitions = objects_in_list(carrier, document.get(where), where)
     terminators = {
         # A task starts at the first station, so it is never an end.
         str(station.get("id"))
         for place, station in ordered[1:]
-        if _true(station.get("is_terminator"))
+        if _is_true(station.get("is_terminator"))
     }
     keys = {
         str(station.get("id")): carrier.key(station.get("name") or station.get("id"), "station")
@@ -72,7 +74,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
         outgoing = [entry for entry in transitions if str(entry[1].get("source_station_id")) == identity]
         if identity in terminators:
             # To reach it completes the execution: nothing runs there, and nothing leads on.
-            ends.append(_end(station, keys[identity]))
+            ends.append(_end_document(station, keys[identity]))
             for at, _transition in outgoing:
                 carrier.lose(
                     at,
@@ -82,7 +84,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
                     ),
                 )
         else:
-            stations.append(_station(station, place, keys, terminators, outgoing, carrier))
+            stations.append(_station_document(station, place, keys, terminators, outgoing, carrier))
     for at, transition in transitions:
         for end in ("source_station_id", "target_station_id"):
             if str(transition.get(end)) not in keys:
@@ -95,7 +97,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     around = {**document, **head} if head is not document else head
     return {
         "gateline": 1,
-        "key": slug(name, "workflow"),
+        "key": key_slug(name, "workflow"),
         "name": name,
         **({"description": str(head["description"])} if head.get("description") else {}),
         "preset": PRESET,
@@ -110,12 +112,12 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     }
 
 
-def _end(station: Mapping[str, Any], key: str) -> Json:
+def _end_document(station: Mapping[str, Any], key: str) -> Json:
     label = str(station.get("name") or key)
     return {"key": key, "kind": "completed", "label": label, **unread_parts(station, ("name",))}
 
 
-def _station(
+def _station_document(
     station: Mapping[str, Any],
     place: str,
     keys: Mapping[str, str],
@@ -132,7 +134,7 @@ def _station(
     rules = [
         rule
         for at, transition in sorted(outgoing, key=_priority_key)
-        if (rule := _rule(transition, at, keys, terminators, carrier)) is not None
+        if (rule := _rule_document(transition, at, keys, terminators, carrier)) is not None
     ]
     # Without transitions a success completes, and its task is in review (C16).
     if not outgoing:
@@ -150,10 +152,10 @@ def _station(
 
 def _priority_key(entry: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
     """Return a sort key: greatest priority first, then the oldest (C14, C29)."""
-    return -_number(entry[1].get("priority"), 0), str(entry[1].get("created_at") or "")
+    return -_number_or_default(entry[1].get("priority"), 0), str(entry[1].get("created_at") or "")
 
 
-def _rule(
+def _rule_document(
     transition: Mapping[str, Any],
     at: str,
     keys: Mapping[str, str],
@@ -173,7 +175,7 @@ def _rule(
             words = {"said": kind, "read": result}
             carrier.lose(f"{at}.condition_type", _("%(said)s is read as %(read)s", **words))
     elif kind == "conditional":
-        when = condition_of(transition.get("condition_value"), f"{at}.condition_value", carrier)
+        when = transition_condition(transition.get("condition_value"), f"{at}.condition_value", carrier)
         if when is None:
             return None
     elif kind not in ALWAYS:
@@ -190,14 +192,14 @@ def _rule(
         **({"when": when} if when else {}),
         "to": target,
         **({"gates": [REVIEW["key"]]} if identity in terminators else {}),
-        **({"allow_revisit": True} if _true(transition.get("allow_revisit")) else {}),
+        **({"allow_revisit": True} if _is_true(transition.get("allow_revisit")) else {}),
         # That system counts entries, the first one included (C30).
         **({"max_visits": most} if type(most) is int and most > 0 else {}),
         **unread_parts(transition, READ_OF_TRANSITION),
     }
 
 
-def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
+def transition_condition(value: Any, at: str, carrier: Carrier) -> Json | None:
     """C6 to C10, C28. None where it is refused."""
     # A condition may stand in a text, as JSON (C7).
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):
@@ -207,15 +209,15 @@ def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
             carrier.refuse(at, _("Invalid JSON in condition_value: %(fault)s", fault=fault.message))
             return None
     if isinstance(value, str) and value.strip():
-        return _of_text(value.strip(), at, carrier)
+        return _condition_of_text(value.strip(), at, carrier)
     if isinstance(value, Mapping):
         if {"key", "value"} <= value.keys():
-            return _equals(value["key"], value["value"], at, carrier)
+            return _equality_document(value["key"], value["value"], at, carrier)
         if {"check_output_key", "expected_value"} <= value.keys():
             carrier.lose(at, "check_output_key is read as key and value")
-            return _equals(value["check_output_key"], value["expected_value"], at, carrier)
+            return _equality_document(value["check_output_key"], value["expected_value"], at, carrier)
         if is_logic(value):
-            return _of_logic(value, at, carrier)
+            return _condition_of_logic(value, at, carrier)
     if value in (None, ""):
         carrier.refuse(at, "Conditional transition requires condition_value")
     else:
@@ -223,14 +225,14 @@ def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
             at,
             _(
                 "Unsupported condition type. Expected string or object, got: %(value)s",
-                value=quoted(value),
+                value=shortened_json(value),
             ),
             "write the name of an output key, or {“key”: …, “value”: …}",
         )
     return None
 
 
-def _of_logic(value: Mapping[str, Any], at: str, carrier: Carrier) -> Json:
+def _condition_of_logic(value: Mapping[str, Any], at: str, carrier: Carrier) -> Json:
     different: list[str] = []
     try:
         test = of_json_logic(value, different)
@@ -241,31 +243,31 @@ def _of_logic(value: Mapping[str, Any], at: str, carrier: Carrier) -> Json:
     return test
 
 
-def _of_text(text: str, at: str, carrier: Carrier) -> Json | None:
+def _condition_of_text(text: str, at: str, carrier: Carrier) -> Json | None:
     """The name of a key; or a path or a name, an operator and a literal. A filter of a path has operators, too."""
     if len(text) > LONGEST:
         carrier.refuse(at, _("is longer than %(most)s characters", most=LONGEST))
         return None
     signs = list(_SIGN.finditer(text))
     if not signs:
-        return {"output": {"path": path_of(text), "op": "exists"}}
+        return {"output": {"path": path_for_key(text), "op": "exists"}}
     # From the last on: those of a filter come before it, and one within the literal
     # leaves no literal behind itself.
     for sign in reversed(signs):
         left, right = text[: sign.start()].strip(), text[sign.end() :].strip()
-        known, value = _literal(right)
+        known, value = _parsed_literal(right)
         if known and left:
             path = left.removesuffix(".length")
             # `$.items[*].length` counts what the path finds.
             of = {"of": "count"} if path != left else {}
-            path = path if path.startswith("$") else path_of(path)
+            path = path if path.startswith("$") else path_for_key(path)
             return {"output": {"path": path, "op": OPERATORS[sign[0]], "value": value, **of}}
     hint = "write a number, true, false, null or a text in quotes"
     carrier.refuse(at, _("%(text)s is no value", text=text[signs[-1].end() :].strip()[:80]), hint)
     return None
 
 
-def _literal(text: str) -> tuple[bool, Any]:
+def _parsed_literal(text: str) -> tuple[bool, Any]:
     """Return whether the text is a literal, and its value."""
     if len(text) > 1 and text[0] == text[-1] == "'":
         return True, text[1:-1]
@@ -275,11 +277,11 @@ def _literal(text: str) -> tuple[bool, Any]:
         return False, None
 
 
-def _equals(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
+def _equality_document(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
     if not isinstance(key, str) or not key:
         carrier.refuse(f"{at}.key", "has to be the name of an output key")
         return None
-    return {"output": {"path": path_of(key), "op": "equals", "value": value}}
+    return {"output": {"path": path_for_key(key), "op": "equals", "value": value}}
 
 
 def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
@@ -295,7 +297,7 @@ def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
     return list(dict.fromkeys(key.strip() for key in document if isinstance(key, str) and key.strip()))
 
 
-def _number(document: Any, otherwise: int) -> int:
+def _number_or_default(document: Any, otherwise: int) -> int:
     """Return the number in a document: of `BigInt(3), // …` it is 3."""
     # Not isinstance: true is an int to Python, too
     if type(document) is int:
@@ -304,5 +306,5 @@ def _number(document: Any, otherwise: int) -> int:
     return int(match[1]) if match and len(match[1]) < 12 else otherwise
 
 
-def _true(document: Any) -> bool:
+def _is_true(document: Any) -> bool:
     return document is True or (isinstance(document, str) and document.lstrip().lower().startswith("true"))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.vibe_factory import reader as reader
-from pipelines.formats.foreign.writer_helpers import Json, extra, stations_in_order, system_and_prompt
+from pipelines.formats.foreign.writer_helpers import Json, stations_in_order, stored_extra, system_and_prompt
 from pipelines.routing.basics import jsontext
 
 SIGNS: Final = {op: sign for sign, op in reader.OPERATORS.items()}
@@ -18,7 +18,7 @@ LOGIC: Final = {"equals": "===", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _FLAT = re.compile(r"\$\['((?:[^'\\]|\\.)*)'\]")
 
 
-def write(line: Json) -> Json:
+def write_workflow(line: Json) -> Json:
     stations = [_without_added_rule(station) for station in stations_in_order(line)]
     ends = [end for end in line.get("ends") or [] if end["kind"] == "completed"]
     used = {
@@ -29,24 +29,24 @@ def write(line: Json) -> Json:
     }
     if "completed" in used and all(end["key"] != "completed" for end in ends):
         ends.append({"key": "completed", "kind": "completed", "label": "Completed"})
-    ids = {node["key"]: str(extra(node).get("id") or node["key"]) for node in [*stations, *ends]}
-    workflow = str(extra(line).get("id") or line["key"])
+    ids = {node["key"]: str(stored_extra(node).get("id") or node["key"]) for node in [*stations, *ends]}
+    workflow = str(stored_extra(line).get("id") or line["key"])
     transitions = [
         made
         for station in stations
         for place, rule in enumerate(station.get("rules") or [])
-        if (made := _transition(rule, station, place, ids, workflow)) is not None
+        if (made := _transition_document(rule, station, place, ids, workflow)) is not None
     ]
     return {
         "workflow": {
-            **extra(line),
+            **stored_extra(line),
             "id": workflow,
             "name": line.get("name") or line["key"],
             **({"description": line["description"]} if line.get("description") else {}),
         },
         "stations": [
-            *(_station(station, place + 1, ids, workflow) for place, station in enumerate(stations)),
-            *(_end(end, len(stations) + place + 1, ids, workflow) for place, end in enumerate(ends)),
+            *(_station_document(station, place + 1, ids, workflow) for place, station in enumerate(stations)),
+            *(_end_document(end, len(stations) + place + 1, ids, workflow) for place, end in enumerate(ends)),
         ],
         "transitions": transitions,
     }
@@ -62,8 +62,8 @@ def _without_added_rule(station: Json) -> Json:
     return {**station, "rules": rules}
 
 
-def _station(station: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
-    stored = extra(station, "position", "is_terminator")
+def _station_document(station: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
+    stored = stored_extra(station, "position", "is_terminator")
     _system, prompt = system_and_prompt(station["work"])
     if prompt and prompt == stored.get("description"):
         prompt = ""
@@ -79,10 +79,10 @@ def _station(station: Json, position: int, ids: Mapping[str, str], workflow: str
     }
 
 
-def _end(end: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
+def _end_document(end: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
     return {
         "workflow_id": workflow,
-        **extra(end),
+        **stored_extra(end),
         "id": ids[end["key"]],
         "name": end.get("label") or end["key"],
         "position": position,
@@ -90,14 +90,16 @@ def _end(end: Json, position: int, ids: Mapping[str, str], workflow: str) -> Jso
     }
 
 
-def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], workflow: str) -> Json | None:
+def _transition_document(
+    rule: Json, station: Json, place: int, ids: Mapping[str, str], workflow: str
+) -> Json | None:
     target = rule["to"] if isinstance(rule["to"], str) else ""
     condition = _condition_fields(rule)
     if target not in ids or condition is None:
         return None
     return {
         "workflow_id": workflow,
-        **extra(rule, "condition_type", "condition_value", "created_at", "priority"),
+        **stored_extra(rule, "condition_type", "condition_value", "created_at", "priority"),
         "source_station_id": ids[station["key"]],
         "target_station_id": ids[target],
         **({"label": rule["label"]} if rule.get("label") else {}),
@@ -111,9 +113,9 @@ def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], w
 
 def _condition_fields(rule: Json) -> Json | None:
     """The condition as it was spelt where that still says it; else spelt anew. None: it has no spelling."""
-    when, stored = rule.get("when"), extra(rule)
+    when, stored = rule.get("when"), stored_extra(rule)
     kind, value = stored.get("condition_type"), stored.get("condition_value")
-    if kind == "conditional" and reader.condition_of(value, "", Carrier()) == when:
+    if kind == "conditional" and reader.transition_condition(value, "", Carrier()) == when:
         return {"condition_type": kind, "condition_value": value}
     if when is None:
         return {"condition_type": kind if kind in reader.ALWAYS and kind else "always"}
@@ -141,25 +143,29 @@ def _condition_value(when: Json) -> Any:
             candidates.append(f"{left} {SIGNS[op]} {jsontext.dumps(value)}")
     else:
         candidates = []
-    logic = _logic(when)
+    logic = _logic_document(when)
     if logic is not None:
         candidates.append(json.dumps(logic, ensure_ascii=False, default=float))
     return next(
         # The first spelling that reads back to the same condition
-        (candidate for candidate in candidates if reader.condition_of(candidate, "", Carrier()) == when),
+        (
+            candidate
+            for candidate in candidates
+            if reader.transition_condition(candidate, "", Carrier()) == when
+        ),
         None,
     )
 
 
-def _logic(when: Any) -> Any:
+def _logic_document(when: Any) -> Any:
     if not isinstance(when, dict) or len(when) != 1:
         return None
     [(word, inner)] = when.items()
     if word in ("all", "any") and isinstance(inner, list):
-        parts = [_logic(operand) for operand in inner]
+        parts = [_logic_document(operand) for operand in inner]
         return None if None in parts else {"and" if word == "all" else "or": parts}
     if word == "not":
-        part = _logic(inner)
+        part = _logic_document(inner)
         return None if part is None else {"!": part}
     if word == "output" and isinstance(inner, dict) and isinstance(inner.get("path"), str):
         variable = {"var": inner["path"].removeprefix("$.")}

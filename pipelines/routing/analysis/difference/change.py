@@ -21,7 +21,7 @@ from pipelines.routing.analysis.satisfiability.evals import EvalSet
 from pipelines.routing.analysis.satisfiability.formulas import EVAL, STATUS, Formula, eval_literal
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
 from pipelines.routing.analysis.satisfiability.situation_bounds import COUPLED, count_bounds, first_variable
-from pipelines.routing.analysis.satisfiability.solver import Box, solve
+from pipelines.routing.analysis.satisfiability.solver import Box, solve_formulas
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -146,7 +146,7 @@ def change_with_sample(
         for statuses in (all_statuses - {EXHAUSTED}, all_statuses & {EXHAUSTED}):
             try:
                 box: Box = {**_FORCED[change.after is not None], recorded: ValueChoice(statuses)}
-                return replace(change, sample=solve(every, box, accept))
+                return replace(change, sample=solve_formulas(every, box, accept))
             except Impossible:
                 continue
     except _NoSample:

@@ -10,8 +10,8 @@ from pipelines.routing.analysis.difference.routing_effects import RoutingEffect
 from pipelines.routing.analysis.satisfiability.formulas import (
     Disjunction,
     Formula,
-    formula_of,
-    negation,
+    condition_formula,
+    negated_formula,
     status_literal,
 )
 from pipelines.routing.analysis.satisfiability.statuses import FAILED, PASSED, STANDINGS
@@ -76,8 +76,8 @@ def station_regions(
             effect = routing_effects.rule_effect(line, station, rule)
             if rework_gate:
                 effect = replace(effect, gates=tuple(gate for gate in effect.gates if gate[0] != rework_gate))
-            regions.append(OutcomeRegion(effect, {**before, own: formula_of(rule.when)}, rule))
-        before = {**before, (own[0], False): negation(formula_of(rule.when))}
+            regions.append(OutcomeRegion(effect, {**before, own: condition_formula(rule.when)}, rule))
+        before = {**before, (own[0], False): negated_formula(condition_formula(rule.when))}
     # law §5 step 6: a faulty rule that is reached makes the task stuck.
     if len(read) < len(rules):
         return [
@@ -91,7 +91,7 @@ def station_regions(
 def rules_reached_formula(line: ParsedLine) -> Formula | None:
     """Return the formula of the outcomes that reach the rules; None: all do. Under `failure_rules: no` failed
     ones do not."""
-    return None if line.policy.failure_rules else negation(status_literal(FAILED))
+    return None if line.policy.failure_rules else negated_formula(status_literal(FAILED))
 
 
 def _failed_regions(line: ParsedLine, station: Station) -> list[OutcomeRegion]:
@@ -129,4 +129,4 @@ def compose_failure_formula(old: OutcomeRegion, new: OutcomeRegion) -> Formula |
     if entries != new.rule.compose or any(entry.strategy for entry in entries):
         return None
     paths = [entry.path or compile_path("$") for entry in entries]
-    return Disjunction(tuple(formula_of(OutputTest(path, "missing")) for path in paths))
+    return Disjunction(tuple(condition_formula(OutputTest(path, "missing")) for path in paths))

@@ -9,7 +9,7 @@ NOTHING = "No routing changes: proved for every outcome."
 NOT_PROVED = "Nothing was found that goes elsewhere, but not everything could be proved:"
 
 
-def report(difference: Difference, *, as_json: bool = False) -> str:
+def difference_text(difference: Difference, *, as_json: bool = False) -> str:
     """Return the text to print."""
     if as_json:
         return jsontext.dumps(difference.to_dict(), indent=2, ascii_only=False)

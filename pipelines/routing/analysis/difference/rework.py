@@ -24,10 +24,10 @@ def rework_rule_pairs(sides: StationPair, old: Iterable[Rule], new: Iterable[Rul
 
 
 def _may_demand_rework(line: ParsedLine, rule: Rule) -> bool:
-    return any(map(may_demand_rework, _gates(line, rule)))
+    return any(map(may_demand_rework, _rule_gates(line, rule)))
 
 
-def _gates(line: ParsedLine, rule: Rule) -> list[Gate]:
+def _rule_gates(line: ParsedLine, rule: Rule) -> list[Gate]:
     return [line.gate(key) for key in rule.gates]
 
 
@@ -37,7 +37,7 @@ def rework_facts(sides: StationPair, after: Both) -> dict[str, Any]:
     rework_gates = {
         gate.key
         for line, rule in zip((sides.pair.old, sides.pair.new), after, strict=True)
-        for gate in _gates(line, rule)
+        for gate in _rule_gates(line, rule)
         if reviewer_may_demand_rework(gate)
     }
     return {"gates": {key: {"decision": "rework"} for key in sorted(rework_gates)}}

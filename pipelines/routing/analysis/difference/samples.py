@@ -14,14 +14,14 @@ from typing import Any
 
 from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.satisfiability.document_guesses import shapes_around
-from pipelines.routing.analysis.satisfiability.effort import spend
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.algebra import OutputTest, leaves
+from pipelines.routing.document.algebra import OutputTest, condition_leaf_tests
 from pipelines.routing.document.evaluations import evaluation_key
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
@@ -71,7 +71,7 @@ def _evaluation_key(evaluation: Any) -> str | None:
 def find_sample(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
     """The first of the situations that the two versions decide otherwise."""
     for candidate in islice(situations, MAX_TRIES):
-        spend(DECISION)
+        spend_effort(DECISION)
         try:
             situation = read_situation(candidate)
             old, new = decide(pair.old, situation), decide(pair.new, situation)
@@ -87,7 +87,9 @@ def _plain_decision(decision: DecisionAnswer) -> dict[str, Any]:
     return decision.to_stored_dict()
 
 
-def variants(pair: LinePair, situation: Situation, old: Rule | None, new: Rule | None) -> Iterator[Situation]:
+def situation_variants(
+    pair: LinePair, situation: Situation, old: Rule | None, new: Rule | None
+) -> Iterator[Situation]:
     """The situation, then the same with facts that could tell the effects of the two rules apart."""
     sides = [(line, rule) for line, rule in ((pair.old, old), (pair.new, new)) if rule is not None]
     gates = {key: (line.gate(key), line) for line, rule in sides for key in rule.gates}
@@ -225,7 +227,7 @@ def passing_outcome(outcome: dict[str, Any], gate: Gate) -> dict[str, Any]:
 def matching_outputs(rule: Rule) -> Iterator[dict[str, Any]]:
     """Yield objects in which the operands of the rule's condition find the values that they compare with, and
     neighbours of those."""
-    for test in leaves(rule.when):
+    for test in condition_leaf_tests(rule.when):
         if not isinstance(test, OutputTest):
             continue
         for value in _near_values(test.value):

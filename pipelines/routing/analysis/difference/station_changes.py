@@ -23,7 +23,7 @@ from pipelines.routing.analysis.difference.partition import (
 )
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs, shared_rework_gate
 from pipelines.routing.analysis.difference.routing_effects import LinePair
-from pipelines.routing.analysis.difference.samples import Situation, variants, with_facts
+from pipelines.routing.analysis.difference.samples import Situation, situation_variants, with_facts
 from pipelines.routing.analysis.satisfiability.effort import limiting_effort
 from pipelines.routing.analysis.satisfiability.formulas import Formula
 from pipelines.routing.analysis.satisfiability.situation_bounds import formula_at_stage
@@ -42,20 +42,20 @@ Claim = Callable[[ParsedLine, TestedSituation], bool]
 """Whether a walk of `decide` in this version is the one that is claimed of the region."""
 
 
-def changes(pair: LinePair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
+def station_changes(pair: LinePair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
     """Return the changes in the order of the rules of the new version, and what it cost. Bounded: beyond
     `units` it says unknown."""
     sides = StationPair(pair, pair.old.station(key), pair.new.station(key))
-    if signature(pair.old, sides.old) == signature(pair.new, sides.new):
+    if station_signature(pair.old, sides.old) == station_signature(pair.new, sides.new):
         return (), 0
     allowed = min(units, WORK)
     with limiting_effort(allowed) as meter:
         # A tuple: generators would do their work outside of the bound.
-        detected = (*_region_changes(sides), *_second_walk_changes(sides), *stop_changes.changes(sides))
+        detected = (*_region_changes(sides), *_second_walk_changes(sides), *stop_changes.stop_changes(sides))
     return detected, allowed - max(meter.left, 0)
 
 
-def signature(line: ParsedLine, station: Station) -> tuple[Any, ...]:
+def station_signature(line: ParsedLine, station: Station) -> tuple[Any, ...]:
     """Equal where nothing can differ: conditions as written, and effects, in order; then the policy."""
     rules = readable_rules(station.rules)
     rule_effects = [
@@ -133,7 +133,7 @@ def _find_change(
     formulas += [failing] if failing is not None else []
 
     def claimed_variants(situation: Situation, box: Box) -> Iterator[Situation]:
-        for variant in variants(sides.pair, situation, old.rule, new.rule):
+        for variant in situation_variants(sides.pair, situation, old.rule, new.rule):
             candidate = with_facts(variant, rework_facts(sides, after)) if after else variant
             if all(_claim_holds(claim, line, candidate) for line in (sides.pair.old, sides.pair.new)):
                 yield candidate

@@ -14,7 +14,7 @@ from pipelines.routing.analysis.difference.partition import (
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs
 from pipelines.routing.analysis.difference.samples import Situation, with_facts
 from pipelines.routing.analysis.satisfiability import formulas
-from pipelines.routing.analysis.satisfiability.formulas import FALSE, TRUE, Formula, negation
+from pipelines.routing.analysis.satisfiability.formulas import FALSE, TRUE, Formula, negated_formula
 from pipelines.routing.analysis.satisfiability.situation_bounds import formula_at_stage
 from pipelines.routing.analysis.satisfiability.solver import Box
 from pipelines.routing.document.model import ParsedLine
@@ -23,7 +23,7 @@ from pipelines.routing.document.rules import Rule
 Stops = dict[unsettled_conditions.Stop, Formula]
 
 
-def changes(sides: StationPair) -> Iterator[Change]:
+def stop_changes(sides: StationPair) -> Iterator[Change]:
     """Yield the changes between two versions that test different conditions, or in another order; none where
     both test the same."""
     old, new = readable_rules(sides.old.rules), readable_rules(sides.new.rules)
@@ -32,7 +32,9 @@ def changes(sides: StationPair) -> Iterator[Change]:
         return
     yield from _changes_between(sides, old, new, None)
     for after in rework_rule_pairs(sides, old, new):
-        yield from _changes_between(sides, _without(old, after[0]), _without(new, after[1]), after)
+        yield from _changes_between(
+            sides, _rules_without(old, after[0]), _rules_without(new, after[1]), after
+        )
 
 
 def _changes_between(
@@ -62,7 +64,7 @@ def _find_change(
 ) -> Change | None:
     """A situation that `stop` stops `here` and not `there`."""
     word = "unreadable" if stop == unsettled_conditions.UNREADABLE else "asks"
-    conditions = [here, negation(there), unsettled_conditions.SENSIBLE]
+    conditions = [here, negated_formula(there), unsettled_conditions.SENSIBLE]
     if after is not None:
         conditions += map(formula_at_stage, _first_match_formulas(sides, after))
 
@@ -85,5 +87,5 @@ def _first_match_formulas(sides: StationPair, after: Both) -> Iterator[Formula]:
         )
 
 
-def _without(rules: Sequence[Rule], left_out: Rule) -> list[Rule]:
+def _rules_without(rules: Sequence[Rule], left_out: Rule) -> list[Rule]:
     return [rule for rule in rules if rule is not left_out]

@@ -57,7 +57,12 @@ class StructuralDifference:
 
 def structural_differences(pair: LinePair) -> tuple[StructuralDifference, ...]:
     """Return the structural differences in the order: the line, its stations, its gates, its ends."""
-    differences = [*_line(pair), *_stations(pair), *_gates(pair), *_ends(pair)]
+    differences = [
+        *_line_differences(pair),
+        *_added_or_removed_stations(pair),
+        *_gate_differences(pair),
+        *_end_differences(pair),
+    ]
     return tuple(differences)
 
 
@@ -69,7 +74,7 @@ def _value_difference(what: str, key: str, old: Any, new: Any) -> Iterator[Struc
 # The line
 
 
-def _line(pair: LinePair) -> Iterator[StructuralDifference]:
+def _line_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     old, new = pair.old, pair.new
     yield from _value_difference("start", "", old.start, new.start)
     for change in _value_difference("revisit", "", old.policy.revisit, new.policy.revisit):
@@ -89,7 +94,7 @@ def _line(pair: LinePair) -> Iterator[StructuralDifference]:
     yield from _value_difference("contradiction", "", old.policy.contradiction, new.policy.contradiction)
     yield from _jump_target_differences(pair)
     yield from _jump_review_differences(pair)
-    yield from _order(pair)
+    yield from _order_differences(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
     yield from _value_difference("forbidden_parallel", "", *parallel)
     yield from _value_difference(
@@ -144,7 +149,7 @@ def _jump_target_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         )
 
 
-def _order(pair: LinePair) -> Iterator[StructuralDifference]:
+def _order_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     """Yield differences in which moves are forward ones (law §8): an open escalation blocks them."""
     new = shared_station_keys(pair)
     old = [station.key for station in pair.old.stations if station.key in pair.new.stations_by_key]
@@ -163,7 +168,7 @@ def _order(pair: LinePair) -> Iterator[StructuralDifference]:
 # Stations
 
 
-def _stations(pair: LinePair) -> Iterator[StructuralDifference]:
+def _added_or_removed_stations(pair: LinePair) -> Iterator[StructuralDifference]:
     for station in pair.old.stations:
         if station.key not in pair.new.stations_by_key:
             sample = _first_sample(pair, iter(_jump_situations(pair, station.key)))
@@ -175,10 +180,10 @@ def _stations(pair: LinePair) -> Iterator[StructuralDifference]:
             sample = _first_sample(pair, iter(_jump_situations(pair, station.key)))
             yield StructuralDifference("station", station.key, None, station.name, sample)
         else:
-            yield from _station(pair, old, station)
+            yield from _station_differences(pair, old, station)
 
 
-def _station(pair: LinePair, old: Station, new: Station) -> Iterator[StructuralDifference]:
+def _station_differences(pair: LinePair, old: Station, new: Station) -> Iterator[StructuralDifference]:
     key = new.key
     gates = [_gate_signature(line, station) for line, station in ((pair.old, old), (pair.new, new))]
     if gates[0] != gates[1]:
@@ -201,7 +206,7 @@ def _station(pair: LinePair, old: Station, new: Station) -> Iterator[StructuralD
         yield replace(change, sample=_first_sample(pair, _station_situation(key, {"exit_code": 0}, {})))
     for change in _value_difference("failed", key, failure_eval(old.kind), failure_eval(new.kind)):
         yield replace(change, sample=_first_sample(pair, _station_situation(key, {"result": "failure"}, {})))
-    for change in _value_difference("expects", key, *map(_expectations, (old, new))):
+    for change in _value_difference("expects", key, *map(_expectations_signature, (old, new))):
         yield replace(change, sample=_first_sample(pair, _station_situation(key, {"result": "success"}, {})))
     yield from _value_difference("join", key, *map(_join_signature, (old, new)))
     yield from _value_difference("stage", key, pair.old.stage_key(key), pair.new.stage_key(key))
@@ -219,7 +224,7 @@ def _gate_signature(line: ParsedLine, station: Station) -> Any:
     return routing_effects.gate_signature(line, line.gate(station.gate)) if station.gate else None
 
 
-def _expectations(station: Station) -> Any:
+def _expectations_signature(station: Station) -> Any:
     """Return what a fact decides by: what is expected, what it counts as, the files, the cost."""
     files = sorted(artifact.path for artifact in station.artifacts if artifact.required)
     expectations = {
@@ -262,7 +267,7 @@ def _station_situation(key: str, outcome: dict[str, Any], facts: dict[str, Any])
 # Gates: what a decision does not read, but the people at the gate do
 
 
-def _gates(pair: LinePair) -> Iterator[StructuralDifference]:
+def _gate_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     for gate in pair.new.gates:
         old = pair.old.gates_by_key.get(gate.key)
         if old is not None and gate.mode != "skip" and _is_used(pair.new, gate.key):
@@ -296,7 +301,7 @@ def _voting_terms(gate: Gate) -> dict[str, Any]:
 # Ends
 
 
-def _ends(pair: LinePair) -> Iterator[StructuralDifference]:
+def _end_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     for key in dict.fromkeys((*pair.old.ends_by_key, *pair.new.ends_by_key)):
         kinds = [
             line.ends_by_key[key].kind if key in line.ends_by_key else None for line in (pair.old, pair.new)
@@ -328,15 +333,15 @@ def _entry_situations(pair: LinePair, key: str) -> Iterator[Situation]:
     """Situations that bring a task to the station in both versions: by a rule where a plain one does."""
     count = 0
     for source in shared_station_keys(pair):
-        for outcome in _outcomes(pair, source, key):
-            situation = {"station": source, "outcome": outcome, "facts": {"gates": _approvals(pair)}}
-            if count < MAX_ENTRIES and _reaches(pair, situation, key):
+        for outcome in _outcomes_to_try(pair, source, key):
+            situation = {"station": source, "outcome": outcome, "facts": {"gates": _all_approved(pair)}}
+            if count < MAX_ENTRIES and _is_reached_in_both(pair, situation, key):
                 count += 1
                 yield situation
     yield from _jump_situations(pair, key)
 
 
-def _outcomes(pair: LinePair, source: str, key: str) -> Iterator[dict[str, Any]]:
+def _outcomes_to_try(pair: LinePair, source: str, key: str) -> Iterator[dict[str, Any]]:
     """Plain ones, and such as the rules that lead there look for."""
     yield from BASIC
     for rule in pair.new.station(source).rules:
@@ -345,12 +350,12 @@ def _outcomes(pair: LinePair, source: str, key: str) -> Iterator[dict[str, Any]]
                 yield from ({**outcome, "output": output} for outcome in BASIC)
 
 
-def _approvals(pair: LinePair) -> dict[str, Any]:
+def _all_approved(pair: LinePair) -> dict[str, Any]:
     keys = {**pair.old.gates_by_key, **pair.new.gates_by_key}
     return {key: {"decision": "approve"} for key in keys}
 
 
-def _reaches(pair: LinePair, situation: Situation, key: str) -> bool:
+def _is_reached_in_both(pair: LinePair, situation: Situation, key: str) -> bool:
     try:
         decisions = [decide(line, read_situation(situation)) for line in (pair.old, pair.new)]
     except Malformed:

@@ -18,12 +18,20 @@ from pipelines.routing.analysis.satisfiability.formulas import (
     Disjunction,
     Formula,
     Literal,
-    formula_of,
-    negation,
+    condition_formula,
+    negated_formula,
     status_literal,
 )
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED
-from pipelines.routing.document.algebra import All, AnswerTest, AnyOf, Condition, Not, OutputTest, leaves
+from pipelines.routing.document.algebra import (
+    All,
+    AnswerTest,
+    AnyOf,
+    Condition,
+    Not,
+    OutputTest,
+    condition_leaf_tests,
+)
 from pipelines.routing.document.evaluations import WORDS
 from pipelines.routing.document.rules import Rule
 
@@ -47,22 +55,22 @@ class ConditionPartition:
 
 
 def _readable_literal(is_readable: bool) -> Literal:
-    return Literal(READABLE, choices.only(is_readable), choices.only(not is_readable))
+    return Literal(READABLE, choices.choice_among(is_readable), choices.choice_among(not is_readable))
 
 
-SENSIBLE = Disjunction((_readable_literal(True), negation(status_literal(frozenset([BLOCKED])))))
+SENSIBLE = Disjunction((_readable_literal(True), negated_formula(status_literal(frozenset([BLOCKED])))))
 """On the forced blocked route output that is not JSON counts as none."""
 
 
 def can_stop(condition: Condition) -> bool:
     """Return whether the condition reads the output or an evaluation, so that it can stop a decision."""
-    return any(isinstance(leaf, (OutputTest, AnswerTest)) for leaf in leaves(condition))
+    return any(isinstance(leaf, (OutputTest, AnswerTest)) for leaf in condition_leaf_tests(condition))
 
 
 def partition_condition(condition: Condition) -> ConditionPartition:
     if not can_stop(condition):
-        formula = formula_of(condition)
-        return ConditionPartition(formula, negation(formula), {})
+        formula = condition_formula(condition)
+        return ConditionPartition(formula, negated_formula(formula), {})
     if isinstance(condition, Not):
         inner = partition_condition(condition.inner)
         return ConditionPartition(inner.false, inner.true, inner.stops)
@@ -95,10 +103,10 @@ def _partition_in_order(members: list[ConditionPartition]) -> ConditionPartition
 
 
 def _output_partition(condition: Condition) -> ConditionPartition:
-    formula, readable = formula_of(condition), _readable_literal(True)
+    formula, readable = condition_formula(condition), _readable_literal(True)
     return ConditionPartition(
         Conjunction((readable, formula)),
-        Conjunction((readable, negation(formula))),
+        Conjunction((readable, negated_formula(formula))),
         {UNREADABLE: _readable_literal(False)},
     )
 

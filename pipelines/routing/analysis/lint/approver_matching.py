@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.basics.wording import joined
-from pipelines.routing.decide.approval import Voter, fills, is_satisfiable
+from pipelines.routing.basics.wording import joined_wording
+from pipelines.routing.decide.approval import Voter, is_satisfiable, voter_fills
 from pipelines.routing.document.gates import Approval
 from pipelines.routing.document.requirements import OWNER, Requirement
 
@@ -42,7 +42,7 @@ def approver_shortage(approval: Approval, people: People, *, by_hand: bool) -> A
             return None
         if not is_satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
             did, remedy = _barred_action(approval, by_hand, barred)
-            people_barred = joined(barred, " and ")
+            people_barred = joined_wording(barred, " and ")
             return ApproverShortage(
                 _("can never be decided when %(who)s %(did)s", who=people_barred, did=did), barred, remedy
             )
@@ -75,13 +75,13 @@ def _able_voters(approval: Approval, people: People) -> list[Voter]:
 
 
 def _fillable_places(approval: Approval, voter: Voter) -> tuple[int, ...]:
-    return tuple(index for index, need in enumerate(approval.who) if fills(voter, need))
+    return tuple(index for index, need in enumerate(approval.who) if voter_fills(voter, need))
 
 
 def _shortage_text(approval: Approval, able: list[Voter]) -> str | None:
     """Return in words why too few people can decide, or None."""
     for need in approval.who:
-        there = sum(fills(voter, need) for voter in able)
+        there = sum(voter_fills(voter, need) for voter in able)
         if there < need.count:
             return _missing_text(need, there)
     places = sum(need.place_count for need in approval.who)

@@ -12,7 +12,7 @@ from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, WARNING, 
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.rule_liveness import StationLiveness, station_liveness
-from pipelines.routing.analysis.lint.run import findings_of
+from pipelines.routing.analysis.lint.run import all_findings
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.problems import Problem
@@ -58,7 +58,7 @@ class Examination:
 
     def with_problems(self, problems: Iterable[Problem]) -> Examination:
         """Return the examination with these problems as errors: they prevent publishing, too."""
-        added = tuple(map(not_publishable.finding, problems))
+        added = tuple(map(not_publishable.problem_finding, problems))
         return replace(
             # Errors stay first, as in the order of lint.
             self,
@@ -97,7 +97,7 @@ class Examination:
         }
 
 
-def examine(
+def examine_line(
     line: ParsedLine,
     people: People | None = None,
     required: RequiredChecks | None = None,
@@ -108,9 +108,9 @@ def examine(
     subject = LintSubject(line, people, required)
     # Before the checks: broken_guarantee and unproved_guarantee read them from the subject.
     subject.promises = prove(subject) if prove else ()
-    return Examination(findings_of(subject), line, worst_visits(subject), station_liveness(subject), subject)
+    return Examination(all_findings(subject), line, worst_visits(subject), station_liveness(subject), subject)
 
 
 def unreadable_examination(problems: Iterable[Problem]) -> Examination:
     """Return the examination of a document that is no line: its problems as findings."""
-    return Examination(tuple(map(not_publishable.finding, problems)))
+    return Examination(tuple(map(not_publishable.problem_finding, problems)))

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pipelines.routing.analysis.satisfiability import cells
 from pipelines.routing.analysis.satisfiability.check_groups import (
     below_rank_formula,
+    condition_operator,
     demands_rank,
     eval_check_passes_formula,
-    operator_of,
 )
 from pipelines.routing.analysis.satisfiability.documents import Place, build_document
 from pipelines.routing.analysis.satisfiability.formulas import TRUE, Formula, Literal, formula_at_places
@@ -50,15 +50,17 @@ def _always_fails(group: CheckGroup, rank: int, granted: frozenset[int]) -> bool
     def passes(check: Check) -> Formula:
         return TRUE if id(check) in granted else _pass_formula(check)
 
-    return is_impossible([below_rank_formula(group, rank, passes), *_known_literals(group)], {}, _accept)
+    return is_impossible(
+        [below_rank_formula(group, rank, passes), *_known_literals(group)], {}, _check_document
+    )
 
 
-def _accept(box: Box) -> None:
+def _check_document(box: Box) -> None:
     build_document({variable[1]: cell for variable, cell in box.items() if variable[0] == "cell"})
 
 
 def _pass_formula(check: Check) -> Formula:
-    op = operator_of(check)
+    op = condition_operator(check)
     if check.field == "eval":
         return eval_check_passes_formula(op, check)
     return formula_at_places(_field_places(check.field), *cells.operator_cells(op, check.value))

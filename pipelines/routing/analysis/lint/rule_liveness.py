@@ -98,21 +98,23 @@ class StationLiveness:
 
 def station_liveness(subject: LintSubject) -> tuple[StationLiveness, ...]:
     """Return the standings of all stations, in the order of the line."""
-    return tuple(_of_station(subject, station) for station in subject.line.stations)
+    return tuple(_station_liveness(subject, station) for station in subject.line.stations)
 
 
-def _of_station(subject: LintSubject, station: Station) -> StationLiveness:
+def _station_liveness(subject: LintSubject, station: Station) -> StationLiveness:
     study = subject.analysis(station)
     rests = (study.remainder(outcomes) for outcomes in STANDINGS)
     return StationLiveness(
         station=station.key,
         path=subject.path(station),
-        rules=tuple(_of_rule(subject, station, i, liveness) for i, liveness in enumerate(study.standings)),
+        rules=tuple(
+            _rule_liveness(subject, station, i, liveness) for i, liveness in enumerate(study.standings)
+        ),
         untaken=tuple(_untaken_outcomes(subject.line, rest) for rest in rests if rest is not None),
     )
 
 
-def _of_rule(subject: LintSubject, station: Station, index: int, liveness: Liveness) -> RuleLiveness:
+def _rule_liveness(subject: LintSubject, station: Station, index: int, liveness: Liveness) -> RuleLiveness:
     return RuleLiveness(
         rule=liveness.rule.id,
         path=subject.path(station, index),

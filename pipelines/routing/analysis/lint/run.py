@@ -94,7 +94,7 @@ GROUP = "gateline.lint"
 INSTALLED = "installed:"
 
 
-def lint(
+def lint_line(
     line: ParsedLine, people: People | None = None, required: RequiredChecks | None = None
 ) -> tuple[Finding, ...]:
     """Return all findings, errors first, then in the order of the checks and of the document.
@@ -102,10 +102,10 @@ def lint(
     `people`: who there is to decide at gates; without them nothing is said of whether they suffice.
     `required`: what hosts require, as far as that is known.
     """
-    return findings_of(LintSubject(line, people, required))
+    return all_findings(LintSubject(line, people, required))
 
 
-def findings_of(subject: LintSubject) -> tuple[Finding, ...]:
+def all_findings(subject: LintSubject) -> tuple[Finding, ...]:
     with _pausing_garbage_collection():
         findings = [finding for check_module in CHECKS for finding in check_module.check(subject)]
         findings += [
@@ -135,7 +135,7 @@ def _plugin_findings(name: str, check: Any, subject: LintSubject) -> list[Findin
         return [Finding(f"{INSTALLED}{name}", WARNING, "", fault.message)]
 
 
-def cause_of(check: str) -> str:
+def check_cause(check: str) -> str:
     return CAUSES.get(check) or "Checks of installed packages"
 
 

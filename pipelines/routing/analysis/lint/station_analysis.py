@@ -83,7 +83,7 @@ def analyse_station(
     )
 
 
-def excerpt(line: ParsedLine, station: Station) -> ParsedLine:
+def station_excerpt(line: ParsedLine, station: Station) -> ParsedLine:
     """Everything of the line that a decision at this station reads, and nothing else."""
     return Excerpts(line).of(station)
 
@@ -118,13 +118,13 @@ class Excerpts:
         return repr(self._everywhere)
 
     def of(self, station: Station) -> ParsedLine:
-        line, targets = self._line, set(_targets(self._line, station))
+        line, targets = self._line, set(_possible_targets(self._line, station))
         there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.position)
         stations = tuple(
             # The kind stays: the failure of a `hook` has another eval (law §2).
             replace(station, work={"kind": station.kind}, labels=(), join=None, extra={})
             if key == station.key
-            else _outline(line.station(key), station)
+            else _station_outline(line.station(key), station)
             for key in there
         )
         gates = {station.gate, *(key for rule in station.rules for key in rule.gates)}
@@ -144,14 +144,14 @@ def _has_stations(stations: Iterable[Station], keys: Iterable[str]) -> bool:
     return set(keys) <= {station.key for station in stations}
 
 
-def _outline(station: Station, source: Station) -> Station:
+def _station_outline(station: Station, source: Station) -> Station:
     """Its join, as far as a token from `source` waits there."""
     waits = station.join is not None and source.key in station.join.wait_for
     join = Join((source.key,)) if waits else None
     return Station(station.key, station.key, limits=station.limits, join=join)
 
 
-def _targets(line: ParsedLine, station: Station) -> Iterator[str]:
+def _possible_targets(line: ParsedLine, station: Station) -> Iterator[str]:
     """Yield the targets that the station's rules, gates and policy can lead to."""
     knobs = [line.policy.on_failure, line.policy.on_reject]
     for rule in station.rules:
@@ -176,10 +176,10 @@ def _excerpt_text(part: ParsedLine, key: str) -> str:
         for station in part.stations
     ]
     gates, ends = [GATE.write(gate) for gate in part.gates], [END.write(end) for end in part.ends]
-    return _json([STATION.write(part.station(key)), others, gates, ends, part.forbidden_parallel])
+    return _exact_json([STATION.write(part.station(key)), others, gates, ends, part.forbidden_parallel])
 
 
-def _json(value: Any) -> str:
+def _exact_json(value: Any) -> str:
     return json.dumps(value, default=_exact_number)
 
 
@@ -210,7 +210,7 @@ def _analyse_excerpt(line: ParsedLine, key: str, units: int) -> StationAnalysis:
         rests = {outcome_state: analysis.remainder(outcome_state) for outcome_state in STANDINGS}
         constants = {rule.id: analysis.constant_value(rule) for rule in analysis.readable}
         targets = {rule.id: set(rule.to) for rule in station.rules}
-        shadowing = {liveness.rule.id: _shadows(analysis, liveness, targets) for liveness in standings}
+        shadowing = {liveness.rule.id: _rule_shadows(analysis, liveness, targets) for liveness in standings}
     return StationAnalysis(
         readable=analysis.readable,
         standings=standings,
@@ -222,7 +222,7 @@ def _analyse_excerpt(line: ParsedLine, key: str, units: int) -> StationAnalysis:
     )
 
 
-def _shadows(
+def _rule_shadows(
     analysis: FirstMatchAnalysis, liveness: Liveness, targets: dict[str, set[str]]
 ) -> tuple[Shadow, ...]:
     """Return the shadows of rules that can be taken. Situations are stored only of the first and where a gate

@@ -9,9 +9,9 @@ from functools import cached_property
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAnalysis, analyse_station
-from pipelines.routing.analysis.lint.transitions import LintTransition, onward_target, transitions
+from pipelines.routing.analysis.lint.transitions import LintTransition, lint_transitions, onward_target
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.document.algebra import (
     All,
     Always,
@@ -19,7 +19,7 @@ from pipelines.routing.document.algebra import (
     EdgeTest,
     OutputTest,
     PathTest,
-    leaves,
+    condition_leaf_tests,
 )
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.gates import Gate
@@ -70,7 +70,7 @@ class LintSubject:
     @cached_property
     def transitions(self) -> tuple[LintTransition, ...]:
         """Transitions from station to station and to ends, those of dead rules left out."""
-        return tuple(transitions(self.line, self.dead_rules, self.unmatched_outcomes))
+        return tuple(lint_transitions(self.line, self.dead_rules, self.unmatched_outcomes))
 
     @cached_property
     def unmatched_outcomes(self) -> frozenset[tuple[str, str]]:
@@ -115,7 +115,7 @@ class LintSubject:
         )
 
     def path(self, station: Station, index: int | None = None) -> str:
-        place = join("stations", self.line.position(station.key))
+        place = member_path("stations", self.line.position(station.key))
         return place if index is None else f"{place}.rules[{index}]"
 
 
@@ -145,10 +145,10 @@ def _is_always(condition: Condition) -> bool:
     return isinstance(condition, Always)
 
 
-def paths_in(rule: Rule, form: type[PathTest]) -> Iterator[tuple[str, OutputPath]]:
+def output_paths(rule: Rule, form: type[PathTest]) -> Iterator[tuple[str, OutputPath]]:
     """List the paths that a rule reads by conditions of this form, and those of the output that it composes, each with
     its place in the rule."""
-    for leaf in leaves(rule.when):
+    for leaf in condition_leaf_tests(rule.when):
         if isinstance(leaf, form):
             yield "when", leaf.path
     # `compose` reads the document of conditions on output, never facts (law §8a, §13).
@@ -157,7 +157,7 @@ def paths_in(rule: Rule, form: type[PathTest]) -> Iterator[tuple[str, OutputPath
             yield f"compose[{index}].path", compose.path
 
 
-def checks_in(line: ParsedLine) -> Iterator[tuple[str, Gate, Check]]:
+def gate_checks(line: ParsedLine) -> Iterator[tuple[str, Gate, Check]]:
     """List the checks of all gates, and those by which a sample always asks, each with its place."""
     for index, gate in enumerate(line.gates):
         sampled = gate.sample.always if gate.sample else None
@@ -166,5 +166,5 @@ def checks_in(line: ParsedLine) -> Iterator[tuple[str, Gate, Check]]:
                 yield f"gates[{index}].{place}", gate, check
 
 
-def edges_in(condition: Condition) -> Iterator[EdgeTest]:
-    return (leaf for leaf in leaves(condition) if isinstance(leaf, EdgeTest))
+def edge_tests(condition: Condition) -> Iterator[EdgeTest]:
+    return (leaf for leaf in condition_leaf_tests(condition) if isinstance(leaf, EdgeTest))

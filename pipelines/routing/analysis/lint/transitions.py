@@ -31,29 +31,29 @@ class LintTransition:
     rule: Rule | None = None
 
 
-def transitions(
+def lint_transitions(
     line: ParsedLine, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]
 ) -> Iterator[LintTransition]:
     """`unmatched`: (station, passed or failed) for which an outcome may be taken by no rule."""
-    origins = _origins(line, dead)
+    origins = _origins_by_station(line, dead)
     for station in line.stations:
         for rule in station.rules:
             if rule.fault is None and rule.id not in dead:
-                yield from _of_rule(line, station, rule, origins)
+                yield from _rule_transitions(line, station, rule, origins)
         if station.gate is not None:
-            yield from _of_gate(line, station, line.gate(station.gate))
-        yield from _of_policy(line, station, unmatched)
+            yield from _gate_transitions(line, station, line.gate(station.gate))
+        yield from _policy_transitions(line, station, unmatched)
         if line.jump_targets:
             yield LintTransition(station.key, JUMPED, "jump")
             # Jumps are reviewed in a line with a gate that always asks a person (law §5, step 3).
             if line.asks_a_person:
-                yield from _of_gate(line, station, JUMP_GATE)
+                yield from _gate_transitions(line, station, JUMP_GATE)
     # A node between takes n + m transitions where direct ones would be n × m.
     yield from (LintTransition(JUMPED, place, "jump") for place in line.jump_targets)
     yield from (LintTransition(ANYWHERE, station.key, "gate") for station in line.stations)
 
 
-def _origins(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
+def _origins_by_station(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
     """Return the stations from which a rule leads to each station, `@origin` itself and self-loops aside."""
     sources: dict[str, list[str]] = {}
     for station in line.stations:
@@ -66,7 +66,7 @@ def _origins(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
     return sources
 
 
-def _of_rule(
+def _rule_transitions(
     line: ParsedLine, station: Station, rule: Rule, origins: dict[str, list[str]]
 ) -> Iterator[LintTransition]:
     targets = origins.get(station.key, []) if rule.to == (ORIGIN,) else rule.to
@@ -75,13 +75,13 @@ def _of_rule(
         # Without the rule: its budgets are used up here, so they bound nothing.
         yield LintTransition(station.key, rule.exhausted_to, "exhausted")
     for key in rule.gates:
-        yield from _of_gate(line, station, line.gate(key))
+        yield from _gate_transitions(line, station, line.gate(key))
     # After a demanded rework the other rules may leave the outcome to the policy, as after a compose that fails.
     if rule.compose or any(may_demand_rework(line.gate(key)) for key in rule.gates):
-        yield from _of_failure(line, station)
+        yield from _failure_transitions(line, station)
 
 
-def _of_gate(line: ParsedLine, station: Station, gate: Gate) -> Iterator[LintTransition]:
+def _gate_transitions(line: ParsedLine, station: Station, gate: Gate) -> Iterator[LintTransition]:
     if gate.mode == "skip":
         return
     if "reject" in gate.offers:
@@ -115,7 +115,7 @@ ONWARD, REJECTED = "@onward", "@rejected"
 of what its gates reject (static/editor/drawing/graph.ts)."""
 
 
-def edge_of(line: ParsedLine, station: str, by: str, rule: str, target: str) -> str:
+def drawn_edge(line: ParsedLine, station: str, by: str, rule: str, target: str) -> str:
     """The drawn edge of a move from a station, by what a decision says of it; "": no edge stands for it, as for the
     policy after a failure, a signal, a word that sends back, or an origin."""
     if by == "policy" and not rule and onward_target(line, line.station(station)) == target:
@@ -140,11 +140,11 @@ def onward_target(line: ParsedLine, station: Station) -> str | None:
     return {"end": "completed", "fail": "failed"}.get(knob)
 
 
-def _of_policy(
+def _policy_transitions(
     line: ParsedLine, station: Station, unmatched: frozenset[tuple[str, str]]
 ) -> Iterator[LintTransition]:
     if (station.key, "failed") in unmatched:
-        yield from _of_failure(line, station)
+        yield from _failure_transitions(line, station)
     if (station.key, "passed") not in unmatched:
         return
     target = onward_target(line, station)
@@ -152,7 +152,7 @@ def _of_policy(
         yield LintTransition(station.key, target, "policy")
 
 
-def _of_failure(line: ParsedLine, station: Station) -> Iterator[LintTransition]:
+def _failure_transitions(line: ParsedLine, station: Station) -> Iterator[LintTransition]:
     knob = line.policy.on_failure
     if knob == "halt":
         yield LintTransition(station.key, "failed", "policy")

@@ -65,13 +65,13 @@ def _contradiction_reason(line: ParsedLine) -> str:
 def _limits_escalate(line: ParsedLine) -> bool:
     rules = (rule for station in line.stations for rule in station.rules)
     return (
-        any(escalates(line, budget) for budget in line.named_limits)
+        any(budget_escalates(line, budget) for budget in line.named_limits)
         or any(_rule_escalates(line, rule) for rule in rules)
         or (line.policy.on_exhausted == "escalate" and _has_limits_of_stations(line))
     )
 
 
-def escalates(line: ParsedLine, budget: Budget) -> bool:
+def budget_escalates(line: ParsedLine, budget: Budget) -> bool:
     """Return whether the budget escalates when it is spent."""
     return not budget.exhausted_to and (budget.on_exhausted or line.policy.on_exhausted) == "escalate"
 

@@ -30,12 +30,12 @@ def transition_limit(line: ParsedLine, transition: LintTransition) -> int | None
         # `self_loop_limit` binds only a rule that has neither limit of its own (law §4).
         if free and transition.source == transition.target:
             bounds.append(line.policy.self_loop_limit)
-    bounds += [budget.most for budget in line.named_limits if _binds(line, budget, transition)]
+    bounds += [budget.most for budget in line.named_limits if _is_bound_by(line, budget, transition)]
     limits = [limit for limit in bounds if limit is not None]
     return min(limits) if limits else None
 
 
-def _binds(line: ParsedLine, budget: Budget, transition: LintTransition) -> bool:
+def _is_bound_by(line: ParsedLine, budget: Budget, transition: LintTransition) -> bool:
     """Return whether each use of the transition spends of the named budget, whatever the outcome."""
     rule = transition.rule
     kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
@@ -73,7 +73,7 @@ def _entry_limit(line: ParsedLine, transition: LintTransition) -> int | None:
 
 def unbounded_cycles(subject: LintSubject) -> list[tuple[str, ...]]:
     """Groups of stations that can be gone round without a budget, each in the order of the line."""
-    return _cycles(subject.line, _unbounded_targets(subject))
+    return _station_cycles(subject.line, _unbounded_targets(subject))
 
 
 def cycle_breakers(subject: LintSubject, station: str) -> tuple[str, ...]:
@@ -81,8 +81,8 @@ def cycle_breakers(subject: LintSubject, station: str) -> tuple[str, ...]:
     limit of visits, no such cycle is left. Those that a task comes back to are chosen first; not always as
     few as would do."""
     after, limited = _unbounded_targets(subject), list[str]()
-    group = next((set(cycle) for cycle in _cycles(subject.line, after) if cycle[0] == station), set())
-    while left := _cycles(subject.line, _restricted_to(after, group)):
+    group = next((set(cycle) for cycle in _station_cycles(subject.line, after) if cycle[0] == station), set())
+    while left := _station_cycles(subject.line, _edges_within(after, group)):
         # The station that tasks come back to first: not always as few as would do, but those that are
         # understood
         limited.append(left[0][0])
@@ -90,7 +90,7 @@ def cycle_breakers(subject: LintSubject, station: str) -> tuple[str, ...]:
     return tuple(limited)
 
 
-def _restricted_to(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
+def _edges_within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
     return {key: targets & group for key, targets in after.items() if key in group}
 
 
@@ -103,7 +103,7 @@ def _unbounded_targets(subject: LintSubject) -> dict[str, set[str]]:
     return after
 
 
-def _cycles(line: ParsedLine, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
+def _station_cycles(line: ParsedLine, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
     groups = [g for g in strong_components(after) if len(g) > 1 or g[0] in after.get(g[0], ())]
     return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
 

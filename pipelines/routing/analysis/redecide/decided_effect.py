@@ -23,7 +23,7 @@ class DecidedEffect:
         return {"kind": self.kind, "to": list(self.to), "detail": self.detail, "rule": self.rule}
 
 
-def effect_of(answer: Mapping[str, Any]) -> DecidedEffect:
+def decided_effect(answer: Mapping[str, Any]) -> DecidedEffect:
     """Return the effect of an answer as it is stored (line-document.md, The decision tool)."""
     kind, rule = answer["decision"], answer.get("rule")
     if kind == "move":

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, effect_of
+from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, decided_effect
 from pipelines.routing.analysis.redecide.recorded_decision import stored_answer
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import DecisionAnswer, Wait
@@ -32,7 +32,7 @@ class RedecidedWalk:
 
     @cached_property
     def effect(self) -> DecidedEffect:
-        return effect_of(stored_answer(self.last))
+        return decided_effect(stored_answer(self.last))
 
 
 def walk_gates(
@@ -45,7 +45,7 @@ def walk_gates(
     assumed: list[str] = []
     steps: list[DecisionAnswer] = []
     while True:
-        steps.append(decide(line, with_words(situation, words)))
+        steps.append(decide(line, situation_with_votes(situation, words)))
         fresh = [key for key in _asking_gates(steps[-1]) if key not in words]
         if not fresh:
             return RedecidedWalk(tuple(gate_keys), tuple(assumed), tuple(steps))
@@ -59,7 +59,7 @@ def walk_gates(
             words[key] = word
 
 
-def with_words(situation: Situation, words: Mapping[str, GateWord]) -> Situation:
+def situation_with_votes(situation: Situation, words: Mapping[str, GateWord]) -> Situation:
     if situation.facts.gates == words:
         return situation
     return replace(situation, facts=replace(situation.facts, gates=dict(words)))

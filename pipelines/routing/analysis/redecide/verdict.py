@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import Any
 
-from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, effect_of
+from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, decided_effect
 from pipelines.routing.analysis.redecide.gate_walk import RedecidedWalk, walk_gates
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Stuck, Wait
@@ -58,15 +58,17 @@ def redecide(
     read = read_situation(situation)
     if read.station not in new.stations_by_key:
         message = f"This version has no station {read.station}."
-        return _undecidable(effect_of(answer), "station_gone", message)
+        return _undecidable_redecision(decided_effect(answer), "station_gone", message)
     then, gate_keys, initial_words = _recorded_effect(old, read, answer)
     try:
         now = walk_gates(new, read, initial_words)
         missing = find_unrecorded(old, new, read, now, lambda other: walk_gates(new, other, initial_words))
     except SituationError as fault:
-        return _undecidable(then, "word_does_not_fit", f"What was said there does not fit: {fault}.")
+        return _undecidable_redecision(
+            then, "word_does_not_fit", f"What was said there does not fit: {fault}."
+        )
     if missing:
-        return _undecidable(then, missing.reason, missing.message, missing.about)
+        return _undecidable_redecision(then, missing.reason, missing.message, missing.about)
     return _compare_effects(then, gate_keys, now, read)
 
 
@@ -77,7 +79,7 @@ def _recorded_effect(
     way."""
     words = situation.facts.gates
     if not words and answer.get("status") != "awaiting_review":
-        return effect_of(answer), (), {}
+        return decided_effect(answer), (), {}
     walked = walk_gates(old, situation)
     # Another branch may have used up a budget between question and word: then the question does not come up again.
     initial_words = {key: word for key, word in words.items() if key not in walked.asked}
@@ -95,7 +97,7 @@ def _compare_effects(
     if effect != then:
         unknown = _undecidable_reason(now, situation, skipped)
         if unknown:
-            return _undecidable(then, *unknown)
+            return _undecidable_redecision(then, *unknown)
         return Redecision(Verdict.DIFFERENT, then, effect, newly_required, skipped, *_difference_reason(then))
     if newly_required and skipped:
         gates, previous = _joined_keys(newly_required), _joined_keys(skipped)
@@ -142,7 +144,7 @@ def _difference_reason(then: DecidedEffect) -> tuple[str, str]:
     return "", ""
 
 
-def _undecidable(
+def _undecidable_redecision(
     then: DecidedEffect, reason: str, message: str, about: Mapping[str, Any] | None = None
 ) -> Redecision:
     return Redecision(Verdict.UNDECIDABLE, then, None, (), (), reason, message, about or {})
@@ -259,7 +261,7 @@ def _missing_observations(
         return
     paths = (
         observation.path
-        for observation in _observations(walked)
+        for observation in _observed_operands(walked)
         if observation.operand == "fact" and observation.path
     )
     fields = (result.check.field for result in _check_results(walked))
@@ -314,7 +316,7 @@ def _edge_counters(
         return
     read = dict.fromkeys(
         observation.path
-        for observation in _observations(walked)
+        for observation in _observed_operands(walked)
         if observation.operand == "edge" and observation.path
     )
     strange = [edge for edge in read if edge not in counted and not _has_edge_ends(old, edge)]
@@ -342,13 +344,13 @@ def _rule_counters(
 def _changes_result(situation: Situation, walked: RedecidedWalk, counter: Counter, again: Again) -> bool:
     kind, name, most = counter
     for count in range(1, most + 1):
-        other = again(_with_count(situation, kind, name, count))
+        other = again(_situation_with_count(situation, kind, name, count))
         if (other.effect, other.asked) != (walked.effect, walked.asked):
             return True
     return False
 
 
-def _with_count(situation: Situation, kind: str, name: str, count: int) -> Situation:
+def _situation_with_count(situation: Situation, kind: str, name: str, count: int) -> Situation:
     facts = situation.facts
     if kind == "edges":
         return replace(situation, facts=replace(facts, edges={**facts.edges, name: count}))
@@ -364,7 +366,7 @@ def _check_results(walked: RedecidedWalk) -> Iterator[CheckResult]:
             yield from (result for result in entry.saw if isinstance(result, CheckResult))
 
 
-def _observations(walked: RedecidedWalk) -> Iterator[ObservedOperand]:
+def _observed_operands(walked: RedecidedWalk) -> Iterator[ObservedOperand]:
     for step in walked.steps:
         for entry in step.trace:
             yield from (observation for observation in entry.saw if isinstance(observation, ObservedOperand))

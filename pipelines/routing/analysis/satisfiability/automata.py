@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from typing import Any, Protocol
 
-from pipelines.routing.analysis.satisfiability.effort import spend
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
 from pipelines.routing.analysis.satisfiability.regex import END, MAX_CHARACTER, START, Nfa, compile_nfa
 from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 
@@ -67,7 +67,7 @@ class ContainsAutomaton:
         return state == len(self.text)
 
     def borders(self) -> set[int]:
-        return _borders_of(self.text)
+        return _text_borders(self.text)
 
 
 def _failure_links(text: str) -> list[int]:
@@ -99,7 +99,7 @@ class PrefixAutomaton:
         return state == len(self.text)
 
     def borders(self) -> set[int]:
-        return _borders_of(self.text)
+        return _text_borders(self.text)
 
 
 class TextListAutomaton:
@@ -123,7 +123,7 @@ class TextListAutomaton:
         return state in self.texts
 
     def borders(self) -> set[int]:
-        return set().union(*map(_borders_of, self.texts))
+        return set().union(*map(_text_borders, self.texts))
 
 
 MATCHED = "matched"
@@ -201,7 +201,7 @@ class SearchAutomaton:
         }
 
 
-def _borders_of(text: str) -> set[int]:
+def _text_borders(text: str) -> set[int]:
     return {border for character in text for border in (ord(character), ord(character) + 1)}
 
 
@@ -211,14 +211,14 @@ def search_automaton(pattern: str) -> SearchAutomaton:
     return SearchAutomaton(compile_nfa(pattern))
 
 
-def alphabet(automata: list[Automaton]) -> list[str]:
+def distinguishing_characters(automata: list[Automaton]) -> list[str]:
     """Return one storable character for each group that the automata can tell apart, pleasant ones first."""
     # 1 leaves out NUL; 0xD800 to 0xDFFF are the surrogates. Neither can be stored.
-    return _letters(frozenset({1, 0xD800, 0xE000}.union(*(a.borders() for a in automata)) - {0}))
+    return _group_characters(frozenset({1, 0xD800, 0xE000}.union(*(a.borders() for a in automata)) - {0}))
 
 
 @lru_cache(maxsize=2_000)
-def _letters(of: frozenset[int]) -> list[str]:
+def _group_characters(of: frozenset[int]) -> list[str]:
     borders = sorted(of)
     groups = [
         (low, (borders[i + 1] if i + 1 < len(borders) else MAX_CHARACTER + 1) - 1)
@@ -275,7 +275,7 @@ def accepted_texts(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     One for each state of the product, so: none means that there is none. Raises Unknown beyond the bound.
     """
     automata = [automaton for automaton, _ in parts]
-    letters = alphabet(automata)
+    letters = distinguishing_characters(automata)
     cost = len(letters) * sum(map(_step_cost, automata))
     product = [_ProductPart(automaton, sign, letters) for automaton, sign in parts]
     first = tuple(automaton.initial_state() for automaton in automata)
@@ -285,7 +285,7 @@ def accepted_texts(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
         yield ""
     while queue:
         states, text = queue.popleft()
-        spend(cost)
+        spend_effort(cost)
         rows = [part.states_after(state) for part, state in zip(product, states, strict=True)]
         for letter, after in zip(letters, zip(*rows, strict=True), strict=True):
             if after not in visited:

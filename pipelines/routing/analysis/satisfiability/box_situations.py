@@ -26,9 +26,9 @@ from pipelines.routing.analysis.satisfiability.recorded_fields import (
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
 from pipelines.routing.analysis.satisfiability.solver import Box
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, EXHAUSTED
-from pipelines.routing.basics.outcome import DerivedOutcome, Outcome, derive
+from pipelines.routing.basics.outcome import DerivedOutcome, Outcome, derived_outcome
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.outcome_judgement import with_expected_artifacts
+from pipelines.routing.decide.outcome_judgement import outcome_with_expected_artifacts
 from pipelines.routing.decide.sampling import NOT_DRAWN
 from pipelines.routing.decide.situation import assumed_preconditions
 from pipelines.routing.document.algebra import FactTest, PathTest
@@ -68,8 +68,8 @@ def build_situations(
     whether the context has a document of its own in it; `origin`: the station that brought the task here. Raises
     Impossible or Unknown."""
     output = build_document(_cells_by_place(box, "cell", [] if apart else _document_base(line)))
-    facts = {**_facts(line, station, box), **({"origin": origin} if origin else {})}
-    outcome = _outcome(box, station.kind, fields)
+    facts = {**_box_facts(line, station, box), **({"origin": origin} if origin else {})}
+    outcome = _box_outcome(box, station.kind, fields)
     preconditions = assumed_preconditions(line, station.key, outcome)
     if preconditions:
         facts["preconditions"] = preconditions
@@ -83,7 +83,7 @@ def build_situations(
         own = {group: members for group, members in observation.items() if group != "stations"}
         reported = {**outcome, "facts": own} if own else outcome
         for value in guess_documents(output, [entry for entry in free if not isinstance(entry[0], FactTest)]):
-            full_outcome = with_expected_artifacts(
+            full_outcome = outcome_with_expected_artifacts(
                 station, reported if value is MISSING else {**reported, "output": value}
             )
             known = {**facts, **others}
@@ -127,12 +127,12 @@ def _observed_facts(box: Box, free: list[tuple[PathTest, bool]]) -> Iterator[Any
 # The outcome
 
 
-def _outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[str, Any]:
+def _box_outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[str, Any]:
     pair = _result_and_verdict(box, fields)
     outcome: dict[str, Any] = {"result": pair[0]}
     # Only a used-up `rework` signal makes the rules see blocked with the verdict fail.
     exhausted = pair == EXHAUSTED and fields.status == STATUS
-    signal = "rework" if exhausted else _signal(box)
+    signal = "rework" if exhausted else _required_signal(box)
     if signal:
         outcome["signals"] = [{"verdict": signal}]
     usual = _derived_defaults(pair[0], kind_of_work)
@@ -157,7 +157,7 @@ def _result_and_verdict(box: Box, fields: RecordedFields) -> tuple[str, str]:
     return next(pair for pair in order if allowed.holds(pair))
 
 
-def _signal(box: Box) -> str | None:
+def _required_signal(box: Box) -> str | None:
     """The verdict of the signal, if there has to be one."""
     allowed = box.get(SIGNAL, choices.ANY)
     return next((word for word in (None, "rework", "proceed") if allowed.holds(word)), None)
@@ -166,7 +166,7 @@ def _signal(box: Box) -> str | None:
 @lru_cache(maxsize=200)
 def _derived_defaults(result: str, kind_of_work: str) -> DerivedOutcome:
     """Values that follow where an outcome says nothing but its result."""
-    return derive(Outcome(result=result), failure_eval(kind_of_work))
+    return derived_outcome(Outcome(result=result), failure_eval(kind_of_work))
 
 
 def _failure_type(allowed: choices.ValueChoice, box: Box) -> str:
@@ -209,7 +209,7 @@ def _integer_value(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int |
 # The facts
 
 
-def _facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
+def _box_facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
     edges = {v[1]: _least_count(d) for v, d in box.items() if v[0] == "edge"}
     edges = {edge: count for edge, count in edges.items() if count}
     evaluations = [*station.evaluations, *(_tool_evaluations(line, station) if line.gates else ())]
@@ -222,7 +222,7 @@ def _facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
         "answers": answers,
         "visits": {station.key: run} if run is not None and run != 1 else {},
         "words": _earlier_words(box),
-        "samples": _samples(line, station, box),
+        "samples": _undrawn_sample(line, station, box),
         **_family_documents(box),
     }
     return {key: value for key, value in facts.items() if value}
@@ -243,7 +243,7 @@ def _earlier_words(box: Box) -> dict[str, str]:
     return words
 
 
-def _samples(line: ParsedLine, station: Station, box: Box) -> dict[str, str]:
+def _undrawn_sample(line: ParsedLine, station: Station, box: Box) -> dict[str, str]:
     """Draws: where nobody can approve at the gate of the station, only a task that was not drawn passes it."""
     gate = line.gate(station.gate) if station.gate else None
     if gate is None or gate.sample is None or "approve" in gate.offers or WORD in box:

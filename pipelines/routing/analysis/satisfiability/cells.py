@@ -7,11 +7,11 @@ from typing import Any
 
 from pipelines.routing.analysis.satisfiability import choices, numbers, texts
 from pipelines.routing.analysis.satisfiability.choices import ValueChoice
-from pipelines.routing.analysis.satisfiability.effort import spend
-from pipelines.routing.analysis.satisfiability.frozen_values import Frozen, freeze
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
+from pipelines.routing.analysis.satisfiability.frozen_values import Frozen, frozen_value
 from pipelines.routing.analysis.satisfiability.numbers import NumberSet
 from pipelines.routing.analysis.satisfiability.texts import TextSet
-from pipelines.routing.basics.values import MISSING, exact, kind
+from pipelines.routing.basics.values import MISSING, exact_number, json_type
 from pipelines.routing.document.operators import ALONE, ORDERED, OUTPUT
 
 
@@ -79,14 +79,14 @@ class Cell:
             return self.missing
         if value is None:
             return self.null
-        is_a = kind(value)
+        is_a = json_type(value)
         if is_a == "boolean":
             return value in self.booleans
         if is_a == "number":
-            return self.numbers.holds(exact(value))
+            return self.numbers.holds(exact_number(value))
         if is_a == "string":
             return self.texts.holds(value)
-        return (self.lists if is_a == "array" else self.objects).holds(freeze(value))
+        return (self.lists if is_a == "array" else self.objects).holds(frozen_value(value))
 
     def meet(self, other: Cell) -> Cell:
         if self is other or other is ANY:
@@ -108,26 +108,26 @@ ANY = Cell()
 _NOTHING = Cell(False, False, frozenset(), numbers.NONE, texts.NONE, NO_LIST, choices.NONE)
 
 
-def _cell(**parts: Any) -> Cell:
+def _cell_with(**parts: Any) -> Cell:
     """Nothing but the parts given."""
     every = {name: getattr(_NOTHING, name) for name in Cell.__slots__}
     return Cell(**{**every, **parts})
 
 
-MISSING_ONLY = _cell(missing=True)
+MISSING_ONLY = _cell_with(missing=True)
 PRESENT = Cell(missing=False)
-OBJECTS = _cell(objects=choices.ANY)
-LISTS = _cell(lists=ANY_LIST)
+OBJECTS = _cell_with(objects=choices.ANY)
+LISTS = _cell_with(lists=ANY_LIST)
 
 Pair = tuple[Cell, Cell]
 """A set and its complement."""
 
 
-def swapped(pair: Pair) -> Pair:
+def swapped_pair(pair: Pair) -> Pair:
     return pair[1], pair[0]
 
 
-def negated(pair: Pair) -> Pair:
+def negated_pair(pair: Pair) -> Pair:
     """A `not_…` operator: what is there and not in the set."""
     yes, no = pair
     # `not_…` of a missing value is false, too (law §3, Missing).
@@ -148,14 +148,14 @@ def empty_cells() -> Pair:
 
 def membership_cells(values: list[Any]) -> Pair:
     """Equal to one of them."""
-    spend(2 * len(values))
+    spend_effort(2 * len(values))
     by_kind: dict[str, list[Any]] = {}
     for value in values:
-        by_kind.setdefault(kind(value), []).append(value)
-    number_set = numbers.finite_set(map(exact, by_kind.get("number", ())))
+        by_kind.setdefault(json_type(value), []).append(value)
+    number_set = numbers.finite_set(map(exact_number, by_kind.get("number", ())))
     text_sets = texts.finite_sets(frozenset(by_kind.get("string", ())))
-    arrays = ValueChoice(frozenset(map(freeze, by_kind.get("array", ()))))
-    objects = ValueChoice(frozenset(map(freeze, by_kind.get("object", ()))))
+    arrays = ValueChoice(frozenset(map(frozen_value, by_kind.get("array", ()))))
+    objects = ValueChoice(frozenset(map(frozen_value, by_kind.get("object", ()))))
     booleans = frozenset(by_kind.get("boolean", ()))
     yes = Cell(False, "null" in by_kind, booleans, number_set, text_sets.yes, ListSet(arrays), objects)
     no = Cell(
@@ -172,20 +172,20 @@ def membership_cells(values: list[Any]) -> Pair:
 
 def comparison_cells(op: str, value: Any) -> Pair:
     # Order is for numbers; for anything else it is false (law §3).
-    if kind(value) != "number":
+    if json_type(value) != "number":
         return empty_cells()
-    number_set = numbers.comparison_set(op, exact(value))
-    return _cell(numbers=number_set), Cell(numbers=number_set.complement())
+    number_set = numbers.comparison_set(op, exact_number(value))
+    return _cell_with(numbers=number_set), Cell(numbers=number_set.complement())
 
 
 def containing_cells(part: Any) -> Pair:
-    member = freeze(part)
+    member = frozen_value(part)
     text_sets = (
         texts.operator_sets("contains", part)
         if type(part) is str
         else texts.TextSetPair(texts.NONE, texts.ANY)
     )
-    yes = _cell(texts=text_sets.yes, lists=ListSet(has=frozenset([(member, True)])))
+    yes = _cell_with(texts=text_sets.yes, lists=ListSet(has=frozenset([(member, True)])))
     return yes, Cell(texts=text_sets.no, lists=ListSet(has=frozenset([(member, False)])))
 
 
@@ -195,7 +195,7 @@ def text_test_cells(op: str, value: Any) -> Pair:
     if type(value) is not str:
         return empty_cells()
     text_sets = texts.operator_sets(op, value)
-    return _cell(texts=text_sets.yes), Cell(texts=text_sets.no)
+    return _cell_with(texts=text_sets.yes), Cell(texts=text_sets.no)
 
 
 def type_cells(name: str) -> Pair:
@@ -222,9 +222,9 @@ def can_express(op: str) -> bool:
 def operator_cells(op: str, value: Any) -> Pair:
     """Return where the operator is true of one node, and everywhere else, no node included."""
     if op.startswith("not_"):
-        return negated(operator_cells(op.removeprefix("not_"), value))
+        return negated_pair(operator_cells(op.removeprefix("not_"), value))
     if op in ALONE:
-        return existence_cells() if op == "exists" else swapped(existence_cells())
+        return existence_cells() if op == "exists" else swapped_pair(existence_cells())
     if op in ("equals", "in"):
         return membership_cells(value if op == "in" else [value])
     if op == "contains":

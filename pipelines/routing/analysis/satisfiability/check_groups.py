@@ -15,9 +15,9 @@ from pipelines.routing.analysis.satisfiability.formulas import (
     Formula,
     Literal,
     Variable,
-    negation,
+    negated_formula,
 )
-from pipelines.routing.basics.values import exact, is_number
+from pipelines.routing.basics.values import exact_number, is_number
 from pipelines.routing.document.checks import COMPARED, RANK, Check, CheckGroup
 
 Passes = Callable[[Check], Formula]
@@ -51,15 +51,15 @@ def eval_check_passes_formula(op: str, check: Check, variable: Variable = EVAL) 
     if op == "exists":
         return TRUE
     if op == "not_equals":
-        return negation(eval_check_passes_formula("equals", check, variable))
+        return negated_formula(eval_check_passes_formula("equals", check, variable))
     value = check.value
     if is_number(value):
         if op == "equals":
-            return _eval_number_literal(numbers.singleton(exact(value)), variable)
+            return _eval_number_literal(numbers.single_number_set(exact_number(value)), variable)
         return (
             FALSE
             if op == "contains"
-            else _eval_number_literal(numbers.comparison_set(op, exact(value)), variable)
+            else _eval_number_literal(numbers.comparison_set(op, exact_number(value)), variable)
         )
     if op == "equals":
         return _eval_text_literal(
@@ -67,7 +67,7 @@ def eval_check_passes_formula(op: str, check: Check, variable: Variable = EVAL) 
         )
     if op == "in":
         words = texts.finite_sets(frozenset(item for item in value if type(item) is str))
-        listed = [exact(item) for item in value if is_number(item)]
+        listed = [exact_number(item) for item in value if is_number(item)]
         by_number = [_eval_number_literal(numbers.finite_set(listed), variable)] if listed else []
         return Disjunction((_eval_text_literal(words, variable), *by_number))
     if type(value) is not str or op not in ("contains", "matches"):
@@ -83,6 +83,6 @@ def _eval_text_literal(words: texts.TextSetPair, variable: Variable) -> Formula:
     return Literal(variable, EvalSet(words.yes), EvalSet(words.no))
 
 
-def operator_of(check: Check) -> str:
+def condition_operator(check: Check) -> str:
     """Return the operator as conditions call it."""
     return COMPARED.get(check.operator, check.operator)

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.analysis.satisfiability.effort import spend
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -29,7 +29,7 @@ class ValueChoice:
         if self is ANY:
             return other
         if self.only is not None:
-            spend(len(self.only) // 8)
+            spend_effort(len(self.only) // 8)
             # Of an unbounded set only what it leaves out takes anything away.
             return ValueChoice(self.only - other.but if other.only is None else self.only & other.only)
         if other.only is not None:
@@ -44,5 +44,5 @@ ANY = ValueChoice()
 NONE = ValueChoice(frozenset())
 
 
-def only(*values: Hashable) -> ValueChoice:
+def choice_among(*values: Hashable) -> ValueChoice:
     return ValueChoice(frozenset(values))

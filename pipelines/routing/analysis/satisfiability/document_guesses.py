@@ -16,10 +16,10 @@ from jsonpath_rfc9535.tokens import TokenType
 
 from pipelines.routing.analysis.satisfiability import cells
 from pipelines.routing.analysis.satisfiability.documents import MAX_LENGTH, build_document
-from pipelines.routing.analysis.satisfiability.effort import spend
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
 from pipelines.routing.basics import jsonpath
-from pipelines.routing.basics.values import MAX_DEPTH, MISSING, exact, is_number
+from pipelines.routing.basics.values import MAX_DEPTH, MISSING, exact_number, is_number
 from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import PathTest
 
@@ -37,12 +37,12 @@ def guess_documents(base: Any, free: list[tuple[PathTest, bool]]) -> Iterator[An
     yield base
     if not free or (type(base) not in (dict, list) and base is not MISSING):
         return
-    spend(PATH * len(free))
-    options = [[MISSING, *_shapes(test, sign)] for test, sign in free]
+    spend_effort(PATH * len(free))
+    options = [[MISSING, *_document_shapes(test, sign)] for test, sign in free]
     for tried, chosen in enumerate(product(*options)):
         if tried > MAX_TRIES:
             return
-        spend(PART * len(chosen))
+        spend_effort(PART * len(chosen))
         value = base
         for part in chosen:
             value = _merge_over(value, part)
@@ -50,7 +50,7 @@ def guess_documents(base: Any, free: list[tuple[PathTest, bool]]) -> Iterator[An
             yield value
 
 
-def _shapes(test: PathTest, sign: bool) -> list[Any]:
+def _document_shapes(test: PathTest, sign: bool) -> list[Any]:
     if test.path.is_key:
         return [{test.path.text: leaf} for leaf in _candidate_leaves(test, sign)]
     leaves = [*_candidate_leaves(test, sign), *_filter_constants(test.path.text)]
@@ -83,7 +83,7 @@ def _usual_values(test: PathTest) -> list[Any]:
     if operators.operand_kind(test.op) == "list":
         return [*value, "other"]
     if is_number(value):
-        return [value, exact(value) + 1, exact(value) - 1]
+        return [value, exact_number(value) + 1, exact_number(value) - 1]
     return [value, "other", 1] if value is not None else ["other", 1, None]
 
 
@@ -107,7 +107,7 @@ def shapes_around(path: str, leaf: Any, count: int = 1) -> Iterator[Any]:
     if leads_too_deep(path):
         return
     shapes, hints = [leaf], ({}, *_filter_hints(path))
-    for segment in reversed(_segments(path)):
+    for segment in reversed(_path_segments(path)):
         selector = segment.selectors[0]
         if isinstance(selector, NameSelector):
             shapes = [{selector.name: shape} for shape in shapes]
@@ -126,12 +126,12 @@ def shapes_around(path: str, leaf: Any, count: int = 1) -> Iterator[Any]:
 
 def leads_too_deep(path: str) -> bool:
     """Tell whether no outcome nests as deep as the path has steps."""
-    return len(_segments(path)) > MAX_DEPTH
+    return len(_path_segments(path)) > MAX_DEPTH
 
 
 @lru_cache(maxsize=1_000)
-def _segments(path: str) -> tuple[Any, ...]:
-    return tuple(jsonpath.parse(path).segments)
+def _path_segments(path: str) -> tuple[Any, ...]:
+    return tuple(jsonpath.parse_query(path).segments)
 
 
 def _with_hint(shape: Any, hint: dict[str, Any]) -> Any:

@@ -13,8 +13,8 @@ from typing import Any
 
 from pipelines.routing.analysis.satisfiability import cells
 from pipelines.routing.analysis.satisfiability.cells import Cell
-from pipelines.routing.analysis.satisfiability.effort import spend
-from pipelines.routing.analysis.satisfiability.frozen_values import Frozen, freeze, thaw
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
+from pipelines.routing.analysis.satisfiability.frozen_values import Frozen, frozen_value, thawed_value
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import MAX_DEPTH, MISSING, check_storable
@@ -41,7 +41,7 @@ class CellTree:
     def admits(self, value: Any) -> bool:
         if not self.cell.holds(value):
             return False
-        return not self.below or all(t.admits(member(value, s)) for s, t in self.below.items())
+        return not self.below or all(t.admits(member_value(value, s)) for s, t in self.below.items())
 
     def meet(self, other: CellTree) -> CellTree:
         below = dict(self.below)
@@ -50,7 +50,7 @@ class CellTree:
         return CellTree(self.cell.meet(other.cell), below)
 
 
-def member(value: Any, step: Step) -> Any:
+def member_value(value: Any, step: Step) -> Any:
     """Return what a singular JSONPath selects one step below."""
     if type(value) is dict:
         return value.get(step, MISSING)
@@ -87,7 +87,7 @@ def _check_storable(value: Any) -> None:
 
 def build_value(tree: CellTree) -> Any:
     """Raises Impossible or Unknown."""
-    spend(20)
+    spend_effort(20)
     doubt: Unknown | None = None
     # Text, number and the like have nothing below them, so everything there has to admit that.
     alone = not tree.below or all(below.admits(MISSING) for below in tree.below.values())
@@ -131,7 +131,7 @@ def _build_null(tree: CellTree) -> Any:
 
 
 def _admitted_literal(tree: CellTree, literals: frozenset[Frozen]) -> Any:
-    for value in sorted(map(thaw, literals), key=repr):
+    for value in sorted(map(thawed_value, literals), key=repr):
         if tree.admits(value):
             return value
     raise Impossible
@@ -148,7 +148,7 @@ def _build_object(tree: CellTree) -> Any:
     value = {step: element for step, element in built.items() if element is not MISSING}
     # Further keys make the object none of the excluded ones; no condition names them.
     extra = (name for i in count() if (name := f"other{i or ''}") not in tree.below)
-    while allowed.but and not allowed.holds(freeze(value)):
+    while allowed.but and not allowed.holds(frozen_value(value)):
         value[next(extra)] = True
     return value
 
@@ -186,7 +186,7 @@ def _build_any_length(tree: CellTree) -> Any:
 
 
 def _build_list_of_length(tree: CellTree, length: int, required: list[Frozen]) -> Any:
-    banned = [thaw(member) for member, sign in tree.cell.lists.has if not sign]
+    banned = [thawed_value(member) for member, sign in tree.cell.lists.has if not sign]
     usual = CellTree(cells.PRESENT.meet(cells.membership_cells(banned)[1]))
     places: list[CellTree] = [usual] * length
     for step, below in tree.below.items():
@@ -202,10 +202,10 @@ def _place_members(
     places: list[CellTree], required: list[Frozen], usual: CellTree, excluded: list[tuple[Frozen, ...]]
 ) -> list[Any]:
     """The wanted members at places that admit them, free ones first; the other places filled."""
-    spend(30 + len(places))
+    spend_effort(30 + len(places))
     if not required:
         return _build_differing_list(places, excluded)
-    first, doubt = thaw(required[0]), None
+    first, doubt = thawed_value(required[0]), None
     # Places that no condition names come first (False sorts before True).
     for index in sorted(range(len(places)), key=lambda i: places[i] is not usual):
         if places[index].admits(first):
@@ -227,14 +227,14 @@ def _build_differing_list(places: list[CellTree], excluded: list[tuple[Frozen, .
     Either the first place holds what no excluded list begins with, or one of their beginnings, and the rest differs
     from the rest of those.
     """
-    spend(5 + len(excluded))
+    spend_effort(5 + len(excluded))
     if not excluded:
         return [build_value(place) for place in places]
     if not places:
         raise Impossible
     first, rest = places[0], places[1:]
     begun = sorted({members[0] for members in excluded}, key=repr)
-    other = CellTree(cells.membership_cells(list(map(thaw, begun)))[1])
+    other = CellTree(cells.membership_cells(list(map(thawed_value, begun)))[1])
     doubt: Unknown | None = None
     try:
         return [build_value(first.meet(other)), *map(build_value, rest)]
@@ -245,8 +245,8 @@ def _build_differing_list(places: list[CellTree], excluded: list[tuple[Frozen, .
     for begin in begun:
         try:
             still = [members[1:] for members in excluded if members[0] == begin]
-            if first.admits(thaw(begin)):
-                return [thaw(begin), *_build_differing_list(rest, still)]
+            if first.admits(thawed_value(begin)):
+                return [thawed_value(begin), *_build_differing_list(rest, still)]
         except Unknown as unknown:
             doubt = unknown
         except Impossible:

@@ -55,7 +55,7 @@ def limiting_effort(units: int) -> Iterator[EffortMeter]:
         _METER.reset(token)
 
 
-def spend(units: int) -> None:
+def spend_effort(units: int) -> None:
     """Raises Exhausted where a bound was set and is reached."""
     meter = _METER.get()
     if meter is not None:

@@ -33,7 +33,7 @@ from pipelines.routing.analysis.satisfiability.formulas import (
     Literal,
     choice_literal,
     eval_literal,
-    negation,
+    negated_formula,
     status_literal,
 )
 from pipelines.routing.analysis.satisfiability.recorded_fields import (
@@ -58,7 +58,7 @@ from pipelines.routing.analysis.satisfiability.statuses import (
     RECORDED,
     Statuses,
 )
-from pipelines.routing.document.algebra import FailureTypeTest, leaves
+from pipelines.routing.document.algebra import FailureTypeTest, condition_leaf_tests
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
@@ -123,7 +123,9 @@ class StationGate:
     @cached_property
     def failure_types(self) -> frozenset[str]:
         """The failure types that rules and checks name."""
-        conditions = (leaf for rule in self.station.readable_rules for leaf in leaves(rule.when))
+        conditions = (
+            leaf for rule in self.station.readable_rules for leaf in condition_leaf_tests(rule.when)
+        )
         names = {name for leaf in conditions if isinstance(leaf, FailureTypeTest) for name in leaf.types}
         for check in self.checks:
             if check.field == "failure_type":
@@ -184,10 +186,10 @@ class StationGate:
         yield Entrance("blocked", frozenset([BLOCKED]), past, "blocked", apart, unforced=FALSE, reopens=TRUE)
         if not people or "approve" in gate.offers or gate.sample is not None:  # type: ignore[union-attr]
             # No signal passes a human gate, so it needs a way through the people (law §5, step 3).
-            proceed = (*self.field_bounds, choice_literal(SIGNAL, choices.only("proceed")))
+            proceed = (*self.field_bounds, choice_literal(SIGNAL, choices.choice_among("proceed")))
             yield Entrance("signal", PASSED, proceed, "ok", apart, FALSE, FALSE if people else TRUE)
         if failure_rules and gate is not None and gate.mode != "skip":
-            by_word = choice_literal(WORD, choices.only("rework"))
+            by_word = choice_literal(WORD, choices.choice_among("rework"))
             reach = (*self.field_bounds, self._demanding_formula(gate))
             yield Entrance("demanded", FORCED_FAILURE, reach, "error", apart, unforced=by_word)
         yield self._exhausted_entrance()
@@ -201,7 +203,7 @@ class StationGate:
         if self.station.result_document == "required":
             missing = Literal(("cell", ()), cells.MISSING_ONLY, cells.PRESENT)
             entrances.append(Conjunction((Literal(EXIT_CODE, *cells.membership_cells([0])), missing)))
-        return Disjunction(tuple(entrances)), choice_literal(SIGNAL, choices.only(None))
+        return Disjunction(tuple(entrances)), choice_literal(SIGNAL, choices.choice_among(None))
 
     def _direct_formulas(self) -> tuple[Formula, ...]:
         """Neither a signal nor anything that blocks."""
@@ -209,9 +211,9 @@ class StationGate:
         there = Literal(("cell", ()), cells.PRESENT, cells.MISSING_ONLY)
         zero = Literal(EXIT_CODE, *cells.membership_cells([0]))
         return (
-            choice_literal(SIGNAL, choices.only(None)),
+            choice_literal(SIGNAL, choices.choice_among(None)),
             Literal(BLOCKERS, *cells.membership_cells([0])),
-            *([Disjunction((negation(zero), there))] if required else []),
+            *([Disjunction((negated_formula(zero), there))] if required else []),
         )
 
     def _exhausted_entrance(self) -> Entrance:
@@ -221,7 +223,7 @@ class StationGate:
         fields = RecordedFields(RECORDED_STATUS, EVAL, "", self.failure_types)
         reach = (
             *self.field_bounds,
-            choice_literal(SIGNAL, choices.only("rework")),
+            choice_literal(SIGNAL, choices.choice_among("rework")),
             same,
             self._passing_formula(fields),
         )
@@ -257,15 +259,17 @@ class StationGate:
         direct = Conjunction(
             (choice_literal(RECORDED_STATUS, choices.ValueChoice(RECORDED)), *self._direct_formulas())
         )
-        opening = Disjunction((direct, choice_literal(SIGNAL, choices.only("rework"))))
-        rework = choice_literal(WORD, choices.only("rework"))
+        opening = Disjunction((direct, choice_literal(SIGNAL, choices.choice_among("rework"))))
+        rework = choice_literal(WORD, choices.choice_among("rework"))
         entrances: list[Formula] = [
-            Conjunction((negation(rework), opening, rework_demand_formula(gate, fields)))
+            Conjunction((negated_formula(rework), opening, rework_demand_formula(gate, fields)))
         ]
         if "rework" in gate.offers:
             entrances.append(Conjunction((rework, opening, review_required_formula(gate, fields))))
             if gate.has_people:
-                entrances.append(Conjunction((rework, choice_literal(SIGNAL, choices.only("proceed")))))
+                entrances.append(
+                    Conjunction((rework, choice_literal(SIGNAL, choices.choice_among("proceed"))))
+                )
         return Disjunction(tuple(entrances))
 
 
@@ -301,14 +305,14 @@ def rework_demand_formula(gate: Gate, fields: RecordedFields) -> Formula:
     return Conjunction(
         (
             gate_below_rank_formula(gate, RANK["abort"], fields),
-            negation(gate_below_rank_formula(gate, REWORK, fields)),
+            negated_formula(gate_below_rank_formula(gate, REWORK, fields)),
         )
     )
 
 
 def review_required_formula(gate: Gate, fields: RecordedFields) -> Formula:
     """A person is asked."""
-    person = TRUE if gate.has_people else negation(gate_below_rank_formula(gate, HOLD, fields))
+    person = TRUE if gate.has_people else negated_formula(gate_below_rank_formula(gate, HOLD, fields))
     return Conjunction((gate_below_rank_formula(gate, REWORK, fields), person))
 
 
@@ -325,7 +329,7 @@ def rule_rework_formula(
     by_check = Conjunction(
         (
             entrance.unforced,
-            negation(calm),
+            negated_formula(calm),
             *(gate_below_rank_formula(gate, RANK["abort"], entrance.fields) for gate in gates),
         )
     )

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.satisfiability import numbers, texts
 from pipelines.routing.analysis.satisfiability.numbers import Number, NumberSet
 from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from pipelines.routing.analysis.satisfiability.texts import NUMERAL, TextSet
-from pipelines.routing.basics.values import number_in
+from pipelines.routing.basics.values import number_in_text
 
 _NUMERALS = texts.operator_sets("matches", NUMERAL)
 MAX_TRIED = 200
@@ -27,7 +27,7 @@ class EvalSet:
         return self.texts.holds(text) and self._fits_numbers(text)
 
     def _fits_numbers(self, text: str) -> bool:
-        number = number_in(text)
+        number = number_in_text(text)
         if number is None:
             return self.within is None
         return (self.within is None or self.within.holds(number)) and not self.outside.holds(number)
@@ -80,13 +80,13 @@ class EvalSet:
             # A text that says no number is the simplest where none is asked for.
             yield from self.texts.meet(_NUMERALS.no).samples(3)
         for number in self._numbers.samples():
-            yield from _spellings(number, len(self.texts.but))
+            yield from _number_spellings(number, len(self.texts.but))
         yield from self.texts.meet(_NUMERALS.yes).samples(MAX_TRIED)
 
 
 ANY = EvalSet()
 
 
-def _spellings(number: Number, excluded: int) -> Iterator[str]:
+def _number_spellings(number: Number, excluded: int) -> Iterator[str]:
     """More than are excluded: white space around a number changes nothing."""
     yield from (f"{number}" + " " * spaces for spaces in range(excluded + 3))

@@ -11,9 +11,9 @@ from pipelines.routing.analysis.satisfiability import cells, numbers
 from pipelines.routing.analysis.satisfiability.cells import Cell
 from pipelines.routing.analysis.satisfiability.documents import Place
 from pipelines.routing.basics.facts import COST_LIMITS, GROUPS, OF_SOURCE, PRICES, PROVIDER, SOURCE
-from pipelines.routing.basics.values import exact
+from pipelines.routing.basics.values import exact_number
 
-_COUNTED = numbers.comparison_set("gte", exact(0))
+_COUNTED = numbers.comparison_set("gte", exact_number(0))
 _OBJECT = cells.OBJECTS
 _LIST = cells.LISTS
 
@@ -26,7 +26,7 @@ _CELLS = {
     "count": _number_cell(_COUNTED),
     "whole": _number_cell(numbers.ANY),
     "amount": _number_cell(_COUNTED),
-    "share": _number_cell(numbers.interval_set(exact(0), exact(100))),
+    "share": _number_cell(numbers.interval_set(exact_number(0), exact_number(100))),
     "text": cells.type_cells("string")[0],
     "texts": _LIST,
     "list": _LIST,
@@ -37,13 +37,13 @@ _CELLS = {
 }
 
 
-def cell_at(place: Place) -> Cell:
+def possible_values_cell(place: Place) -> Cell:
     """Return the cell of possible values at this place, or only `missing`."""
     if not place:
         return _OBJECT
     if place[0] == "stations":
         # `stations.<key>.<group>…`: below the key stand the groups that an outcome has (law §13).
-        return _with_missing(_OBJECT if len(place) < 3 else cell_at(place[2:]))
+        return _with_missing(_OBJECT if len(place) < 3 else possible_values_cell(place[2:]))
     keys = GROUPS.get(place[0]) if type(place[0]) is str else None
     if keys is None:
         return cells.MISSING_ONLY

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Container
 from functools import cached_property
 
-from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, spend
+from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, spend_effort
 from pipelines.routing.analysis.satisfiability.liveness import (
     DEAD,
     LIVE,
@@ -65,7 +65,7 @@ class FirstMatchAnalysis:
     def _liveness_at(self, index: int) -> Liveness:
         rule, earlier = self.readable[index], self.readable[:index]
         try:
-            spend(1 + index)
+            spend_effort(1 + index)
             walk = self._ask.find_matching_walk(
                 [self._ask.rule_formula(rule), *self._ask.negations(earlier)], rule
             )
@@ -102,7 +102,7 @@ class FirstMatchAnalysis:
         earlier = self.readable[: rule_index(self.station.rules, rule)]
         for index, other in enumerate(earlier):
             try:
-                spend(1 + index)
+                spend_effort(1 + index)
                 short = bool(shadows) and other.id in in_short
                 if short and self._ask.is_known_overlap(rule, other):
                     shadows.append(Shadow(other.id))
@@ -237,7 +237,7 @@ class FirstMatchAnalysis:
         for index, other in enumerate(earlier):
             if other.id in killers:
                 try:
-                    spend(1 + index)
+                    spend_effort(1 + index)
                     return self._find_shadow_walk(rule, earlier, index).to_witness()
                 except (Impossible, Unknown):
                     continue

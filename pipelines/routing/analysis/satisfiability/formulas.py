@@ -15,10 +15,10 @@ from jsonpath_rfc9535.selectors import NameSelector
 from pipelines.routing.analysis.satisfiability import cells, choices, fact_cells, numbers, texts
 from pipelines.routing.analysis.satisfiability.documents import Place
 from pipelines.routing.analysis.satisfiability.evals import EvalSet
-from pipelines.routing.analysis.satisfiability.frozen_values import freeze
+from pipelines.routing.analysis.satisfiability.frozen_values import frozen_value
 from pipelines.routing.basics import jsonpath
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
-from pipelines.routing.basics.values import exact, kind
+from pipelines.routing.basics.values import exact_number, json_type
 from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import (
     All,
@@ -62,7 +62,7 @@ class OpaqueTest:
     @classmethod
     def from_test(cls, test: PathTest) -> OpaqueTest:
         root = "fact" if isinstance(test, FactTest) else "output"
-        return cls((root, test.path.text, test.op, test.of, freeze(test.value)), test)
+        return cls((root, test.path.text, test.op, test.of, frozen_value(test.value)), test)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -89,23 +89,23 @@ Formula = Literal | Conjunction | Disjunction
 TRUE, FALSE = Conjunction(()), Disjunction(())
 
 
-def negation(formula: Formula) -> Formula:
+def negated_formula(formula: Formula) -> Formula:
     if isinstance(formula, Literal):
         return Literal(formula.variable, formula.no, formula.yes)
-    members = tuple(map(negation, formula.members))
+    members = tuple(map(negated_formula, formula.members))
     return Disjunction(members) if isinstance(formula, Conjunction) else Conjunction(members)
 
 
-def formula_of(condition: Condition) -> Formula:
+def condition_formula(condition: Condition) -> Formula:
     """True of exactly the situations of which the condition holds, evaluations answered and output readable."""
     if isinstance(condition, All):
-        return Conjunction(tuple(map(formula_of, condition.members)))
+        return Conjunction(tuple(map(condition_formula, condition.members)))
     if isinstance(condition, AnyOf):
-        return Disjunction(tuple(map(formula_of, condition.members)))
+        return Disjunction(tuple(map(condition_formula, condition.members)))
     if isinstance(condition, Not):
-        return negation(formula_of(condition.inner))
+        return negated_formula(condition_formula(condition.inner))
     operand = _Operand(_operand_key(condition), condition)
-    return _literal(condition) if len(operand.words[-1]) > MAX_SHARED else _shared_literal(operand)
+    return _condition_literal(condition) if len(operand.words[-1]) > MAX_SHARED else _shared_literal(operand)
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -130,10 +130,10 @@ def _operand_key(condition: Condition) -> tuple[Any, ...]:
 @lru_cache(maxsize=SHARED)
 def _shared_literal(operand: _Operand) -> Formula:
     """Equal operands of all stations are one literal, so that what is known of its sets is known of each."""
-    return _literal(operand.condition)
+    return _condition_literal(operand.condition)
 
 
-def _literal(condition: Condition) -> Formula:
+def _condition_literal(condition: Condition) -> Formula:
     formula: Formula = _LITERALS[type(condition)](condition)
     return formula
 
@@ -151,19 +151,19 @@ def eval_literal(text: str) -> Literal:
     return Literal(EVAL, EvalSet(text_sets.yes), EvalSet(text_sets.no))
 
 
-def _result(condition: ResultTest) -> Formula:
+def _result_literal(condition: ResultTest) -> Formula:
     return status_literal(frozenset((r, v) for r in condition.results for v in VERDICTS))
 
 
-def _verdict(condition: VerdictTest) -> Formula:
+def _verdict_literal(condition: VerdictTest) -> Formula:
     return status_literal(frozenset((r, v) for r in RESULTS for v in condition.verdicts))
 
 
 def _failure_type(condition: FailureTypeTest) -> Formula:
-    return choice_literal(FAILURE_TYPE, choices.only(*condition.types))
+    return choice_literal(FAILURE_TYPE, choices.choice_among(*condition.types))
 
 
-def _edge(condition: EdgeTest) -> Formula:
+def _edge_literal(condition: EdgeTest) -> Formula:
     enough = numbers.comparison_set("gte", condition.at_least)
     return Literal(("edge", f"{condition.source}->{condition.target}"), enough, enough.complement())
 
@@ -173,21 +173,21 @@ def _answer_literal(condition: AnswerTest) -> Formula:
     # Any other word is no answer, so these are all that there can be (law §3, Asking).
     no = frozenset(WORDS[evaluation.kind]) - {condition.answer}
     variable = ("answer", evaluation.key)
-    return Literal(variable, choices.only(condition.answer), choices.ValueChoice(no))
+    return Literal(variable, choices.choice_among(condition.answer), choices.ValueChoice(no))
 
 
 # eval
 
 
-def _eval(condition: EvalTest) -> Formula:
+def _eval_formula(condition: EvalTest) -> Formula:
     if condition.bounds is not None:
-        return _eval_number(numbers.interval_set(*map(exact, condition.bounds)))
+        return _eval_number(numbers.interval_set(*map(exact_number, condition.bounds)))
     if condition.op.startswith("not_"):
-        return negation(_eval_text(condition.op.removeprefix("not_"), condition.value))
+        return negated_formula(_eval_text(condition.op.removeprefix("not_"), condition.value))
     if condition.op in operators.ORDERED:
-        if kind(condition.value) != "number":
+        if json_type(condition.value) != "number":
             return FALSE
-        return _eval_number(numbers.comparison_set(condition.op, exact(condition.value)))
+        return _eval_number(numbers.comparison_set(condition.op, exact_number(condition.value)))
     return _eval_text(condition.op, condition.value)
 
 
@@ -205,10 +205,12 @@ def _eval_text(op: str, value: Any) -> Formula:
 # output
 
 
-def _output(test: OutputTest) -> Formula:
-    places = places_of(test.path)
+def _output_formula(test: OutputTest) -> Formula:
+    places = path_places(test.path)
     if places is None or not cells.can_express(test.op):
-        return Literal(("opaque", OpaqueTest.from_test(test)), choices.only(True), choices.only(False))
+        return Literal(
+            ("opaque", OpaqueTest.from_test(test)), choices.choice_among(True), choices.choice_among(False)
+        )
     if test.of == "count":
         return _count_formula(test, places)
     return formula_at_places(places, *cells.operator_cells(test.op, test.value))
@@ -232,23 +234,25 @@ def _count_cells(test: PathTest) -> cells.Pair | Conjunction | Disjunction:
     # Neither 0 nor 1 node makes a difference, so nothing is left to ask.
     if there == not_there:
         return TRUE if there else FALSE
-    return cells.existence_cells() if there else cells.swapped(cells.existence_cells())
+    return cells.existence_cells() if there else cells.swapped_pair(cells.existence_cells())
 
 
 # facts
 
 
-def _fact(test: FactTest) -> Formula:
+def _fact_formula(test: FactTest) -> Formula:
     """Return the formula of a fact test, as of the output; but what can be at each place is known, and a
     dotted key is never flat."""
-    places = places_of(test.path)
+    places = path_places(test.path)
     if places is None or not cells.can_express(test.op):
-        return Literal(("opaque", OpaqueTest.from_test(test)), choices.only(True), choices.only(False))
+        return Literal(
+            ("opaque", OpaqueTest.from_test(test)), choices.choice_among(True), choices.choice_among(False)
+        )
     place = places[-1]
     translated = _count_cells(test) if test.of == "count" else cells.operator_cells(test.op, test.value)
     if isinstance(translated, Conjunction | Disjunction):
         return translated
-    possible = fact_cells.cell_at(place)
+    possible = fact_cells.possible_values_cell(place)
     yes, no = (cell.meet(possible) for cell in translated)
     if yes.is_empty or no.is_empty:
         return FALSE if yes.is_empty else TRUE
@@ -267,16 +271,16 @@ def formula_at_places(places: tuple[Place, ...], yes: cells.Cell, no: cells.Cell
 
 
 def _with_missing(cell: cells.Cell) -> cells.Cell:
-    return cells.swapped(cells.negated((cell, cell)))[0]
+    return cells.swapped_pair(cells.negated_pair((cell, cell)))[0]
 
 
 @lru_cache(maxsize=20_000)
-def places_of(path: OutputPath) -> tuple[Place, ...] | None:
+def path_places(path: OutputPath) -> tuple[Place, ...] | None:
     """The places of a singular path: of a dotted key the flat one, then the dotted one; None if not singular."""
     if path.is_key:
         parts = tuple(path.text.split("."))
         return ((path.text,),) if len(parts) == 1 else ((path.text,), parts)
-    query = jsonpath.parse(path.text)
+    query = jsonpath.parse_query(path.text)
     if not query.singular_query():
         return None
     steps = [segment.selectors[0] for segment in query.segments]
@@ -285,12 +289,12 @@ def places_of(path: OutputPath) -> tuple[Place, ...] | None:
 
 _LITERALS: dict[type, Any] = {
     Always: lambda condition: TRUE,
-    ResultTest: _result,
-    VerdictTest: _verdict,
+    ResultTest: _result_literal,
+    VerdictTest: _verdict_literal,
     FailureTypeTest: _failure_type,
-    EvalTest: _eval,
-    OutputTest: _output,
-    FactTest: _fact,
-    EdgeTest: _edge,
+    EvalTest: _eval_formula,
+    OutputTest: _output_formula,
+    FactTest: _fact_formula,
+    EdgeTest: _edge_literal,
     AnswerTest: _answer_literal,
 }

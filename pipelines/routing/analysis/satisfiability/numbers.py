@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
-from pipelines.routing.analysis.satisfiability.effort import spend
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
 
 Number = int | Decimal
 
@@ -77,29 +77,29 @@ class NumberSet:
             return self
         if not other.intervals or self == other:
             return other
-        spend(3 * len(self.intervals) * len(other.intervals))
+        spend_effort(3 * len(self.intervals) * len(other.intervals))
         overlaps = (a.meet(b) for a in self.intervals for b in other.intervals)
         return NumberSet(tuple(interval for interval in overlaps if not interval.is_empty))
 
     def complement(self) -> NumberSet:
         rest = ANY
         for interval in self.intervals:
-            rest = rest.meet(_outside(interval))
+            rest = rest.meet(_complement_of_interval(interval))
         return rest
 
     def samples(self) -> Iterator[Number]:
         """Numbers of the set, the simplest first; none only where none could be computed."""
         for interval in self.intervals:
-            yield from (number for number in _candidates(interval) if interval.holds(number))
+            yield from (number for number in _candidate_numbers(interval) if interval.holds(number))
 
 
-def _outside(interval: Interval) -> NumberSet:
+def _complement_of_interval(interval: Interval) -> NumberSet:
     below = () if interval.low is None else (Interval(None, interval.low, True, not interval.low_closed),)
     above = () if interval.high is None else (Interval(interval.high, None, not interval.high_closed, True),)
     return NumberSet(below + above)
 
 
-def _candidates(interval: Interval) -> Iterator[Number]:
+def _candidate_numbers(interval: Interval) -> Iterator[Number]:
     low, high = interval.low, interval.high
     yield from (0, 1, -1)
     if low is not None:
@@ -113,14 +113,14 @@ def _candidates(interval: Interval) -> Iterator[Number]:
     if high is not None:
         yield from (int(high), int(high) - 1)
     if low is not None and high is not None:
-        yield _middle(low, high)
+        yield _middle_number(low, high)
 
 
 def _is_huge(end: Number | None) -> bool:
     return end is not None and abs(Decimal(end).adjusted()) > MAX_EXPONENT
 
 
-def _middle(low: Number, high: Number) -> Decimal:
+def _middle_number(low: Number, high: Number) -> Decimal:
     with localcontext() as context:
         # 1e400 + 1e-400 has 801 digits; rounded, the middle could fall outside of the interval.
         context.prec = 4 * MAX_EXPONENT
@@ -131,7 +131,7 @@ ANY = NumberSet((Interval(),))
 NONE = NumberSet()
 
 
-def singleton(number: Any) -> NumberSet:
+def single_number_set(number: Any) -> NumberSet:
     return NumberSet((Interval(number, number),))
 
 

@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 from pipelines.routing.analysis.satisfiability.box_situations import build_situations
 from pipelines.routing.analysis.satisfiability.choices import ValueChoice
-from pipelines.routing.analysis.satisfiability.effort import spend
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
 from pipelines.routing.analysis.satisfiability.entrances import Entrance, StationGate, rule_rework_formula
 from pipelines.routing.analysis.satisfiability.evals import EvalSet
 from pipelines.routing.analysis.satisfiability.formulas import (
     EVAL,
     STATUS,
     Formula,
+    condition_formula,
     eval_literal,
-    formula_of,
-    negation,
+    negated_formula,
 )
 from pipelines.routing.analysis.satisfiability.recorded_fields import WORD, split_documents
 from pipelines.routing.analysis.satisfiability.rule_obstacles import likeliest_origin
@@ -43,10 +43,10 @@ from pipelines.routing.analysis.satisfiability.solver import (
     first_answer,
     is_impossible,
     is_refuted,
-    solve,
+    solve_formulas,
 )
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, FORCED_FAILURE, Statuses
-from pipelines.routing.document.algebra import EdgeTest, OutputTest, leaves
+from pipelines.routing.document.algebra import EdgeTest, OutputTest, condition_leaf_tests
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -79,8 +79,8 @@ class StationQuestions:
 
     def rule_formula(self, rule: Rule) -> Formula:
         if rule.id not in self._formulas:
-            spend(10)
-            formula = formula_of(rule.when)
+            spend_effort(10)
+            formula = condition_formula(rule.when)
             self._formulas[rule.id] = split_documents(formula) if self.gate.reads_documents_apart else formula
         return self._formulas[rule.id]
 
@@ -89,7 +89,7 @@ class StationQuestions:
 
     def _negation(self, rule: Rule) -> Formula:
         if rule.id not in self._negations:
-            self._negations[rule.id] = negation(self.rule_formula(rule))
+            self._negations[rule.id] = negated_formula(self.rule_formula(rule))
         return self._negations[rule.id]
 
     # Rules as they are tested first
@@ -125,7 +125,7 @@ class StationQuestions:
             if not among:
                 raise Impossible
             reached = [*formulas, *entrance.reach, *counted]
-            return solve(reached, entrance.box(among), partial(_accept_at, accept, entrance))
+            return solve_formulas(reached, entrance.box(among), partial(_accept_at, accept, entrance))
 
         return first_answer(partial(at, entrance) for entrance in self.gate.entrances)
 
@@ -225,7 +225,7 @@ class StationQuestions:
                 self.line, self._situations(bare, entrance), WalkClaim((left_out, rule), _gate_word(box))
             )
 
-        return solve([*at_start, *then, *count_bounds([*at_start, *then])], start, accept)
+        return solve_formulas([*at_start, *then, *count_bounds([*at_start, *then])], start, accept)
 
     def _untaken_formulas(self, left_out: Rule) -> list[Formula]:
         """No other rule takes it, or it comes to one whose `compose` can fail: those below that are not tested."""
@@ -247,7 +247,9 @@ class StationQuestions:
 
     @cached_property
     def _reads_edges(self) -> bool:
-        return any(isinstance(leaf, EdgeTest) for rule in self.readable for leaf in leaves(rule.when))
+        return any(
+            isinstance(leaf, EdgeTest) for rule in self.readable for leaf in condition_leaf_tests(rule.when)
+        )
 
 
 def _accept_at(accept: Callable[[Box, Entrance], T], entrance: Entrance, box: Box) -> T:
@@ -257,7 +259,7 @@ def _accept_at(accept: Callable[[Box, Entrance], T], entrance: Entrance, box: Bo
 def _compose_formulas(rule: Rule) -> Iterable[Formula]:
     """Conditions under which what the rule stores is found: else its gates are not asked."""
     return [
-        formula_of(OutputTest(entry.path, "exists"))
+        condition_formula(OutputTest(entry.path, "exists"))
         for entry in rule.compose
         if entry.path and not entry.strategy
     ]

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 
 from pipelines.routing.analysis.satisfiability import cells, choices, fact_cells, texts
 from pipelines.routing.analysis.satisfiability.cells import Cell
-from pipelines.routing.analysis.satisfiability.check_groups import eval_check_passes_formula, operator_of
+from pipelines.routing.analysis.satisfiability.check_groups import (
+    condition_operator,
+    eval_check_passes_formula,
+)
 from pipelines.routing.analysis.satisfiability.formulas import (
     EVAL,
     FAILURE_TYPE,
@@ -26,7 +29,7 @@ from pipelines.routing.analysis.satisfiability.formulas import (
     Variable,
     choice_literal,
     formula_at_places,
-    negation,
+    negated_formula,
 )
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, USAGE
@@ -67,7 +70,7 @@ class RecordedFields:
             at = ("result", "verdict").index(name)
             return choice_literal(self.status, _passing_values(check, ((pair, pair[at]) for pair in PAIRS)))
         if name == "eval":
-            return eval_check_passes_formula(operator_of(check), check, self.eval)
+            return eval_check_passes_formula(condition_operator(check), check, self.eval)
         if name == "signal":
             # `abort` and `hold` are decided before any check is read (law §5, step 3).
             return choice_literal(
@@ -76,7 +79,7 @@ class RecordedFields:
         if name == "failure_type":
             return self._failure_type_formula(check)
         if name in ("exit_code", "blockers", "run.attempt"):
-            return Literal(("number", name), *cells.operator_cells(operator_of(check), check.value))
+            return Literal(("number", name), *cells.operator_cells(condition_operator(check), check.value))
         if family == "gates" and rest:
             variable = ("word", "passed" if rest == self.passed else "", rest)
             return choice_literal(variable, _passing_values(check, ((word, word) for word in WORDS)))
@@ -87,7 +90,7 @@ class RecordedFields:
 
     def _failure_type_formula(self, check: Check) -> Formula:
         """Failure types by those that are named; any other one is a text of its own."""
-        operator = operator_of(check)
+        operator = condition_operator(check)
         if operator == "exists":
             return choice_literal(FAILURE_TYPE, choices.ValueChoice(None, frozenset([None])))
         names = self.types
@@ -118,10 +121,10 @@ def _passing_values(check: Check, values: Iterable[tuple[object, str]]) -> choic
 
 
 def _document_formula(check: Check, family: str, rest: str) -> Formula:
-    yes, no = cells.operator_cells(operator_of(check), check.value)
+    yes, no = cells.operator_cells(condition_operator(check), check.value)
     if family == "facts":
         place = tuple(rest.split("."))
-        possible = fact_cells.cell_at(place)
+        possible = fact_cells.possible_values_cell(place)
         yes, no = yes.meet(possible), no.meet(possible)
         if yes.is_empty or no.is_empty:
             return FALSE if yes.is_empty else TRUE
@@ -195,7 +198,7 @@ def _split_literal(literal: Literal) -> Formula:
         return TRUE if literal.yes.missing else FALSE
     there = Literal(("cell", (key,)), cells.PRESENT, cells.MISSING_ONLY)
     in_context = Literal(("context", place), literal.yes, literal.no)
-    return Disjunction((Conjunction((there, literal)), Conjunction((negation(there), in_context))))
+    return Disjunction((Conjunction((there, literal)), Conjunction((negated_formula(there), in_context))))
 
 
 def _object_formula(literal: Literal) -> Formula:

@@ -64,11 +64,11 @@ def compile_nfa(pattern: str) -> Nfa:
     node = _RegexParser(pattern).parse()
     nfa = Nfa()
     nfa.start = nfa.add_state()
-    nfa.final = _link(nfa, node, nfa.start)
+    nfa.final = _add_node(nfa, node, nfa.start)
     return nfa
 
 
-def _link(nfa: Nfa, node: Node, source: int) -> int:
+def _add_node(nfa: Nfa, node: Node, source: int) -> int:
     """Draws the node from `source` on; the state where it ends."""
     kind = node[0]
     if kind in ("set", "at"):
@@ -80,30 +80,30 @@ def _link(nfa: Nfa, node: Node, source: int) -> int:
         return target
     if kind == "all":
         for member in node[1]:
-            source = _link(nfa, member, source)
+            source = _add_node(nfa, member, source)
         return source
     if kind == "any":
         target = nfa.add_state()
         for member in node[1]:
-            nfa.free[_link(nfa, member, source)].append(("", target))
+            nfa.free[_add_node(nfa, member, source)].append(("", target))
         return target
-    return _repeat(nfa, node, source)
+    return _add_repeated_node(nfa, node, source)
 
 
-def _repeat(nfa: Nfa, node: Node, source: int) -> int:
+def _add_repeated_node(nfa: Nfa, node: Node, source: int) -> int:
     _, inner, least, most = node
     for _ in range(least):
-        source = _link(nfa, inner, source)
+        source = _add_node(nfa, inner, source)
     if most is None:
         loop, after = nfa.add_state(), nfa.add_state()
         nfa.free[source].append(("", loop))
-        nfa.free[_link(nfa, inner, loop)].append(("", loop))
+        nfa.free[_add_node(nfa, inner, loop)].append(("", loop))
         nfa.free[loop].append(("", after))
         return after
     after = nfa.add_state()
     for _ in range(most - least):
         nfa.free[source].append(("", after))
-        source = _link(nfa, inner, source)
+        source = _add_node(nfa, inner, source)
     nfa.free[source].append(("", after))
     return after
 

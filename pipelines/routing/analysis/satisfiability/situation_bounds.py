@@ -13,12 +13,12 @@ from pipelines.routing.analysis.satisfiability.formulas import (
     Formula,
     Literal,
     eval_literal,
-    negation,
+    negated_formula,
     status_literal,
 )
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED
 
-COUPLED = Disjunction((negation(status_literal(frozenset([BLOCKED]))), eval_literal("blocked")))
+COUPLED = Disjunction((negated_formula(status_literal(frozenset([BLOCKED]))), eval_literal("blocked")))
 """The forced blocked route, and nothing else, comes as blocked, blocked; its eval is "blocked"."""
 
 AT_FIRST, BETWEEN = "at first", "between"

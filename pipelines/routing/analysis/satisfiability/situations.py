@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.analysis.satisfiability.effort import spend
+from pipelines.routing.analysis.satisfiability.effort import spend_effort
 from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
 from pipelines.routing.basics.outcome import FORCED
@@ -19,7 +19,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import DecisionAnswer, TestedRules, Wait
 from pipelines.routing.decide.situation import Situation, read_situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
-from pipelines.routing.document.algebra import holds
+from pipelines.routing.document.algebra import condition_holds
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 
@@ -144,7 +144,7 @@ def find_claimed_walk(
     """The first situation that `decide` takes as claimed, on this very line. Raises Unknown."""
     for raw_situation, situation in _read_situations(situations):
         station = line.station(situation.station)
-        spend(DECISION_RULE * len(station.rules) + WALKED_PATH * station.jsonpath_count)
+        spend_effort(DECISION_RULE * len(station.rules) + WALKED_PATH * station.jsonpath_count)
         walk = _walk_with_words(line, raw_situation, situation, claim)
         if claim.holds_of(walk, station.rules):
             return walk
@@ -162,7 +162,7 @@ def _walk_with_words(
     while len(words) < MOST_WORDS and (word := _next_word(line, walk, words, claim)) is not None:
         words = (*words, word)
         raw_situation = _with_word(raw_situation, word)
-        spend(DECISION)
+        spend_effort(DECISION)
         decision = decide(line, read_situation(raw_situation))
         walk = TestedSituation(decision, raw_situation, decision.trace.rule_results, words)
     return walk
@@ -207,7 +207,7 @@ def check_true_of_all(
 def _read_situations(situations: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Situation]]:
     """Yield each raw situation with its parsed form, skipping those nested deeper than an outcome may be."""
     for raw_situation in situations:
-        spend(DECISION + ANSWER * len(raw_situation.get("facts", {}).get("answers", ())))
+        spend_effort(DECISION + ANSWER * len(raw_situation.get("facts", {}).get("answers", ())))
         try:
             situation = read_situation(raw_situation)
         except Malformed:
@@ -226,7 +226,7 @@ def _are_conditions_true(line: ParsedLine, situation: Situation, rules: tuple[Ru
         recorded = FORCED["blocked"]
     view = case.view(TakenRoute(recorded))
     try:
-        return all(holds(rule.when, view) for rule in rules)
+        return all(condition_holds(rule.when, view) for rule in rules)
     except EvaluationFailed:
         return False
 

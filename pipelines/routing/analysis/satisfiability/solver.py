@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, spend
+from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, spend_effort
 from pipelines.routing.analysis.satisfiability.formulas import (
     Conjunction,
     Disjunction,
@@ -18,7 +18,7 @@ from pipelines.routing.analysis.satisfiability.formulas import (
     Formula,
     Literal,
     Variable,
-    negation,
+    negated_formula,
 )
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
 
@@ -59,14 +59,14 @@ class IntersectionCache:
             if len(self._known) >= MAX_REMEMBERED:
                 self._known = {}
             cached = self._known[key] = (
-                _intersect(before, other),
+                _domain_intersection(before, other),
                 before,
                 other,
             )  # which keeps their ids theirs
         return cached[0]
 
 
-def _intersect(before: Domain | None, other: Domain) -> DomainIntersection:
+def _domain_intersection(before: Domain | None, other: Domain) -> DomainIntersection:
     if before is None:
         return DomainIntersection(other, other.is_empty, False)
     common = before.meet(other)
@@ -84,7 +84,7 @@ class SearchState:
     doubts: list[str] = field(default_factory=list)
 
 
-def solve(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], T]) -> T:
+def solve_formulas(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], T]) -> T:
     """Return the result of `accept` for the first box that it accepts. Raises Impossible (proved) or Unknown."""
     search = SearchState()
     try:
@@ -126,11 +126,11 @@ def is_refuted(ask: Callable[[], object]) -> bool:
 
 def is_impossible(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], object]) -> bool:
     """Proved; False also where nobody knows. Raises EffortExhausted."""
-    return is_refuted(lambda: solve(formulas, box, accept))
+    return is_refuted(lambda: solve_formulas(formulas, box, accept))
 
 
 def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: SearchState, depth: int) -> T:
-    choices = _propagate(todo, box)
+    choices = _propagate_literals(todo, box)
     search.branches -= 1
     if search.branches < 0 or depth > MAX_CHOICES:
         raise Unknown("more cases than the bound allows")
@@ -145,7 +145,7 @@ def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Se
             return _solve([member, *before, *rest], dict(box), accept, search, depth + 1)
         except Impossible:
             # Refuted, so it is false in all branches that follow: none is searched twice.
-            before.append(negation(member))
+            before.append(negated_formula(member))
     raise Impossible
 
 
@@ -157,7 +157,7 @@ def _accept_box(box: Box, accept: Callable[[Box], T], search: SearchState) -> T:
         raise Impossible from None
 
 
-def _propagate(todo: list[Formula], box: Box) -> list[Disjunction]:
+def _propagate_literals(todo: list[Formula], box: Box) -> list[Disjunction]:
     """Everything without a choice put into the box; the choices that are left. Raises Impossible."""
     while True:
         choices: list[Disjunction] = []
@@ -166,13 +166,13 @@ def _propagate(todo: list[Formula], box: Box) -> list[Disjunction]:
             formula = todo.pop()
             visited_count += 1
             if isinstance(formula, Literal):
-                _bind(formula, box)
+                _bind_literal(formula, box)
             elif isinstance(formula, Conjunction):
                 todo.extend(formula.members)
             else:
                 choices.append(formula)
                 visited_count += len(formula.members)
-        spend(COST * visited_count)
+        spend_effort(COST * visited_count)
         left = []
         for choice in choices:
             open_members = _open_members(choice, box)
@@ -189,7 +189,7 @@ def _propagate(todo: list[Formula], box: Box) -> list[Disjunction]:
         todo.extend(left)
 
 
-def _bind(literal: Literal, box: Box) -> None:
+def _bind_literal(literal: Literal, box: Box) -> None:
     """Raises Impossible where the box has become empty."""
     intersection = MEETS.intersection(box.get(literal.variable), literal.yes)
     if intersection.is_empty:
@@ -215,7 +215,7 @@ def _holds_in_box(formula: Formula, box: Box) -> bool | None:
         intersection = MEETS.intersection(box.get(formula.variable), formula.yes)
         return True if intersection.is_all else False if intersection.is_empty else None
     settles = isinstance(formula, Disjunction)
-    spend(COST * len(formula.members))
+    spend_effort(COST * len(formula.members))
     verdict: bool | None = not settles
     for member in formula.members:
         holds = _holds_in_box(member, box)

@@ -16,7 +16,7 @@ from pipelines.routing.analysis.satisfiability.automata import (
     accepted_texts,
     search_automaton,
 )
-from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, spend
+from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, spend_effort
 from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from pipelines.routing.document.operators import OUTPUT, compile_pattern
 
@@ -71,7 +71,7 @@ class TextSet:
             return self
         if self is ANY:
             return other
-        spend((len(self.only or ()) + len(other.only or ()) + len(self.but) + len(other.but)) // 8)
+        spend_effort((len(self.only or ()) + len(other.only or ()) + len(self.but) + len(other.but)) // 8)
         if self.only is not None:
             return TextSet(frozenset(t for t in self.only if other.holds(t)))
         if other.only is not None:
@@ -114,7 +114,7 @@ def _plain_texts() -> Iterator[str]:
 def _matching_texts(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> Iterator[str]:
     if any(len(test.text) > MAX_PRODUCT for test, _ in tests):
         raise Unknown("a text is longer than the bound")
-    spend(sum(len(test.text) for test, _ in tests) // 5)
+    spend_effort(sum(len(test.text) for test, _ in tests) // 5)
     parts: list[tuple[Automaton, bool]] = [(TextListAutomaton(but), False)] if but else []
     parts += [(test.automaton(), sign) for test, sign in sorted(tests, key=repr)]
     for text in accepted_texts(parts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from pipelines.routing.basics.values import equal
+from pipelines.routing.basics.values import are_equal
 from pipelines.routing.decide.branch_joins.branches import Write
 
 
@@ -28,7 +28,7 @@ def contradicting_keys(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
             own |= {key: (write.order, value) for key, value in write.values.items()}
         for key, ordered_value in own.items():
             last.setdefault(key, []).append(ordered_value)
-    return tuple(sorted(key for key, ordered_values in last.items() if _differ(ordered_values)))
+    return tuple(sorted(key for key, ordered_values in last.items() if _values_differ(ordered_values)))
 
 
 def writing_stations(keys: Collection[str], branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
@@ -53,6 +53,6 @@ def contradicting_values(
     return {source: {key: values[key] for key in keys if key in values} for source, values in branch_values}
 
 
-def _differ(ordered_values: list[tuple[int, Any]]) -> bool:
+def _values_differ(ordered_values: list[tuple[int, Any]]) -> bool:
     # One write that both branches have, from before they parted, contradicts nothing.
-    return any(a[0] != b[0] and not equal(a[1], b[1]) for a in ordered_values for b in ordered_values)
+    return any(a[0] != b[0] and not are_equal(a[1], b[1]) for a in ordered_values for b in ordered_values)

@@ -24,8 +24,8 @@ from pipelines.routing.decide.branch_joins.reachability import (
     Ways,
     cached_per_line,
     drawn_routes,
+    next_stations,
     reachable_stations,
-    routes,
     routes_replacing_forks,
 )
 from pipelines.routing.document.model import ParsedLine
@@ -112,10 +112,10 @@ def due_merge(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
     join_groups = waiting_groups(line, branches)
     for group in join_groups:
         if group.is_complete:
-            return _merge(line, branches, group)
+            return _decided_merge(line, branches, group)
     # Nothing that still moves can complete these: they wait for each other.
     stale = [group for group in join_groups if not _can_complete(group, join_groups)]
-    return _merge(line, branches, stale[0], circular=True) if stale else None
+    return _decided_merge(line, branches, stale[0], circular=True) if stale else None
 
 
 def waiting_groups(line: ParsedLine, branches: Sequence[Branch]) -> list[JoinGroup]:
@@ -123,13 +123,13 @@ def waiting_groups(line: ParsedLine, branches: Sequence[Branch]) -> list[JoinGro
     together: dict[tuple[str, int | None], list[Branch]] = {}
     waiting = [branch for branch in branches if branch.arrival]
     # In the order of arriving, so that the group that waits longest comes first.
-    for branch in sorted(waiting, key=_order):
+    for branch in sorted(waiting, key=_arrival_order):
         home = home_fork(line, branch, branch.station)
         together.setdefault((branch.station, home.id if home else None), []).append(branch)
-    return [_group(line, branches, key, arrived) for (key, _), arrived in together.items()]
+    return [_join_group(line, branches, key, arrived) for (key, _), arrived in together.items()]
 
 
-def _order(branch: Branch) -> int:
+def _arrival_order(branch: Branch) -> int:
     assert branch.arrival is not None
     return branch.arrival.order
 
@@ -163,7 +163,7 @@ def accounted_branches(
     other branch ended in a way that still counts.
     """
     counted = tuple(
-        pk for pk, (at, _) in over.items() if set(merge.never) & reachable_stations(routes(line), [at])
+        pk for pk, (at, _) in over.items() if set(merge.never) & reachable_stations(next_stations(line), [at])
     )
     untold = any(status != "completed" for pk, (_, status) in over.items() if pk not in counted)
     return counted, merge.fork is not None and merge.alone and not untold
@@ -174,7 +174,7 @@ def accounted_branches(
 
 def home_fork(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
     """The fork whose branches meet with this one at the join before `station`."""
-    join, after = _join(line, station), drawn_routes(line)
+    join, after = _station_join(line, station), drawn_routes(line)
     for place in range(len(branch.within) - 1, -1, -1):
         if _can_fill_join(after, branch.within[: place + 1], station, join):
             return branch.within[place]
@@ -188,7 +188,7 @@ def _can_fill_join(after: Ways, within: Sequence[Fork], station: str, join: Join
     return set(join.wait_for) <= reachable_stations(after, within[-1].to, avoiding)
 
 
-def _join(line: ParsedLine, station: str) -> Join:
+def _station_join(line: ParsedLine, station: str) -> Join:
     """The stations awaited there; none if the version no longer has a join there."""
     parsed_station = line.stations_by_key.get(station)
     return parsed_station.join if parsed_station and parsed_station.join else Join((), "none")
@@ -197,8 +197,10 @@ def _join(line: ParsedLine, station: str) -> Join:
 # Who has delivered, and who still can
 
 
-def _group(line: ParsedLine, branches: Sequence[Branch], station: str, arrived: list[Branch]) -> JoinGroup:
-    join, fork = _join(line, station), home_fork(line, arrived[0], station)
+def _join_group(
+    line: ParsedLine, branches: Sequence[Branch], station: str, arrived: list[Branch]
+) -> JoinGroup:
+    join, fork = _station_join(line, station), home_fork(line, arrived[0], station)
     delivered = _delivered_states(join, [branch.arrival for branch in arrived if branch.arrival])
     missing = tuple(key for key in join.wait_for if key not in delivered)
     ids = {branch.id for branch in arrived}
@@ -257,7 +259,7 @@ def _onward_routes(line: ParsedLine, station: str) -> Ways:
 
 def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
     """Return, by rule, the forks from which every awaited station is reached without another fork on the way."""
-    join, after = _join(line, station), drawn_routes(line)
+    join, after = _station_join(line, station), drawn_routes(line)
     forks = [(source.key, rule) for source in line.stations for rule in source.rules if len(rule.to) > 1]
     # Behind another fork, or behind the join itself, there would be other branches
     avoiding = {station, *(key for key, _ in forks)}
@@ -288,8 +290,10 @@ def aggregate_verdict(aggregation: str, standings: Sequence[str]) -> str:
     return PASS if enough[aggregation] else "fail"
 
 
-def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circular: bool = False) -> Merge:
-    join = _join(line, group.station)
+def _decided_merge(
+    line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circular: bool = False
+) -> Merge:
+    join = _station_join(line, group.station)
     # What no living token of the fork can still reach counts as failed (law §7).
     standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
     ids = {branch.id for branch in group.arrived}

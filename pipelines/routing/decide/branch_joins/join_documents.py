@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.basics import values
-from pipelines.routing.basics.problems import Malformed, join
+from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.basics.values import check_storable
 from pipelines.routing.decide.branch_joins.branches import WORST_FIRST, Arrival, Branch, Fork, Write
 from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys
@@ -21,23 +21,25 @@ def join_answer(line: ParsedLine, data: Any) -> dict[str, Any]:
     branches: list[Branch] = []
     wrote: dict[int, list[Write]] = {}
     for index, raw_branch in enumerate(values.read_sequence(data.get("branches"), "branches")):
-        at = join("branches", index)
+        at = member_path("branches", index)
         check_storable(raw_branch, at)
         # Writes of one number are one write: those of all branches are counted through.
-        branch, writes = _branch(line, raw_branch, at, index, sum(map(len, wrote.values())))
+        branch, writes = _read_branch(line, raw_branch, at, index, sum(map(len, wrote.values())))
         if branch.id in wrote:
-            raise Malformed(join(at, "id"), f"two branches have the id {branch.id}")
+            raise Malformed(member_path(at, "id"), f"two branches have the id {branch.id}")
         branches.append(branch)
         wrote[branch.id] = writes
     merge = due_merge(line, branches)
     gone = set(merge.arrived) if merge else set()
     waiting = [
-        _group(group) for group in waiting_groups(line, branches) if not gone & {b.id for b in group.arrived}
+        _group_document(group)
+        for group in waiting_groups(line, branches)
+        if not gone & {b.id for b in group.arrived}
     ]
-    return {"waiting": waiting, "merge": _merge(merge, wrote) if merge else None}
+    return {"waiting": waiting, "merge": _merge_document(merge, wrote) if merge else None}
 
 
-def _group(group: JoinGroup) -> dict[str, Any]:
+def _group_document(group: JoinGroup) -> dict[str, Any]:
     return {
         "station": group.station,
         "arrived": [branch.id for branch in group.arrived],
@@ -45,7 +47,7 @@ def _group(group: JoinGroup) -> dict[str, Any]:
     }
 
 
-def _merge(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
+def _merge_document(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
     document = {"station": merge.station, "arrived": list(merge.arrived), **merge.to_dict()}
     keys = contradicting_keys([wrote[token] for token in merge.arrived])
     if merge.verdict == "pass":
@@ -53,54 +55,58 @@ def _merge(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
     return {**document, "contradict": list(keys), "outcome": merge.outcome()}
 
 
-def _branch(line: ParsedLine, data: Any, at: str, index: int, first_write: int) -> tuple[Branch, list[Write]]:
-    members = _object(data, at, ("id", "station", "within", "arrival", "wrote"))
-    forks = values.read_sequence(members.get("within"), join(at, "within"))
-    within = tuple(_fork(line, fork, join(join(at, "within"), i)) for i, fork in enumerate(forks))
+def _read_branch(
+    line: ParsedLine, data: Any, at: str, index: int, first_write: int
+) -> tuple[Branch, list[Write]]:
+    members = _read_object(data, at, ("id", "station", "within", "arrival", "wrote"))
+    forks = values.read_sequence(members.get("within"), member_path(at, "within"))
+    within = tuple(
+        _read_fork(line, fork, member_path(member_path(at, "within"), i)) for i, fork in enumerate(forks)
+    )
     arrival = None
     if members.get("arrival") is not None:
-        arrival = _arrival(line, members["arrival"], join(at, "arrival"), index)
-    wrote = values.read_sequence(members.get("wrote"), join(at, "wrote"))
+        arrival = _read_arrival(line, members["arrival"], member_path(at, "arrival"), index)
+    wrote = values.read_sequence(members.get("wrote"), member_path(at, "wrote"))
     writes = [
-        Write(first_write + i, values.read_mapping(write, join(join(at, "wrote"), i)))
+        Write(first_write + i, values.read_mapping(write, member_path(member_path(at, "wrote"), i)))
         for i, write in enumerate(wrote)
     ]
-    return Branch(_id(members, at), _station(line, members, "station", at), within, arrival), writes
+    return Branch(_read_id(members, at), _read_station(line, members, "station", at), within, arrival), writes
 
 
-def _fork(line: ParsedLine, data: Any, at: str) -> Fork:
-    members = _object(data, at, ("id", "station", "to"))
-    to = values.read_sequence(members.get("to"), join(at, "to"))
+def _read_fork(line: ParsedLine, data: Any, at: str) -> Fork:
+    members = _read_object(data, at, ("id", "station", "to"))
+    to = values.read_sequence(members.get("to"), member_path(at, "to"))
     for index, key in enumerate(to):
-        _check_station(line, key, join(join(at, "to"), index))
-    return Fork(_id(members, at), _station(line, members, "station", at), tuple(to))
+        _check_station(line, key, member_path(member_path(at, "to"), index))
+    return Fork(_read_id(members, at), _read_station(line, members, "station", at), tuple(to))
 
 
-def _arrival(line: ParsedLine, data: Any, at: str, index: int) -> Arrival:
-    members = _object(data, at, ("from", "standing", "order", "failure_type"))
-    outcome_state = values.read_word(members.get("standing"), join(at, "standing"), WORST_FIRST)
-    order = values.read_count(members.get("order", index), join(at, "order"))
-    failure_type = values.read_text(members.get("failure_type"), join(at, "failure_type"))
+def _read_arrival(line: ParsedLine, data: Any, at: str, index: int) -> Arrival:
+    members = _read_object(data, at, ("from", "standing", "order", "failure_type"))
+    outcome_state = values.read_word(members.get("standing"), member_path(at, "standing"), WORST_FIRST)
+    order = values.read_count(members.get("order", index), member_path(at, "order"))
+    failure_type = values.read_text(members.get("failure_type"), member_path(at, "failure_type"))
     return Arrival(
-        _station(line, members, "from", at), outcome_state or "passed", order or 0, failure_type or ""
+        _read_station(line, members, "from", at), outcome_state or "passed", order or 0, failure_type or ""
     )
 
 
-def _object(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
+def _read_object(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
     values.check_keys(data, at, known)
     return data
 
 
-def _id(data: dict[str, Any], at: str) -> int:
+def _read_id(data: dict[str, Any], at: str) -> int:
     if data.get("id") is None:
-        raise Malformed(join(at, "id"), "is missing")
-    return int(values.read_count(data["id"], join(at, "id")) or 0)
+        raise Malformed(member_path(at, "id"), "is missing")
+    return int(values.read_count(data["id"], member_path(at, "id")) or 0)
 
 
-def _station(line: ParsedLine, data: dict[str, Any], name: str, at: str) -> str:
-    return _check_station(line, data.get(name), join(at, name))
+def _read_station(line: ParsedLine, data: dict[str, Any], name: str, at: str) -> str:
+    return _check_station(line, data.get(name), member_path(at, name))
 
 
 def _check_station(line: ParsedLine, key: Any, at: str) -> str:

@@ -41,7 +41,7 @@ def cached_per_line(
 
 
 @cached_per_line
-def routes(line: ParsedLine) -> Ways:
+def next_stations(line: ParsedLine) -> Ways:
     """The stations that each station may lead to next."""
     return _close_over_origins(
         line, lambda station: [*_drawn_targets(line, station, {}), *_undrawn_targets(line, station)]
@@ -51,9 +51,9 @@ def routes(line: ParsedLine) -> Ways:
 def routes_replacing_forks(line: ParsedLine, instead: Mapping[str, str]) -> Ways:
     """The same where some forks, by the id of their rule, count as leading to one station."""
     if not instead:
-        return routes(line)
+        return next_stations(line)
     # A token arrives at a join from an awaited station, never from the fork, so no path back leads there.
-    back = {key: _origins(routes(line), key) for key in _returning_stations(line)}
+    back = {key: _source_stations(next_stations(line), key) for key in _returning_stations(line)}
     return {
         station.key: frozenset(
             {
@@ -76,7 +76,7 @@ def _returning_stations(line: ParsedLine) -> list[str]:
     return [station.key for station in line.stations if any(rule.to == (ORIGIN,) for rule in station.rules)]
 
 
-def _origins(after: Mapping[str, Collection[str]], key: str) -> set[str]:
+def _source_stations(after: Mapping[str, Collection[str]], key: str) -> set[str]:
     return {source for source, targets in after.items() if key in targets and source != key}
 
 
@@ -88,7 +88,7 @@ def _close_over_origins(line: ParsedLine, onward: Callable[[Station], Iterable[s
         # A path back counts too: it may be the origin of another one.
         grown = False
         for key in returning:
-            origins = _origins(after, key)
+            origins = _source_stations(after, key)
             grown = grown or not origins <= after[key]
             after[key] |= origins
     return {key: frozenset(targets) for key, targets in after.items()}
@@ -108,7 +108,7 @@ def reachable_stations(after: Ways, begin: Iterable[str], avoiding: Collection[s
 
 def _drawn_targets(line: ParsedLine, station: Station, instead: Mapping[str, str]) -> Iterator[str]:
     for rule in station.rules:
-        yield from _of_rule(line, rule, instead)
+        yield from _rule_targets(line, rule, instead)
     if not station.rules and line.policy.no_rules == "advance":
         yield from _next_key(line, station)
 
@@ -118,7 +118,7 @@ def _undrawn_targets(line: ParsedLine, station: Station) -> Iterator[str]:
     gates = [station.gate, *(key for rule in station.rules for key in rule.gates)]
     for key in gates:
         if key is not None and key in line.gates_by_key:
-            yield from _of_gate(line, line.gate(key))
+            yield from _gate_targets(line, line.gate(key))
     takes_all = any(rule.fault is None and isinstance(rule.when, Always) for rule in station.rules)
     # A gate that demands rework leaves its rule out, and a failed compose goes by `on_failure`.
     left_out = any(rule.gates or rule.compose for rule in station.rules) or not line.policy.failure_rules
@@ -137,7 +137,7 @@ def _next_key(line: ParsedLine, station: Station) -> Iterator[str]:
         yield after.key
 
 
-def _of_rule(line: ParsedLine, rule: Rule, instead: Mapping[str, str]) -> Iterator[str]:
+def _rule_targets(line: ParsedLine, rule: Rule, instead: Mapping[str, str]) -> Iterator[str]:
     # A faulty rule makes the task stuck when it is reached, and leads nowhere.
     if rule.fault is not None:
         return
@@ -149,7 +149,7 @@ def _of_rule(line: ParsedLine, rule: Rule, instead: Mapping[str, str]) -> Iterat
         yield str(rule.exhausted_to)
 
 
-def _of_gate(line: ParsedLine, gate: Gate) -> Iterator[str]:
+def _gate_targets(line: ParsedLine, gate: Gate) -> Iterator[str]:
     if "reject" not in gate.offers or gate.mode == "skip":
         return
     knob = gate.on_reject or line.policy.on_reject

@@ -9,7 +9,7 @@ from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Finish, Wait
 from pipelines.routing.decide.sampling import DRAWS, NOT_DRAWN, UNKNOWN
 from pipelines.routing.decide.situation import GateWord
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, demanded_route
-from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
+from pipelines.routing.decide.steps.targets import TransitionCandidate, enter_unless_obstructed
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
 from pipelines.routing.document.gate_tools import FAIL, WARN
@@ -31,7 +31,7 @@ def follow_objection(
         for gate, word in spoken:
             if word.decision == decision:
                 case.note(step, rule, False, f"{gate.key}: {decision}")
-                return _follow(case, gate, word, rule)
+                return _follow_word(case, gate, word, rule)
     return None
 
 
@@ -48,11 +48,11 @@ def _counting_word(case: RoutingContext, step: str, gate: Gate, rule: Rule | Non
     return word
 
 
-def _follow(
+def _follow_word(
     case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None
 ) -> DecisionAnswer | TakenRoute:
     if word.decision == "reject":
-        return _reject(case, gate, word, rule)
+        return _reject_at_gate(case, gate, word, rule)
     if word.decision == "rework":
         return demanded_route(case, rule, word.reason, word_at=gate.key)
     if word.decision == "send_back":
@@ -60,7 +60,7 @@ def _follow(
     return failed_finish(rule)
 
 
-def _reject(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> DecisionAnswer:
+def _reject_at_gate(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> DecisionAnswer:
     knob = gate.on_reject or case.line.policy.on_reject
     if knob == "reviewer_chooses":
         # check_situation guarantees that a route is named.
@@ -73,7 +73,7 @@ def _reject(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None)
 
 
 def _enter_station(case: RoutingContext, station: str, word: GateWord, rule: Rule | None) -> DecisionAnswer:
-    return enter(case, TransitionCandidate((station,), "gate", rule, feedback=word.reason))
+    return enter_unless_obstructed(case, TransitionCandidate((station,), "gate", rule, feedback=word.reason))
 
 
 def failed_finish(rule: Rule | None) -> Finish:
@@ -100,7 +100,7 @@ def run_checks(case: RoutingContext, step: str, gate: Gate, rule: Rule | None, r
     if gate.checks is None or gate.mode == "skip":
         case.note(step, rule, True, f"{gate.key}: {'skipped' if gate.mode == 'skip' else 'no checks'}")
         return "proceed"
-    verdict = checks.evaluate(gate.checks, read)
+    verdict = checks.evaluate_group(gate.checks, read)
     action = verdict.action if gate.enforces_checks else "proceed"
     note = "" if gate.enforces_checks else ", shown only"
     case.note(step, rule, action == "proceed", f"{gate.key}: {verdict.action}{note}", verdict.results)
@@ -129,7 +129,7 @@ def _approval_stands(case: RoutingContext, step: str, gate: Gate, rule: Rule | N
     if stands is None or stands.rule != (rule.id if rule else ""):
         return False
     if gate.checks is not None:
-        verdict = checks.evaluate(gate.checks, case.field_reader([gate.key]))
+        verdict = checks.evaluate_group(gate.checks, case.field_reader([gate.key]))
         if verdict.action != "proceed":
             case.note(step, rule, False, f"{gate.key}: same change: {verdict.action}", verdict.results)
             return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.routing.decide.decisions import DecisionAnswer, Escalate, Finish, Stuck, Wait
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, fallback_route
-from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
+from pipelines.routing.decide.steps.targets import TransitionCandidate, enter_unless_obstructed
 from pipelines.routing.document.rules import Rule
 
 NO_MATCH = "NoValidTransition"
@@ -39,7 +39,7 @@ def apply_on_failure(
         return Escalate(cause or "on_failure", rule_id)
     if knob == "fallback":
         return fallback_route(rule)
-    return enter(
+    return enter_unless_obstructed(
         case, TransitionCandidate((knob.removeprefix("station:"),), "policy", rule, feedback=feedback)
     )
 
@@ -55,7 +55,7 @@ def _no_rules(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     case.note("rules", None, True, f"no_rules: {knob}")
     if knob == "refuse":
         return Stuck(NO_MATCH, f"{case.station.key} has no rules, and this line wants some.")
-    return enter(
+    return enter_unless_obstructed(
         case,
         TransitionCandidate(
             (_next_station_or_completed(case),) if knob == "advance" else ("completed",), "policy"
@@ -67,7 +67,9 @@ def _no_match(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     knob = case.line.policy.no_match
     case.note("rules", None, True, f"no_match: {knob}")
     if knob == "default":
-        return enter(case, TransitionCandidate((_next_station_or_completed(case),), "policy"))
+        return enter_unless_obstructed(
+            case, TransitionCandidate((_next_station_or_completed(case),), "policy")
+        )
     if knob == "fail":
         return Finish("failed", "failed", None, "policy", NO_MATCH)
     if knob == "escalate":

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing.basics.bounds import EvaluationBudget
-from pipelines.routing.basics.outcome import FORCED, DerivedOutcome, derive
+from pipelines.routing.basics.outcome import FORCED, DerivedOutcome, derived_outcome
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.check_fields import facts_of, read_field
+from pipelines.routing.decide.check_fields import read_field, readable_facts
 from pipelines.routing.decide.decisions import TestedRules, TraceEntry
 from pipelines.routing.decide.outcome_judgement import OutcomeJudgement, judge_outcome
 from pipelines.routing.decide.situation import Facts, Situation
@@ -100,7 +100,7 @@ class RoutingContext:
         # By identity: where no fact decides, judging gives back the very outcome that it got
         if self.judged.outcome is not self.situation.outcome:
             self.situation = replace(self.situation, outcome=self.judged.outcome)
-        self.recorded = derive(self.situation.outcome, failure_eval(self.station.kind))
+        self.recorded = derived_outcome(self.situation.outcome, failure_eval(self.station.kind))
         self.of_now = self.situation.of_now
 
     @property
@@ -133,7 +133,7 @@ class RoutingContext:
             answers=self.answers,
             steps=self.steps,
             unreadable_keys=self._unreadable_in_document,
-            facts=facts_of(self.situation),
+            facts=readable_facts(self.situation),
         )
 
     @property

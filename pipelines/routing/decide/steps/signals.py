@@ -9,7 +9,12 @@ from pipelines.routing.decide.decisions import DecisionAnswer, Finish, Wait
 from pipelines.routing.decide.steps import gates
 from pipelines.routing.decide.steps.gates import pass_station_gate
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, forced_route
-from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, enter, find_obstacle
+from pipelines.routing.decide.steps.targets import (
+    TransitionCandidate,
+    arrive_at_targets,
+    enter_unless_obstructed,
+    find_obstacle,
+)
 from pipelines.routing.document.gates import JUMP_GATE
 from pipelines.routing.document.operand_trace import ObservedOperand
 
@@ -28,34 +33,34 @@ def follow_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAn
         return Finish("failed", "failed", None, "signal")
     if verdict == "proceed":
         return pass_station_gate(case, forced_route("success", "signal"), people_only=True)
-    return _hold(case, signal) if verdict == "hold" else _rework(case)
+    return _hold_signal(case, signal) if verdict == "hold" else _rework_signal(case)
 
 
-def _rework(case: RoutingContext) -> DecisionAnswer | TakenRoute:
+def _rework_signal(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
     most = case.station.limits.signal_retries
     # Those in a row at this station, not in all (line-document.md).
     done = case.facts.signal_reworks
     if done < most:
-        return enter(case, TransitionCandidate((case.station.key,), "signal"))
+        return enter_unless_obstructed(case, TransitionCandidate((case.station.key,), "signal"))
     case.note(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
     # Once `rework` signals are used up the visit did not pass (law §14).
     case.passing_revoked = True
     return pass_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
 
-def _hold(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
+def _hold_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
     meta = signal.get("meta") or {}
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
         if type(target) is str and target in case.line.jump_targets:
-            return _jump(case, target)
+            return _jump_to_target(case, target)
         case.note(STEP, None, False, "the target of the jump is missing or unknown")
     question = meta.get("question")
     return Wait("blocked", question=question if type(question) is str else None)
 
 
-def _jump(case: RoutingContext, target: str) -> DecisionAnswer | TakenRoute:
+def _jump_to_target(case: RoutingContext, target: str) -> DecisionAnswer | TakenRoute:
     """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
     # A visit that ended by a jump did not pass (law §14).
     case.passing_revoked = True
@@ -71,4 +76,4 @@ def _jump(case: RoutingContext, target: str) -> DecisionAnswer | TakenRoute:
     if reviewed and not gates.is_approved(case, JUMP_GATE):
         case.note(STEP, None, False, "waits for a review of the jump")
         return Wait("awaiting_review", (JUMP_GATE.key,), way.targets)
-    return arrive(case, way)
+    return arrive_at_targets(case, way)

@@ -21,12 +21,12 @@ from pipelines.routing.document.templates import work_lookups
 FORBIDDEN = "ForbiddenParallel"
 HOWS = ("fail", "stuck", "escalate", "target")
 
-__all__ = ["TransitionCandidate", "arrive", "enter", "find_obstacle"]
+__all__ = ["TransitionCandidate", "arrive_at_targets", "enter_unless_obstructed", "find_obstacle"]
 
 
-def enter(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
+def enter_unless_obstructed(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
     """Step 7, then 9, for what no rule gate guards."""
-    return find_obstacle(case, way) or arrive(case, way)
+    return find_obstacle(case, way) or arrive_at_targets(case, way)
 
 
 def find_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
@@ -42,7 +42,7 @@ def find_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAns
     )
 
 
-def arrive(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
+def arrive_at_targets(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
     case.note("effects", way.rule, True, f"goes to {way.target_text} (by {way.by})")
     target = way.targets[0]
     if target == BLOCKED:
@@ -56,7 +56,7 @@ def _revisit_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decisio
     """The revisit policy: it binds moves by a rule only, and the rule's `allow_revisit` overrides it."""
     for station in target_stations(case, way):
         if _is_forbidden_revisit(case, way, station):
-            return _stuck(
+            return _stuck_with_note(
                 case, way, "CircularWorkflow", f"This task has been at {station} before, and may not return."
             )
     return None
@@ -80,7 +80,7 @@ def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAns
         visits = case.of_now.visits_of(station)
         if visits >= cap:
             message = f"This task has entered {station} {visits} times; the cap is {cap}."
-            return _stuck(case, way, "VisitLimitExceeded", message)
+            return _stuck_with_note(case, way, "VisitLimitExceeded", message)
     return None
 
 
@@ -96,11 +96,11 @@ def _parallel_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decisi
         for other in (*entered[place + 1 :], *case.of_now.facts.beside):
             if {station, other} in map(set, case.line.forbidden_parallel):
                 message = f"{station} and {other} must never run in parallel."
-                return _stuck(case, way, FORBIDDEN, message)
+                return _stuck_with_note(case, way, FORBIDDEN, message)
     return None
 
 
-def _stuck(case: RoutingContext, way: TransitionCandidate, error: str, message: str) -> Stuck:
+def _stuck_with_note(case: RoutingContext, way: TransitionCandidate, error: str, message: str) -> Stuck:
     case.note("target", way.rule, False, message)
     return Stuck(error, message, way.rule_id)
 
@@ -111,7 +111,7 @@ def _stuck(case: RoutingContext, way: TransitionCandidate, error: str, message: 
 def _budget_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """Return the decision on several breaches: fail > stuck > escalate > a target, which a taken rule or a
     named budget names."""
-    exceeded = breaches(case, way)
+    exceeded = exceeded_budgets(case, way)
     if not exceeded:
         return None
     whys = "; ".join(breach.why for breach in exceeded)
@@ -140,7 +140,7 @@ def _exhausted_target_decision(
     by = "policy" if breach.budget else "rule"
     instead = TransitionCandidate((breach.to,), by, way.rule, feedback=way.feedback, over=over)
     # `enter` applies the revisit policy to taken rules only; this target is checked by it, too.
-    return _revisit_obstacle(case, instead) or enter(case, instead)
+    return _revisit_obstacle(case, instead) or enter_unless_obstructed(case, instead)
 
 
 ERROR = "OutputDataParseError"
@@ -186,13 +186,13 @@ class Breach:
     role: str | None = None
 
 
-def breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
+def exceeded_budgets(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
     """Every budget that this move would exceed: the rule's, the stations' and the line's, in this order."""
-    exceeded = [*_of_rule(case, way), *_of_stations(case, way)]
-    return [*exceeded, *_of_line(case, way)] if case.line.named_limits else exceeded
+    exceeded = [*_rule_breaches(case, way), *_station_breaches(case, way)]
+    return [*exceeded, *_line_breaches(case, way)] if case.line.named_limits else exceeded
 
 
-def _of_rule(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
+def _rule_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
     """The rule's own budgets, with what each of them leads to."""
     rule = way.rule
     limit = case.line.policy.self_loop_limit
@@ -220,7 +220,7 @@ def _is_free_loop(case: RoutingContext, way: TransitionCandidate, rule: Rule) ->
     return free and case.station.key in target_stations(case, way)
 
 
-def _of_stations(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
+def _station_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
     exceeded = []
     for station in target_stations(case, way):
         most = case.line.station(station).limits.max_visits
@@ -230,7 +230,7 @@ def _of_stations(case: RoutingContext, way: TransitionCandidate) -> list[Breach]
     return exceeded
 
 
-def _of_line(case: RoutingContext, way: TransitionCandidate) -> Iterator[Breach]:
+def _line_breaches(case: RoutingContext, way: TransitionCandidate) -> Iterator[Breach]:
     """The named budgets of the line. They bind every decided move, whatever decided it."""
     for budget in case.line.named_limits:
         # What is used up on the way here does not bind the target that it names.

@@ -96,7 +96,7 @@ class Preset:
         """`host` or `host:port` of its model, as these stored variables say."""
         gateways = [host for name in self.addresses if (host := _https_host(variables.get(name, "")))]
         clouds = [
-            _fill_in(host, variables)
+            _host_with_variables(host, variables)
             for name, host in self.elsewhere
             if variables.get(name, "").lower() not in OFF
         ]
@@ -120,7 +120,7 @@ def _https_host(address: str) -> str:
     return f"{parts.hostname}:{port}" if port else parts.hostname
 
 
-def _fill_in(host: str, variables: Mapping[str, str]) -> str:
+def _host_with_variables(host: str, variables: Mapping[str, str]) -> str:
     for name, value in variables.items():
         host = host.replace(f"{{{name}}}", value)
     return host

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import algebra, operators
@@ -48,16 +48,18 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
     _refuse_others(value, (form, *companions), path, problems)
     if form in WORDS:
         return _read_answer_test(form, value, path, problems)
-    return FORMS[form](value[form], join(path, form), problems, places)
+    return FORMS[form](value[form], member_path(path, form), problems, places)
 
 
 def _refuse_others(value: dict[str, Any], known: tuple[str, ...], path: str, problems: Problems) -> None:
     for key in value:
         if key not in known:
-            problems.note(join(path, str(key)), "unknown key in a condition", expected_hint(str(key), known))
+            problems.note(
+                member_path(path, str(key)), "unknown key in a condition", expected_hint(str(key), known)
+            )
 
 
-def _always(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_always(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     if value is not True:
         problems.note(
             path,
@@ -67,7 +69,7 @@ def _always(value: Any, path: str, problems: Problems, places: Collection[str]) 
     return algebra.Always()
 
 
-def _words(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
+def _read_words(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
     """A word or a list of words."""
     if type(value) is str:
         return (value,)
@@ -78,7 +80,7 @@ def _words(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
 
 
 def _known_words(value: Any, path: str, problems: Problems, known: tuple[str, ...]) -> tuple[str, ...]:
-    words = _words(value, path, problems)
+    words = _read_words(value, path, problems)
     for word in words:
         if word != "any" and word not in known:
             # The words of the form are those of the document.
@@ -91,21 +93,21 @@ def _expand_any(words: tuple[str, ...], any_of: tuple[str, ...]) -> frozenset[st
     return frozenset(words).union(any_of) - {"any"} if "any" in words else frozenset(words)
 
 
-def _result(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_result(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     words = _known_words(value, path, problems, RESULTS)
     return algebra.ResultTest(words, _expand_any(words, ANY_RESULT))
 
 
-def _verdict(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_verdict(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     words = _known_words(value, path, problems, VERDICTS)
     return algebra.VerdictTest(words, _expand_any(words, ANY_VERDICT))
 
 
 def _failure_type(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
-    return algebra.FailureTypeTest(_words(value, path, problems))
+    return algebra.FailureTypeTest(_read_words(value, path, problems))
 
 
-def _eval(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_eval(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     reader = Reader(value, path, problems)
     op = reader.text("op", required=True)
     operand = reader.raw("value")
@@ -115,7 +117,7 @@ def _eval(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     elif not reader.has("value"):
         reader.note("value", "is missing")
     elif op == "range":
-        return algebra.EvalTest(op, operand, _range(operand, reader))
+        return algebra.EvalTest(op, operand, _read_range(operand, reader))
     return algebra.EvalTest(op, operand)
 
 
@@ -124,7 +126,7 @@ def _operator_labels(known: Collection[str]) -> Mapping[str, str]:
     return {op: operators.WORDS[op] for op in known}
 
 
-def _range(operand: Any, reader: Reader) -> tuple[Any, Any] | None:
+def _read_range(operand: Any, reader: Reader) -> tuple[Any, Any] | None:
     try:
         return operators.parse_range(operand)
     except operators.OperandError as error:
@@ -132,11 +134,11 @@ def _range(operand: Any, reader: Reader) -> tuple[Any, Any] | None:
         return None
 
 
-def _output(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_output(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     return _read_path_test(algebra.OutputTest, value, path, problems)
 
 
-def _fact(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_fact(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     return _read_path_test(algebra.FactTest, value, path, problems)
 
 
@@ -151,14 +153,14 @@ def _read_path_test(
     reader.note_unknown_keys()
     # A faulty test is read as one that never matters: its problem refuses the document
     before = len(problems)
-    compiled = _path(where, reader) if where else None
-    prepared = _operand(op, operand, reader)
+    compiled = _read_path(where, reader) if where else None
+    prepared = _read_operand(op, operand, reader)
     if compiled is None or len(problems) > before:
         return FALLBACK
     return form(compiled, op, operand, of, prepared)
 
 
-def _path(text: str, reader: Reader) -> Any:
+def _read_path(text: str, reader: Reader) -> Any:
     try:
         return compile_path(text)
     except PathError as error:
@@ -166,7 +168,7 @@ def _path(text: str, reader: Reader) -> Any:
         return None
 
 
-def _operand(op: str, operand: Any, reader: Reader) -> Any:
+def _read_operand(op: str, operand: Any, reader: Reader) -> Any:
     """The value prepared for its operator; `exists` and `missing` take none."""
     if not op or op in operators.ALONE:
         return None
@@ -184,7 +186,7 @@ def _operand(op: str, operand: Any, reader: Reader) -> Any:
         return None
 
 
-def _edge(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_edge(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     reader = Reader(value, path, problems)
     source, target = reader.text("from", required=True), reader.text("to", required=True)
     at_least = reader.count("at_least")
@@ -197,27 +199,31 @@ def _edge(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     return algebra.EdgeTest(source, target, at_least or 0)
 
 
-def _list(value: Any, path: str, problems: Problems, places: Collection[str]) -> tuple[Condition, ...]:
+def _read_conditions(
+    value: Any, path: str, problems: Problems, places: Collection[str]
+) -> tuple[Condition, ...]:
     if type(value) is not list:
         problems.note(path, _("has to be a list of conditions, not %(value)s", value=kind_phrase(value)))
         return ()
-    return tuple(read_condition(member, join(path, i), problems, places) for i, member in enumerate(value))
+    return tuple(
+        read_condition(member, member_path(path, i), problems, places) for i, member in enumerate(value)
+    )
 
 
-def _all(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
-    return algebra.All(_list(value, path, problems, places))
+def _read_all(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+    return algebra.All(_read_conditions(value, path, problems, places))
 
 
-def _any(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
-    return algebra.AnyOf(_list(value, path, problems, places))
+def _read_any(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+    return algebra.AnyOf(_read_conditions(value, path, problems, places))
 
 
-def _not(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_not(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     return algebra.Not(read_condition(value, path, problems, places))
 
 
 def _read_answer_test(form: str, value: dict[str, Any], path: str, problems: Problems) -> Condition:
-    reader = Reader(value[form], join(path, form), problems)
+    reader = Reader(value[form], member_path(path, form), problems)
     if form == "agentic":
         reader.text("question", required=True)
         if reader.has("evaluator"):
@@ -228,7 +234,7 @@ def _read_answer_test(form: str, value: dict[str, Any], path: str, problems: Pro
     reader.note_unknown_keys()
     answer = value.get("answer")
     if type(answer) is not str or answer not in WORDS[form]:
-        problems.note(join(path, "answer"), _("has to be %(known)s", known=" or ".join(WORDS[form])))
+        problems.note(member_path(path, "answer"), _("has to be %(known)s", known=" or ".join(WORDS[form])))
         return FALLBACK
     return algebra.AnswerTest(Evaluation.of(form, reader.given), answer)
 
@@ -245,17 +251,17 @@ def read_argv(reader: Reader) -> tuple[str, ...]:
 
 
 FORMS: dict[str, Read] = {
-    "always": _always,
-    "result": _result,
-    "verdict": _verdict,
-    "eval": _eval,
-    "output": _output,
-    "fact": _fact,
+    "always": _read_always,
+    "result": _read_result,
+    "verdict": _read_verdict,
+    "eval": _read_eval,
+    "output": _read_output,
+    "fact": _read_fact,
     "failure_type": _failure_type,
-    "edge": _edge,
-    "all": _all,
-    "any": _any,
-    "not": _not,
+    "edge": _read_edge,
+    "all": _read_all,
+    "any": _read_any,
+    "not": _read_not,
 }
 """The forms that stand alone; agentic and hook have a companion key `answer`."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pipelines.routing.basics.wording import PartName, people_text
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.reader import Reader, expected_hint, quote
+from pipelines.routing.document.document_readers.reader import Reader, expected_hint, quoted_value
 
 KEY = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
 KEY_WORDS = "small letters, digits, _ . and -, beginning with a letter or digit, at most 64 characters"
@@ -48,14 +48,14 @@ class Names:
 
 def quoted_name(names: Called, key: str) -> PartName:
     """Return the named part in quotes: by its key for machines, by its name for people."""
-    return PartName(quote(key), lambda: quote(people_text(names.get(key, key))))
+    return PartName(quoted_value(key), lambda: quoted_value(people_text(names.get(key, key))))
 
 
 def read_key(reader: Reader, name: str = "key") -> str:
     key = reader.text(name, required=True)
     # An empty key was noted by `text` already.
     if key.strip() and not KEY.match(key):
-        reader.note(name, _("%(key)s is not a key", key=quote(key)), KEY_WORDS)
+        reader.note(name, _("%(key)s is not a key", key=quoted_value(key)), KEY_WORDS)
     return key
 
 
@@ -76,9 +76,9 @@ def check_reference(reader: Reader, key: str, value: str | None, known: Collecti
 def no_such(what: str, value: str) -> _:
     """Return the message about a field that refers to something that the line does not have. People read it
     after the name of the field."""
-    machine = _("the line has no %(what)s %(value)s", what=what, value=quote(value))
+    machine = _("the line has no %(what)s %(value)s", what=what, value=quoted_value(value))
     return _.of(
-        machine, _("cannot be %(value)s: the line has no such %(what)s", value=quote(value), what=what)
+        machine, _("cannot be %(value)s: the line has no such %(what)s", value=quoted_value(value), what=what)
     )
 
 

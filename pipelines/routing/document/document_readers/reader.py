@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pipelines.routing.basics.durations import DurationError, parse_seconds
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.values import kind_phrase, to_integer
-from pipelines.routing.basics.wording import PartName, joined, people_text
+from pipelines.routing.basics.wording import PartName, joined_wording, people_text
 from pipelines.routing.basics.wording import Wording as _
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Reader:
             problems.note(path, _("has to be an object, not %(value)s", value=kind_phrase(value)))
 
     def path_of(self, key: str) -> str:
-        return join(self.path, key)
+        return member_path(self.path, key)
 
     def note(self, key: str, message: str, hint: str = "") -> None:
         """Note a problem of a key. Nothing more is reported of a value that is no object."""
@@ -142,7 +142,7 @@ class Reader:
                     if member == ""
                     else _("has to be a text, not %(member)s", member=kind_phrase(member))
                 )
-                self.problems.note(join(self.path_of(key), index), message)
+                self.problems.note(member_path(self.path_of(key), index), message)
         return tuple(texts)
 
     def object(self, key: str) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Reader:
         """Yield each member of a list with its path."""
         members: list[Any] = self._read_typed(key, [], list, "a list")
         for index, member in enumerate(members):
-            yield member, join(self.path_of(key), index)
+            yield member, member_path(self.path_of(key), index)
 
     def read_list(self, key: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
         """A list of objects, each read by `read`."""
@@ -172,14 +172,14 @@ class Reader:
                 )
 
 
-def quote(value: str) -> str:
+def quoted_value(value: str) -> str:
     return f"“{value if len(value) <= 60 else value[:60] + '…'}”"
 
 
 def unknown_word(value: str) -> _:
     """Return the message about a word that is no choice of its field. People read it after the name of the
     field, or below the field."""
-    return _.of(f"{quote(value)} is not known", _("cannot be %(value)s", value=quote(value)))
+    return _.of(f"{quoted_value(value)} is not known", _("cannot be %(value)s", value=quoted_value(value)))
 
 
 def expected_hint(value: str, choices: Collection[str]) -> str:
@@ -198,7 +198,7 @@ def expected_hint(value: str, choices: Collection[str]) -> str:
 
 def one_of_hint(known: Collection[str], labels: Mapping[str, str], *, more: bool = False) -> _:
     """Return a hint with every known word. `labels`: the words as forms show them, where they do."""
-    every = joined([*(_choice_name(word, labels) for word in known), *(["…"] if more else [])], ", ")
+    every = joined_wording([*(_choice_name(word, labels) for word in known), *(["…"] if more else [])], ", ")
     machine = _("known: %(words)s", words=every)
     return _.of(machine, _("choose one of: %(words)s", words=every)) if labels else machine
 

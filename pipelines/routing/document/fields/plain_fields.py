@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import MISSING, is_number
 from pipelines.routing.basics.wording import Wording as _
@@ -49,7 +49,7 @@ class Key(Field):
         return read_key(reader, key)
 
     def schema(self) -> Schema:
-        return schema_parts.ref("key")
+        return schema_parts.definition_reference("key")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class Duration(Field):
         return self.default if duration is None else duration
 
     def schema(self) -> Schema:
-        return schema_parts.ref("duration")
+        return schema_parts.definition_reference("duration")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +190,7 @@ class ChoiceList(Texts):
         for index, word in enumerate(words):
             if word not in self.choices:
                 hint = expected_hint(word, self.choices)
-                reader.problems.note(join(reader.path_of(key), index), unknown_word(word), hint)
+                reader.problems.note(member_path(reader.path_of(key), index), unknown_word(word), hint)
         note_duplicates(reader, key, words, self.what)
         return tuple(word for word in words if word in self.choices)
 

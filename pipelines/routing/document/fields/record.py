@@ -41,7 +41,7 @@ class Record(Generic[T]):
         self._known = dict.fromkeys((*first, *fields))
         self._read = [(key, fields[key], _is_conditional(fields[key])) for key in self._known]
         self._usual = {key: field.default for key, field in fields.items() if _has_fixed_default(field)}
-        self._written = [(key, field, _writer_of(field)) for key, field in fields.items()]
+        self._written = [(key, field, _field_writer(field)) for key, field in fields.items()]
 
     @classmethod
     def of(cls, made: type[T], **more: Any) -> Self:
@@ -113,7 +113,7 @@ class Record(Generic[T]):
 
     def reference(self) -> Schema:
         """Return the schema as other schemas refer to it."""
-        return schema_parts.ref(self.name) if self.name else self.schema()
+        return schema_parts.definition_reference(self.name) if self.name else self.schema()
 
     def definitions(self) -> dict[str, Schema]:
         """Its own schema and those inside it that have a name."""
@@ -134,6 +134,6 @@ def _has_fixed_default(field: Field) -> bool:
     )
 
 
-def _writer_of(field: Field) -> Callable[[Any], Any] | None:
+def _field_writer(field: Field) -> Callable[[Any], Any] | None:
     """None where the value is written as it is."""
     return None if type(field).write is Field.write else field.write

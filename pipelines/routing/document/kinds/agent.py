@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.agents import PRESETS, TABLE, Preset
 from pipelines.routing.document.document_readers.reader import Reader
@@ -28,12 +28,12 @@ SIGNED_IN = "signed-in"
 CHOICES = {preset.key: preset.name if preset.tried else f"{preset.name} (not tried)" for preset in TABLE}
 
 
-def preset_of(work: Work) -> Preset | None:
+def agent_preset(work: Work) -> Preset | None:
     return PRESETS.get(str(work.get("agent")))
 
 
 def _is_fixed(work: Work) -> bool:
-    preset = preset_of(work)
+    preset = agent_preset(work)
     return preset is not None and preset.fixed
 
 
@@ -43,47 +43,47 @@ def uses_runner_sign_in(work: Work) -> bool:
 
 
 def _supports_keys_only(work: Work) -> bool:
-    preset = preset_of(work)
+    preset = agent_preset(work)
     return preset is not None and preset.sign_in is None
 
 
-def _needs(work: Work) -> tuple[str, ...]:
+def _sign_in_offers(work: Work) -> tuple[str, ...]:
     return (f"{SIGNED_IN}:{work.get('agent')}",) if uses_runner_sign_in(work) else ()
 
 
 def _reports_price(work: Work) -> bool:
-    preset = preset_of(work)
+    preset = agent_preset(work)
     return preset is not None and (preset.fixed or preset.priced)
 
 
-def price_of(work: Work) -> tuple[float, float] | None:
+def token_prices(work: Work) -> tuple[float, float] | None:
     """US dollars of a million tokens in, and out, where the station says them."""
     prices = work.get("price_in"), work.get("price_out")
     return None if None in prices else (float(prices[0] or 0), float(prices[1] or 0))
 
 
-def _unpriced(work: Work) -> bool:
-    return preset_of(work) is not None and not _reports_price(work) and price_of(work) is None
+def _is_unpriced(work: Work) -> bool:
+    return agent_preset(work) is not None and not _reports_price(work) and token_prices(work) is None
 
 
-def _name(work: Work) -> str:
-    preset = preset_of(work)
+def _agent_name(work: Work) -> str:
+    preset = agent_preset(work)
     return preset.name if preset else str(work.get("agent") or "")
 
 
 def _prompt_or_name(station: Station) -> str:
-    return prompt_first_line(station) or _name(station.work)
+    return prompt_first_line(station) or _agent_name(station.work)
 
 
 def _stored_names(work: Work, kind: str) -> tuple[str, ...]:
-    preset = preset_of(work)
+    preset = agent_preset(work)
     if preset is None or uses_runner_sign_in(work):
         return ()
     return preset.secrets if kind == SECRET else preset.environment
 
 
-def _hosts(work: Work) -> tuple[str, ...]:
-    preset = preset_of(work)
+def _agent_hosts(work: Work) -> tuple[str, ...]:
+    preset = agent_preset(work)
     if preset is None:
         return ()
     return (*preset.hosts, *(preset.sign_in.hosts if preset.sign_in and uses_runner_sign_in(work) else ()))
@@ -99,13 +99,13 @@ class AllowedCommands(plain_fields.Texts, WorkKey):
         commands = super().read(reader, key, around)
         for index, command in enumerate(commands):
             if not command.strip() or "\n" in command or len(command) > MOST_ALLOWED:
-                at = join(reader.path_of(key), index)
+                at = member_path(reader.path_of(key), index)
                 reader.problems.note(at, "is the beginning of a command in one line, like git or uv run")
         return commands
 
 
 def _agent_problems(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
-    work, preset = station.work, preset_of(station.work)
+    work, preset = station.work, agent_preset(station.work)
     if preset is None:
         return
     if preset.needs_model and not str(work.get("model") or "").strip():
@@ -195,11 +195,11 @@ KIND = Kind(
     result_document=True,
     expects="change",
     costs=lambda work: not _is_fixed(work),
-    unpriced=_unpriced,
-    hosts=_hosts,
-    needs=_needs,
+    unpriced=_is_unpriced,
+    hosts=_agent_hosts,
+    needs=_sign_in_offers,
     actor="agent",
-    signed=_name,
+    signed=_agent_name,
     says=_prompt_or_name,
     stored=_stored_names,
 )

@@ -7,7 +7,7 @@ from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, arguments_key, command_line
 
 
-def _program(work: Work) -> str:
+def _program_name(work: Work) -> str:
     return str((work.get("argv") or [""])[0]).rsplit("/", 1)[-1]
 
 
@@ -34,7 +34,7 @@ KIND = Kind(
     executes=True,
     result_document=True,
     actor="command",
-    signed=_program,
+    signed=_program_name,
     says=command_line,
     says_code=True,
 )

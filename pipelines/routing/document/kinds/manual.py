@@ -20,7 +20,7 @@ class FormKey(ListField, WorkKey):
     empty: str
 
 
-def _form(station: Station) -> tuple[Input, ...]:
+def _form_fields(station: Station) -> tuple[Input, ...]:
     return read_inputs(station.work.get("form"))
 
 
@@ -48,7 +48,7 @@ KIND = Kind(
         ),
     },
     done_by=PERSON,
-    form=_form,
+    form=_form_fields,
     actor="person",
     signed=lambda work: "",
     says=lambda station: str(station.work.get("instructions") or ""),

@@ -17,18 +17,18 @@ LABEL = "label"
 """The field in which a person names what was chosen."""
 
 
-def labels(station: Station) -> tuple[str, ...]:
+def route_labels(station: Station) -> tuple[str, ...]:
     """Return the possible choices: the evals that the station's own rules compare by `equals`, in their
     order."""
-    rule_labels = (label for rule in station.rules for label in _labels(rule.when))
+    rule_labels = (label for rule in station.rules for label in _condition_labels(rule.when))
     return tuple(dict.fromkeys(rule_labels))
 
 
-def _labels(condition: Condition) -> Iterator[str]:
+def _condition_labels(condition: Condition) -> Iterator[str]:
     # Not below `not`: what a condition excludes is no choice.
     if isinstance(condition, (All, AnyOf)):
         for member in condition.members:
-            yield from _labels(member)
+            yield from _condition_labels(member)
     elif isinstance(condition, EvalTest) and condition.op == "equals" and type(condition.value) is str:
         yield condition.value
 
@@ -38,15 +38,15 @@ def _is_by_person(work: Work) -> bool:
 
 
 def _label_problems(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
-    if not labels(station):
+    if not route_labels(station):
         message = "there is nothing to choose: no rule asks for an eval by equals"
         rules = f"{path.removesuffix('.work')}.rules"
         yield Problem(rules, message, "add a rule for each label, like when: {eval: {op: equals, …}}")
 
 
-def _form(station: Station) -> tuple[Input, ...]:
+def _label_form(station: Station) -> tuple[Input, ...]:
     text = str(station.work.get("prompt") or "")
-    known = labels(station)
+    known = route_labels(station)
     return (Input(LABEL, "choice", label="Label", help=text[:500], required=True, choices=known),)
 
 
@@ -78,11 +78,11 @@ KIND = Kind(
     fields=("by", "prompt", "system", "model", "temperature", "max_tokens", "strict"),
     lacks=_label_problems,
     asks_a_person=_is_by_person,
-    form=_form,
+    form=_label_form,
     chooses=True,
     calls=True,
     asks_a_model=True,
     actor="agent",
-    says=lambda station: ", ".join(labels(station)),
+    says=lambda station: ", ".join(route_labels(station)),
     said_as="One of: %(said)s",
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.schema_parts import (
     ANYTHING,
     SOME_TEXT,
@@ -19,7 +19,7 @@ from pipelines.routing.basics.schema_parts import (
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
 from pipelines.routing.document.document_readers.names import note_duplicates
-from pipelines.routing.document.document_readers.reader import Reader, quote
+from pipelines.routing.document.document_readers.reader import Reader, quoted_value
 from pipelines.routing.document.fields import plain_fields
 from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.fields.nested import ObjectField
@@ -29,7 +29,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.paths import PathError, compile_path
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.http_call import ADDRESS, CALL, ONE_BODY
-from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, texts_in
+from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, texts_with_places
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import HISTORY
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, arguments_key
@@ -55,7 +55,7 @@ class ToolName(plain_fields.Text):
         if name.strip() and not _NAME.match(name):
             reader.note(
                 key,
-                _("%(name)s is no name of a tool", name=quote(name)),
+                _("%(name)s is no name of a tool", name=quoted_value(name)),
                 "letters, digits, _ and -, at most 64",
             )
         return name
@@ -118,7 +118,7 @@ class ToolsKey(WorkKey):
 
     def templates(self, value: Any, path: str) -> TextsIn:
         for index, tool in enumerate(declared_tools({"tools": value})):
-            for where, text in _texts_of(tool, join(path, index)):
+            for where, text in _tool_texts(tool, member_path(path, index)):
                 yield where, ARGUMENT.sub("", text)
 
     def references(self, value: Any, kind: str) -> Iterator[str]:
@@ -131,18 +131,18 @@ class ToolsKey(WorkKey):
     def publishing_problems(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         yield from super().publishing_problems(key, line, work, path)
         for index, tool in enumerate(declared_tools(work)):
-            at = join(f"{path}.{key}", index)
+            at = member_path(f"{path}.{key}", index)
             if "http" in tool:
                 for member, field in CALL.items():
                     yield from field.publishing_problems(member, line, tool["http"], f"{at}.http")
             yield from _schema_problems(tool.get("parameters") or {}, f"{at}.parameters")
 
 
-def _texts_of(tool: Mapping[str, Any], at: str) -> TextsIn:
+def _tool_texts(tool: Mapping[str, Any], at: str) -> TextsIn:
     for key, field in PROGRAM.items():
-        yield from field.templates(tool.get(key), join(at, key))
+        yield from field.templates(tool.get(key), member_path(at, key))
     for key, field in CALL.items():
-        yield from field.templates((tool.get("http") or {}).get(key), join(f"{at}.http", key))
+        yield from field.templates((tool.get("http") or {}).get(key), member_path(f"{at}.http", key))
 
 
 def _schema_problems(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
@@ -155,10 +155,10 @@ def _schema_problems(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
 def _check_tool_name(reader: Reader, names: tuple[str, ...]) -> None:
     name = reader.text("tool", required=True)
     if name.strip() and name not in names:
-        reader.note("tool", _("this station declares no tool %(name)s", name=quote(name)))
+        reader.note("tool", _("this station declares no tool %(name)s", name=quoted_value(name)))
 
 
-def _names(reader: Reader) -> tuple[str, ...]:
+def _tool_names(reader: Reader) -> tuple[str, ...]:
     """Return the names of the tools, which are read earlier."""
     return tuple(tool["name"] for tool in reader.values["tools"])
 
@@ -168,18 +168,18 @@ class CallsKey(WorkKey):
     """Calls that are made whatever a model asks for."""
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        names = _names(reader)
-        return reader.read_list(key, lambda inner: _call(inner, names))
+        names = _tool_names(reader)
+        return reader.read_list(key, lambda inner: _read_call(inner, names))
 
     def schema(self) -> Schema:
         return list_schema(object_schema(("tool",), tool=SOME_TEXT, arguments={"type": "object"}))
 
     def templates(self, value: Any, path: str) -> TextsIn:
         for index, call in enumerate(value or ()):
-            yield from texts_in(call.get("arguments"), f"{join(path, index)}.arguments")
+            yield from texts_with_places(call.get("arguments"), f"{member_path(path, index)}.arguments")
 
 
-def _call(reader: Reader, names: tuple[str, ...]) -> None:
+def _read_call(reader: Reader, names: tuple[str, ...]) -> None:
     _check_tool_name(reader, names)
     reader.object("arguments")
     reader.note_unknown_keys()
@@ -190,8 +190,8 @@ class CallPolicyKey(WorkKey):
     """Policy for calls: which are run, which need a person's approval, which are not run."""
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        names = _names(reader)
-        return reader.read_object(key, lambda inner: _policy(inner, names))
+        names = _tool_names(reader)
+        return reader.read_object(key, lambda inner: _read_policy(inner, names))
 
     def schema(self) -> Schema:
         test = {
@@ -211,7 +211,7 @@ class CallPolicyKey(WorkKey):
         return object_schema(("default",), default=enum_schema(ACTIONS), rules=list_schema(rule))
 
 
-def _policy(reader: Reader, names: tuple[str, ...]) -> None:
+def _read_policy(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("default"):
         reader.note("default", "is missing", "allow, approve or deny what no rule names")
     reader.choice("default", ACTIONS, "deny")
@@ -253,7 +253,7 @@ def _policy_test(reader: Reader) -> None:
     reader.note_unknown_keys()
 
 
-def _summary(station: Station) -> str:
+def _tool_names_text(station: Station) -> str:
     return ", ".join(str(tool.get("name")) for tool in declared_tools(station.work))
 
 
@@ -279,5 +279,5 @@ KIND = Kind(
     evals=("ok", "error"),
     tells=True,
     actor="agent",
-    says=_summary,
+    says=_tool_names_text,
 )

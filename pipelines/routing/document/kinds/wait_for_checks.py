@@ -40,7 +40,7 @@ def may_rerun(kind: str, outcome: Any) -> bool:
     return kind == KIND.key and isinstance(outcome, dict) and outcome.get("failure_type") in AGAIN
 
 
-def _summary(station: Station) -> str:
+def _contexts_text(station: Station) -> str:
     contexts = station.work.get("contexts")
     return ", ".join(contexts) if isinstance(contexts, list | tuple) else ""
 
@@ -75,6 +75,6 @@ KIND = Kind(
     ),
     tells=True,
     actor="system",
-    says=_summary,
+    says=_contexts_text,
     silent="The checks the base branch requires.",
 )

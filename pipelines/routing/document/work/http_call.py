@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import ReadContext
@@ -63,7 +63,7 @@ class HeadersKey(ValuesByName):
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         headers = reader.object(key)
         for name, value in headers.items():
-            at = join(reader.path_of(key), name)
+            at = member_path(reader.path_of(key), name)
             if not HEADER.match(name):
                 reader.problems.note(at, "is no name of a header")
             elif type(value) is dict:

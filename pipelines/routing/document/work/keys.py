@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics import schema_parts
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import is_number
 from pipelines.routing.basics.wording import PartName
@@ -25,7 +25,7 @@ PROMPT = 1_000_000
 """Characters of the longest texts."""
 
 
-def never(work: Work) -> bool:
+def never_applies(work: Work) -> bool:
     return False
 
 
@@ -35,8 +35,8 @@ class WorkKey(Field):
     work does without it. `hidden`: whether its field is left out of the inspector, since it means nothing there."""
 
     asked: str = ""
-    spared: Callable[[Work], bool] = never
-    hidden: Callable[[Work], bool] = never
+    spared: Callable[[Work], bool] = never_applies
+    hidden: Callable[[Work], bool] = never_applies
 
     def templates(self, value: Any, path: str) -> TextsIn:
         """The texts in its value that are rendered before the work starts, each with its place."""
@@ -161,7 +161,7 @@ class JsonKey(WorkKey):
     rows: int = 3
 
     def templates(self, value: Any, path: str) -> TextsIn:
-        return texts_in(value, path)
+        return texts_with_places(value, path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +180,7 @@ class ArgumentsKey(plain_fields.Texts, WorkKey):
         return {**super().schema(), "minItems": 1}
 
     def templates(self, value: Any, path: str) -> TextsIn:
-        return texts_in(value, path)
+        return texts_with_places(value, path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +190,7 @@ class ValuesByName(WorkKey):
     def templates(self, value: Any, path: str) -> TextsIn:
         for name, template in (value or {}).items():
             if type(template) is str:
-                yield join(path, name), template
+                yield member_path(path, name), template
 
     def references(self, value: Any, kind: str) -> Iterator[str]:
         """Whoever publishes a secret needs the permission `execute`."""
@@ -206,7 +206,7 @@ class EnvironmentKey(plain_fields.Object, ValuesByName):
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         environment = super().read(reader, key, around)
         for name, value in environment.items():
-            at = join(reader.path_of(key), name)
+            at = member_path(reader.path_of(key), name)
             if type(value) is dict and name and "=" not in name:
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or not name or "=" in name:
@@ -221,13 +221,13 @@ class EnvironmentKey(plain_fields.Object, ValuesByName):
         }
 
 
-def texts_in(value: Any, path: str) -> TextsIn:
+def texts_with_places(value: Any, path: str) -> TextsIn:
     """Every text in a JSON value, with its place."""
     if type(value) is str:
         yield path, value
     elif isinstance(value, (list, tuple)):
         for index, member in enumerate(value):
-            yield from texts_in(member, join(path, index))
+            yield from texts_with_places(member, member_path(path, index))
     elif isinstance(value, Mapping):
         for key, member in value.items():
-            yield from texts_in(member, join(path, key))
+            yield from texts_with_places(member, member_path(path, key))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from pipelines.routing.basics.problems import Problem, join
+from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import Field, ReadContext
@@ -15,7 +15,7 @@ from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, never
+from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, never_applies
 from pipelines.routing.document.work.network import Network
 
 WORKER: Final = "worker"
@@ -95,9 +95,9 @@ class Kind:
     """What a person fills in who does it."""
     expects: str = ""
     """What its stations are expected to leave, where they do not say (law §13); "" where nothing is."""
-    costs: Callable[[Work], bool] = never
+    costs: Callable[[Work], bool] = never_applies
     """Whether this work may report a price."""
-    unpriced: Callable[[Work], bool] = never
+    unpriced: Callable[[Work], bool] = never_applies
     """Whether nobody can tell what it cost: then no limit in dollars stops it."""
     chooses: bool = False
     """What a person fills in is the eval, and the output of the station before passes through (dialects B12)."""
@@ -172,7 +172,7 @@ class Kind:
 
     def templates(self, work: Work, path: str) -> TextsIn:
         for name, key in self.keys.items():
-            yield from key.templates(work.get(name), join(path, name))
+            yield from key.templates(work.get(name), member_path(path, name))
 
     def references(self, work: Work, kind: str) -> Iterator[str]:
         for name, key in self.keys.items():

@@ -13,7 +13,7 @@ from pipelines.routing.document.work.keys import (
     TextKey,
     Work,
     WorkKey,
-    never,
+    never_applies,
 )
 
 HOTTEST = 2
@@ -30,7 +30,7 @@ def question_keys(
     missing_hint: str,
     *,
     spared: Callable[[Work], bool],
-    hidden: Callable[[Work], bool] = never,
+    hidden: Callable[[Work], bool] = never_applies,
 ) -> Mapping[str, WorkKey]:
     """Return the keys of a question to a model. `prompt_help`: the help of the prompt; `missing_hint` and
     `spared`: what is said where it is missing, and whether this work does without it; `hidden`: of all other

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema, enum_schema, list_schema, object_schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.document_readers.names import KEY
-from pipelines.routing.document.document_readers.reader import Problems, Reader, quote
+from pipelines.routing.document.document_readers.reader import Problems, Reader, quoted_value
 from pipelines.routing.document.fields.field import Field, ReadContext
 
 NONE, OPEN = "none", "open"
@@ -30,13 +30,13 @@ _NO_ADDRESS: Final = r"(?!(?:[^:]*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)(?::|$))"
 HOST: Final = rf"{_NO_ADDRESS}({_LABEL}(?:\.{_LABEL})*)(?::({_PORT}))?"
 
 
-def host_of(text: str) -> tuple[str, int] | None:
+def parsed_host(text: str) -> tuple[str, int] | None:
     """Name in small letters, and port; None for what is no host."""
     match = re.fullmatch(HOST, text) if len(text) <= LONGEST else None
     return (match[1].lower(), int(match[2] or HTTPS)) if match else None
 
 
-def egress_of(network: Any) -> tuple[str, ...] | None:
+def egress_entries(network: Any) -> tuple[str, ...] | None:
     """The entries of a list of hosts as they are written; None where it is none."""
     if not isinstance(network, Mapping):
         return None
@@ -78,13 +78,13 @@ class Network(Field):
 
 def read_hosts(entries: Iterable[str], path: str, problems: Problems) -> None:
     for index, entry in enumerate(entries):
-        at = join(path, index)
+        at = member_path(path, index)
         if index >= MOST_HOSTS:
             problems.note(at, _("is more than %(most)s hosts", most=MOST_HOSTS))
             return
         if entry.startswith(INPUT):
             if not KEY.match(entry.removeprefix(INPUT)):
-                problems.note(at, _("%(entry)s names no input", entry=quote(entry)))
-        elif host_of(entry) is None:
-            message = _("%(entry)s is not the name of a host", entry=quote(entry))
+                problems.note(at, _("%(entry)s names no input", entry=quoted_value(entry)))
+        elif parsed_host(entry) is None:
+            message = _("%(entry)s is not the name of a host", entry=quoted_value(entry))
             problems.note(at, message, "write it like example.com or example.com:8443")

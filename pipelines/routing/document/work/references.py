@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.basics.schema_parts import Schema, object_schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.reader import Problems, Reader, quote
+from pipelines.routing.document.document_readers.reader import Problems, Reader, quoted_value
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}\Z")
 INPUT = "input:"
@@ -28,9 +28,9 @@ def read_reference(value: Mapping[str, Any], at: str, problems: Problems) -> Non
     name = reader.text(kind, required=True)
     if name.strip() and not (NAME.match(name) or (kind == SECRET and _OF_INPUT.match(name))):
         message = (
-            _("%(name)s is no name of a secret", name=quote(name))
+            _("%(name)s is no name of a secret", name=quoted_value(name))
             if kind == SECRET
-            else _("%(name)s is no name of a variable", name=quote(name))
+            else _("%(name)s is no name of a variable", name=quoted_value(name))
         )
         reader.note(kind, message, NAME_WORDS)
     reader.note_unknown_keys()

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from pipelines.routing.analysis.lint.checks import broken_guarantee, unproved_guarantee
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.guarantee_findings import PROVED
-from pipelines.routing.analysis.lint.run import findings_of
+from pipelines.routing.analysis.lint.run import all_findings
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.guarantees import REJECT
 from pipelines.routing.document.line import Gate
@@ -85,6 +85,6 @@ def _serious_findings(subject: LintSubject) -> set[tuple[str, str, str | None]]:
     """Return the findings of lint, except those about the guarantees."""
     return {
         (finding.check, finding.path, finding.rule)
-        for finding in findings_of(subject)
+        for finding in all_findings(subject)
         if finding.severity != INFO and finding.check not in PROMISED
     }

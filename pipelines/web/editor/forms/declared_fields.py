@@ -75,7 +75,7 @@ def _texts_field(declared: plain_fields.Texts, make: Make, **arguments: Any) -> 
 def _work_text_field(declared: keys.TextKey, make: Make, **arguments: Any) -> FormField:
     """Return the field of a text; a required text is written even if empty, so that its absence is reported."""
     # Written even if it is empty: the reader then says what is missing
-    return make(**{"needed": bool(declared.asked) and declared.spared is keys.never, **arguments})
+    return make(**{"needed": bool(declared.asked) and declared.spared is keys.never_applies, **arguments})
 
 
 def _is_control(make: Make, control: type[FormField]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 
 Place = tuple[str | int, ...]
 # None is a value that a document can hold.
@@ -18,7 +18,7 @@ def path_name(place: Place) -> str:
     """Return the path as the problems of the readers write it: `limits.expected`, `inputs[2].key`."""
     path = ""
     for step in place:
-        path = join(path, step)
+        path = member_path(path, step)
     return path
 
 

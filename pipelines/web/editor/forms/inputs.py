@@ -11,7 +11,7 @@ from typing import Any
 
 from pipelines.engine.commands.inputs import input_fault_text
 from pipelines.models import Priority
-from pipelines.routing.basics.problems import join
+from pipelines.routing.basics.problems import member_path
 from pipelines.routing.document.inputs import INPUT, RULES, TEXT, TYPES, read_inputs
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import fragment_paths
@@ -112,7 +112,7 @@ def default_problems(fragment: Fragment, at: Place) -> list[Problem]:
             else ""
         )
         if fault:
-            problems.append(Problem(join(fragment_paths.path_name((*at, index)), "default"), fault))
+            problems.append(Problem(member_path(fragment_paths.path_name((*at, index)), "default"), fault))
     return problems
 
 

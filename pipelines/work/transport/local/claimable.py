@@ -13,7 +13,7 @@ from pipelines.models import Purpose
 from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
-from pipelines.ports.vault.value_lookup import secret_needs_of
+from pipelines.ports.vault.value_lookup import secret_needs_by_station
 from pipelines.queries import environments, queued_work
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.kinds import IMAGES
@@ -32,7 +32,9 @@ def unattended_jobs(claim: Claim, room: Mapping[str, int], older_than: float) ->
 
 def _select_jobs(claim: Claim, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
     waiting = (
-        queued_work.in_all_projects() if claim.project is None else queued_work.in_project(claim.project)
+        queued_work.queued_work()
+        if claim.project is None
+        else queued_work.queued_work_in_project(claim.project)
     )
     work = list(_fitting_rows(claim, [row for row in waiting if row.kind not in UNLEASED], room))
     if not work:
@@ -52,17 +54,18 @@ def _fitting_rows(
     rows = [
         (row, name)
         for row in waiting
-        if room.get(name := queue.queue_for(row.purpose, row.kind), 0) > 0 and queued_work.may_do(claim, row)
+        if room.get(name := queue.queue_of_kind(row.purpose, row.kind), 0) > 0
+        and queued_work.may_do(claim, row)
     ]
     # What is stored is looked up once for all, and only where it makes a difference.
     in_doubt = [row for row, _name in rows if queued_work.depends_on_secrets(claim, row)]
-    stored = secret_needs_of([(row.reach, row.published) for row in in_doubt])
+    stored = secret_needs_by_station([(row.reach, row.published) for row in in_doubt])
     refused = {
         row
         for row, secrets in zip(in_doubt, stored, strict=True)
         if not queued_work.may_do(claim, row, secrets)
     }
-    in_repositories = {row.project for row, _name in rows if environments.workspace_of(row) is not None}
+    in_repositories = {row.project for row, _name in rows if environments.work_workspace(row) is not None}
     images = None
     if in_repositories and not claim.has(IMAGES):
         images = environments.ImageRepositories.of(in_repositories)

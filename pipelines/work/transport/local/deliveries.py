@@ -15,10 +15,10 @@ from pipelines.formats.evidence.trees.change_size import oversize_amount
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.code_host_notices import STATUS, enqueue_notices
 from pipelines.queries import delivery_queue, versions
-from pipelines.queries.environments import repository_of
+from pipelines.queries.environments import task_repository
 from pipelines.queries.four_eyes import published_by_two
-from pipelines.queries.protections import protection_of
-from pipelines.queries.reverted import reverted_by
+from pipelines.queries.protections import repository_protection
+from pipelines.queries.reverted import tasks_reverted_by
 from pipelines.queries.same_patch_approvals import same_patch_approval
 from pipelines.queries.task_branch import pushed_commit
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
@@ -53,7 +53,7 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
     now = lock_lease(job_id, lease)
     line = versions.by_id(job.pinned_id)
     work = line.station(job.station).work
-    repository, state = repository_of(task, line), branch_state_before(job)
+    repository, state = task_repository(task, line), branch_state_before(job)
     gate_key = str(work.get("gate") or "")
     # Law §15, Delivery: approved on exactly this tree, however the token came here
     visit, of = approving_visit(job, gate_key, state) if gate_key else (None, "")
@@ -71,7 +71,7 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
         if to == MERGE
         else (state.branch, pushed_commit(task.pk, state.branch, job.pk))
     )
-    protection, involved = protection_of(repository), involved_people(task, line)
+    protection, involved = repository_protection(repository), involved_people(task, line)
     # Law §15, Protection: beside the gate, what the repository asks for
     approvals, earlier = (
         (_approving_visits(job, line, state), versions_before(task)) if protection else ([], set())
@@ -206,7 +206,7 @@ def record_delivered(
     # Told again, it keeps the moment at which it landed
     landing = Delivery.objects.filter(job=job_id, landed_at=None)
     if landing.update(commit=commit, landed_at=now, moved=False, **known):
-        engine.fall_back_after_revert(reverted_by(job_id), now)
+        engine.fall_back_after_revert(tasks_reverted_by(job_id), now)
     if request is None:
         _link_branch(Delivery.objects.select_related("repository").get(job=job_id), now)
     else:
@@ -228,7 +228,7 @@ def record_host_progress(job_id: int, lease: uuid.UUID, host_state: AtHost) -> N
         if landing.update(
             commit=host_state.commit, landed_tree=host_state.tree, landed_at=now, moved=False, at_host=False
         ):
-            engine.fall_back_after_revert(reverted_by(job_id), now)
+            engine.fall_back_after_revert(tasks_reverted_by(job_id), now)
     if host_state.request is not None:
         _link_request(rows.select_related("repository").get(), host_state.request, now)
 
@@ -247,7 +247,7 @@ def seconds_to_wait(job_id: int) -> float:
     """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
     job = Job.objects.select_related("task").get(pk=job_id)
     line = versions.by_id(job.pinned_id)
-    repository = repository_of(job.task, line)
+    repository = task_repository(job.task, line)
     if repository is None or str(line.station(job.station).work.get("to") or MERGE) != MERGE:
         return 0.0
     return delivery_queue.seconds_to_turn(job, repository.pk, branch_state_before(job).base_branch)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipelines.models import Repository, Task
-from pipelines.ports.server_folders import PermittedFolder, real
-from pipelines.queries.allowed_folders import allowed_to
+from pipelines.ports.server_folders import PermittedFolder, real_path
+from pipelines.queries.allowed_folders import permitted_folders
 from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.line import ParsedLine, Station
 
@@ -46,14 +46,15 @@ def named_folders(
     if not (paths or written):
         return ()
     return tuple(
-        folder.to_dict() for folder in _referenced_folders(allowed_to(task.project.owner_id), paths, written)
+        folder.to_dict()
+        for folder in _referenced_folders(permitted_folders(task.project.owner_id), paths, written)
     )
 
 
 def _referenced_folders(
     allowed: Iterable[PermittedFolder], paths: Iterable[str], written: Iterable[str]
 ) -> Iterable[PermittedFolder]:
-    resolved = {real(path) for path in paths}
+    resolved = {real_path(path) for path in paths}
     texts = list(written)
     return (
         folder for folder in allowed if folder.path in resolved or any(folder.path in text for text in texts)

@@ -21,7 +21,7 @@ def secret_or_reason(repository: Repository, name: str) -> tuple[str, str]:
     """The secret, and why there is none although one is named."""
     if not name:
         return "", ""
-    secret = value_lookup.decrypted(nearest_secrets(repository, name)).get(name, "")
+    secret = value_lookup.decrypted_secrets(nearest_secrets(repository, name)).get(name, "")
     return secret, "" if secret else f"The secret {name} is no longer stored. Store it again."
 
 

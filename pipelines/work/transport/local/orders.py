@@ -13,11 +13,11 @@ from pipelines.models import Decision, Event, Job, Purpose, Token
 from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
-from pipelines.queries.usage import of_month as of_month_until_now
+from pipelines.queries.usage import spending_of_month as of_month_until_now
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.kinds import agent, expected_result, may_cost, tools, wait_for_checks
-from pipelines.routing.document.kinds.route import labels
+from pipelines.routing.document.kinds.route import route_labels
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
@@ -93,7 +93,7 @@ def station_order(station: LineStation, hosts: tuple[str, ...], **cost: Any) -> 
             {"path": artifact.path, "kind": artifact.kind, "required": artifact.required}
             for artifact in station.artifacts
         ),
-        labels=labels(station),
+        labels=route_labels(station),
         hosts=hosts,
         **cost,
     )
@@ -119,7 +119,7 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
 
 def resumed_session(job: Job, station: LineStation) -> str:
     """The session of the agent's last visit, where it is told something and goes on with it; "" where not."""
-    preset = agent.preset_of(station.work) if station.kind == agent.KIND.key else None
+    preset = agent.agent_preset(station.work) if station.kind == agent.KIND.key else None
     if preset is None or not job.feedback or not preset.resume or station.work.get("resume") is False:
         return ""
     before = Job.objects.filter(

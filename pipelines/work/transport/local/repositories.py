@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pipelines.models import BranchPush, Job, Purpose, Repository, Task, VisitCommit
-from pipelines.queries.environments import repository_of
+from pipelines.queries.environments import task_repository
 from pipelines.queries.task_branch import last_host_commit, pushed_commit
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.git.refusals import MERGE_CONFLICT
@@ -19,7 +19,7 @@ def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOr
     workspace = line.workspace
     if workspace is None:
         return None
-    repository = repository_of(task, line)
+    repository = task_repository(task, line)
     if repository is None:
         return GitOrder(problem=_not_connected(task, line))
     return GitOrder(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.models import DUE_TIME, GateVisit, Job, Purpose, Word
 from pipelines.queries import versions
-from pipelines.queries.addresses import absolute
+from pipelines.queries.addresses import absolute_url
 from pipelines.routing.document.line import ParsedLine
 from pipelines.work.hosts.markdown import code_block, inline_code
 from pipelines.work.spec.hosting import RequestText
@@ -19,7 +19,7 @@ def request_text(job: Job, line: ParsedLine, lacks: str = "") -> RequestText:
     task = job.task
     masked = task_masker(task).mask
     mark = f"<!-- Gateline-Delivery: {job.pk} -->"
-    at = absolute("task", task.project.owner.key, task.project.key, task.name)
+    at = absolute_url("task", task.project.owner.key, task.project.key, task.name)
     tokens = token_and_ancestors(job.token_id)
     visits = list(
         GateVisit.objects.filter(task=task, token__in=tokens, state=GateVisit.State.DECIDED)

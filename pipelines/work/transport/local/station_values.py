@@ -13,7 +13,7 @@ from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.credentials import credentials_among
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
-from pipelines.queries.environments import repository_of
+from pipelines.queries.environments import task_repository
 from pipelines.routing.document.kinds import secret_names, variable_names
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.results.text import Masker
@@ -43,13 +43,13 @@ def station_values(
     secret_names = {name for name in (credential, of_host) if name}
     if not every and not settings and not secret_names:
         return NO_VALUES
-    needed_secrets = set(value_lookup.secrets_of(own, task.inputs))
+    needed_secrets = set(value_lookup.secret_names_for(own, task.inputs))
     reach = value_lookup.ValueScope.of(task)
     stored, plain = (
         reach.nearest(SECRET, [*every, *secret_names]),
         reach.nearest(VARIABLE, settings),
     )
-    known = value_lookup.decrypted(stored)
+    known = value_lookup.decrypted_secrets(stored)
     # Asked at each start: a secret can become a credential after the line was published.
     withheld = credentials_among(needed_secrets, owner=reach.owner, project=reach.project, stored=stored)
     granted = needed_secrets - withheld.keys()
@@ -110,12 +110,14 @@ def maskers_by_versions(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> d
 
 def _masker_for_versions(task: Task, pinned: Iterable[int]) -> Masker:
     lines = [versions.by_id(version) for version in pinned if not _names_nothing(version)]
-    names = {name for line in lines for name in value_lookup.secrets_of(line.stations, task.inputs)}
+    names = {name for line in lines for name in value_lookup.secret_names_for(line.stations, task.inputs)}
     names |= {name for line in lines for name in _credential_names(task, line) if name}
-    return Masker(value_lookup.decrypted(value_lookup.ValueScope.of(task).nearest(SECRET, names)).values())
+    return Masker(
+        value_lookup.decrypted_secrets(value_lookup.ValueScope.of(task).nearest(SECRET, names)).values()
+    )
 
 
 def _credential_names(task: Task, line: ParsedLine) -> tuple[str, str]:
     """The names of the secrets that the repository of the line asks for, and its host."""
-    repository = repository_of(task, line) if line.workspace else None
+    repository = task_repository(task, line) if line.workspace else None
     return (repository.credential, repository.of_host) if repository else ("", "")

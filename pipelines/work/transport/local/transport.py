@@ -60,7 +60,7 @@ class LocalTransport:
         await self._once(self._sign_off)
 
     def _sign_off(self) -> None:
-        for lease in leases.leases_of(self.worker):
+        for lease in leases.leases_of_worker(self.worker):
             jobs.give_back_stray(lease.job_id, lease.key)
         Worker.objects.filter(pk=self.worker).update(stopped_at=jobs.database_time_after(0))
 
@@ -96,7 +96,7 @@ class LocalTransport:
         """Renew the leases by one statement, on a connection of the calling thread's own: neither a busy
         event loop nor a full pool may cost a lease."""
         try:
-            return call_twice_at_most(leases.renew, self.worker, self._claim.now.seconds, abandoned)
+            return call_twice_at_most(leases.renew_leases, self.worker, self._claim.now.seconds, abandoned)
         except (DatabaseError, InterfaceError) as error:
             raise ServerAway(str(error).split("\n")[0]) from error
 

@@ -163,7 +163,7 @@ def begin_trial(trial_id: int, claim: Claim) -> tuple[Started | None, int | None
             trial.save(update_fields=["state", "started_at", "seen_at"])
             return made.started(), trial.source
         if now - trial.created_at < timedelta(seconds=WAITS_SECONDS):
-            queue.enqueue(
+            queue.enqueue_jobs(
                 TRY_STATION,
                 TRIALS,
                 {"trial_id": trial_id},

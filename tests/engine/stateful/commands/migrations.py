@@ -30,10 +30,10 @@ def _others(pinned: LineVersion) -> list[LineVersion]:
 
 def _migrate(scene: Scene, subject: Subject, to: LineVersion, digest: str = "") -> Migration:
     """As a page does it: look at the impact, confirm it."""
-    there = mapping(versions.by_id(subject.task["pinned_id"]), versions.parsed(to))
+    there = mapping(versions.by_id(subject.task["pinned_id"]), versions.parsed_version(to))
     tasks = [subject.task["number"]]
-    seen = line_migration.impact_of(to.line, to, there, tasks)
-    return line_migration.migrate(
+    seen = line_migration.migration_impact_of(to.line, to, there, tasks)
+    return line_migration.migrate_line(
         to.line,
         user=scene.world.admin,
         to=to,
@@ -74,7 +74,7 @@ def migrate_cut(scene: Scene, subject: Subject) -> Act:
         except OperationalError:
             connection.close()
             left = Migration.objects.filter(line=to.line, finished_at=None).first()
-            return _result(line_migration.carry_on(left) if left else _migrate(scene, subject, to))
+            return _result(line_migration.finish_migration(left) if left else _migrate(scene, subject, to))
 
     return act
 
@@ -82,7 +82,9 @@ def migrate_cut(scene: Scene, subject: Subject) -> Act:
 def migrate_and_undo(scene: Scene, subject: Subject) -> Act:
     def act() -> str:
         made = _migrate(scene, subject, _target(scene, subject))
-        return _result(line_migration.undo(made, user=scene.world.admin, reason="It was a mistake."))
+        return _result(
+            line_migration.undo_migration(made, user=scene.world.admin, reason="It was a mistake.")
+        )
 
     return act
 
@@ -92,7 +94,7 @@ def undo_late(scene: Scene, subject: Subject) -> Act | None:
     made = scene.migrated.get(subject.task["id"])
     if made is None or not _moved_since(made, subject):
         return None
-    return lambda: _result(line_migration.undo(made, user=scene.world.admin, reason="Too late."))
+    return lambda: _result(line_migration.undo_migration(made, user=scene.world.admin, reason="Too late."))
 
 
 def _moved_since(made: Migration, subject: Subject) -> bool:

@@ -27,7 +27,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     "rule": named.rule(subject.line, rule.id),
                     "when": named.condition_text(rule.when),
                 }
-                words["gate"] = _gate(subject.line, station)
+                words["gate"] = _deciding_gate_name(subject.line, station)
                 yield Finding(
                     check=ID,
                     severity=WARNING if constant else ERROR,
@@ -41,7 +41,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _gate(line: ParsedLine, station: Station) -> Any:
+def _deciding_gate_name(line: ParsedLine, station: Station) -> Any:
     """The gate whose checks or words decide what comes to the rules, if one does."""
     if station.gate is None or not StationGate(line, station).decides:
         return ""

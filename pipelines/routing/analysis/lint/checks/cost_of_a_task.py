@@ -35,8 +35,8 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         path="limits.cost_usd",
         message=_(
             "at most %(amount)s a task, and one reported step more a run, because %(why)s",
-            amount=_dollars(bound.amount),
-            why=_why(subject.line, bound),
+            amount=_dollars_text(bound.amount),
+            why=_bound_reason(subject.line, bound),
         ),
         hint=_hint(subject.line, bound),
     )
@@ -63,7 +63,7 @@ def _unlimited_finding(subject: LintSubject, part: StationCost) -> Finding:
     )
 
 
-def _why(line: ParsedLine, bound: CostBound) -> str:
+def _bound_reason(line: ParsedLine, bound: CostBound) -> str:
     if bound.is_task_limit:
         return "that is the limit of a task"
     sentences = [
@@ -71,7 +71,7 @@ def _why(line: ParsedLine, bound: CostBound) -> str:
             "%(station)s runs at most %(runs)s times at %(most)s",
             station=line.station(part.station).name,
             runs=part.runs,
-            most=_dollars(part.most or Decimal()),
+            most=_dollars_text(part.most or Decimal()),
         )
         for part in bound.parts
     ]
@@ -86,6 +86,6 @@ def _hint(line: ParsedLine, bound: CostBound) -> str:
     return _("%(cycle)s has no limit of its own: give it one, or the task", cycle=names)
 
 
-def _dollars(amount: Decimal) -> str:
+def _dollars_text(amount: Decimal) -> str:
     # Parts of a cent only where there are any.
     return f"${amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"${amount.normalize():,f}"

@@ -23,7 +23,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         for index, rule in enumerate(station.rules):
             # Only a fork makes two run at once
             if len(rule.to) > 1 and rule.fault is None:
-                for severity, pair in _pairs(subject, rule):
+                for severity, pair in _forbidden_pairs(subject, rule):
                     yield Finding(
                         check=ID,
                         severity=severity,
@@ -40,7 +40,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     )
 
 
-def _pairs(subject: LintSubject, rule: Rule) -> Iterator[tuple[str, tuple[str, str]]]:
+def _forbidden_pairs(subject: LintSubject, rule: Rule) -> Iterator[tuple[str, tuple[str, str]]]:
     branches = _branches(subject, rule)
     for pair in subject.line.forbidden_parallel:
         at_once = {target for target in rule.to if target in pair}
@@ -62,8 +62,10 @@ Branch = tuple[frozenset[str], frozenset[str]]
 def _branches(subject: LintSubject, rule: Rule) -> list[Branch]:
     """Return the branches: each target's, up to the joins that it waits at for others; and what goes on from
     a join while others live."""
-    begun = [target for target in rule.to if not subject.line.waits_at(target, _source(subject, rule))]
-    branches = [(frozenset({target}), _reach(subject, target)) for target in begun]
+    begun = [
+        target for target in rule.to if not subject.line.waits_at(target, _source_station(subject, rule))
+    ]
+    branches = [(frozenset({target}), _reached_stations(subject, target)) for target in begun]
     for station in subject.line.stations:
         if station.join is None:
             continue
@@ -72,15 +74,15 @@ def _branches(subject: LintSubject, rule: Rule) -> list[Branch]:
         filled = set(station.join.wait_for) <= frozenset().union(*(reach for _, reach in fed))
         # Where all targets have met, no branch is left to run beside.
         if len(fed) > 1 and filled and targets != set(rule.to):
-            branches.append((targets, _reach(subject, station.key)))
+            branches.append((targets, _reached_stations(subject, station.key)))
     return branches
 
 
-def _source(subject: LintSubject, rule: Rule) -> str:
+def _source_station(subject: LintSubject, rule: Rule) -> str:
     return subject.line.rules_by_id[rule.id][0].key
 
 
-def _reach(subject: LintSubject, begin: str) -> frozenset[str]:
+def _reached_stations(subject: LintSubject, begin: str) -> frozenset[str]:
     """Return the stations that a token reaches by itself, and with the branches that it forks into: a join
     that they fill is none that it waits at for others."""
     line, passed = subject.line, {begin}

@@ -10,7 +10,13 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.satisfiability.liveness import Remainder
 from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.algebra import Condition, EvalTest, ResultTest, VerdictTest, leaves
+from pipelines.routing.document.algebra import (
+    Condition,
+    EvalTest,
+    ResultTest,
+    VerdictTest,
+    condition_leaf_tests,
+)
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import part_names as named
 
@@ -35,7 +41,10 @@ def is_gap(station: Station, outcome_state: str) -> bool:
 
 def _speaks_of_blocked(station: Station) -> bool:
     return any(
-        _names_blocked(leaf) for rule in station.rules if rule.fault is None for leaf in leaves(rule.when)
+        _names_blocked(leaf)
+        for rule in station.rules
+        if rule.fault is None
+        for leaf in condition_leaf_tests(rule.when)
     )
 
 

@@ -18,10 +18,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     reported = set(subject.line.faults)
     for problem in publishing_problems(subject.line):
         if problem not in reported:
-            yield finding(problem)
+            yield problem_finding(problem)
 
 
-def finding(problem: Problem) -> Finding:
+def problem_finding(problem: Problem) -> Finding:
     return Finding(
         ID, ERROR, problem.path, problem.message, problem.hint, line=problem.line, column=problem.column
     )

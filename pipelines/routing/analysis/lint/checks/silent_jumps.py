@@ -18,7 +18,7 @@ def check(_subject: LintSubject) -> Iterator[Finding]:
     yield from ()
 
 
-def finding(jumps: Sequence[tuple[str, str]]) -> Finding:
+def jumps_finding(jumps: Sequence[tuple[str, str]]) -> Finding:
     """`jumps`: (name of the task, name of the place that it jumped to), the newest first."""
     tasks = list(dict.fromkeys(task for task, _place in jumps))
     places = ", ".join(dict.fromkeys(place for _task, place in jumps))

@@ -19,7 +19,7 @@ CAUSE = "Join that never completes"
 def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         if station.join is not None:
-            for message, hint in _faults(subject, station, station.join.wait_for):
+            for message, hint in _join_faults(subject, station, station.join.wait_for):
                 yield Finding(
                     check=ID,
                     severity=ERROR,
@@ -30,7 +30,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _faults(subject: LintSubject, station: Station, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _join_faults(
+    subject: LintSubject, station: Station, wait_for: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
     here, line = station.key, subject.line
     words = {"here": named.station(line, here)}
     if here in wait_for:
@@ -54,9 +56,9 @@ def _faults(subject: LintSubject, station: Station, wait_for: tuple[str, ...]) -
 
 def _unforked_faults(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Two stations that no fork leads to in different branches: one token delivers one of them."""
-    forks = [_branches(subject, rule, here) for rule in _forks(subject)]
+    forks = [_branch_stations(subject, rule, here) for rule in _live_forks(subject)]
     for one, other in combinations(wait_for, 2):
-        if not any(_separates(branches, one, other) for branches in forks):
+        if not any(_can_be_apart(branches, one, other) for branches in forks):
             yield (
                 _(
                     "The join of %(here)s waits for %(one)s and %(other)s, which never run in branches of one fork",
@@ -78,7 +80,7 @@ def _unforked_faults(subject: LintSubject, here: str, wait_for: tuple[str, ...])
         )
 
 
-def _forks(subject: LintSubject) -> Iterator[Rule]:
+def _live_forks(subject: LintSubject) -> Iterator[Rule]:
     for station in subject.line.stations:
         for rule in station.rules:
             alive = rule.fault is None and rule.id not in subject.dead_rules
@@ -86,7 +88,7 @@ def _forks(subject: LintSubject) -> Iterator[Rule]:
                 yield rule
 
 
-def _branches(subject: LintSubject, rule: Rule, here: str) -> list[frozenset[str]]:
+def _branch_stations(subject: LintSubject, rule: Rule, here: str) -> list[frozenset[str]]:
     """Return where each branch may get to before the join."""
     before = [
         (transition.source, transition.target)
@@ -96,5 +98,5 @@ def _branches(subject: LintSubject, rule: Rule, here: str) -> list[frozenset[str
     return [reachable_from({target}, before) for target in rule.to if target != here]
 
 
-def _separates(branches: list[frozenset[str]], one: str, other: str) -> bool:
+def _can_be_apart(branches: list[frozenset[str]], one: str, other: str) -> bool:
     return any(one in a and other in b for a, b in permutations(branches, 2))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.triggers import escalates, never_triggered_reason
+from pipelines.routing.analysis.lint.triggers import budget_escalates, never_triggered_reason
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import PRESETS
@@ -52,7 +52,7 @@ def _escalation_roles(line: ParsedLine) -> Iterator[tuple[str, str]]:
             )
     declared = {budget.key: index for index, budget in enumerate(line.budgets)}
     for budget in line.named_limits:
-        if budget.role and budget.role != STAGE_OWNER and escalates(line, budget):
+        if budget.role and budget.role != STAGE_OWNER and budget_escalates(line, budget):
             place = declared.get(budget.key)
             yield "preset" if place is None else f"budgets[{place}].role", budget.role
     own = {rule.trigger for rule in line.escalations}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, paths_in
+from pipelines.routing.analysis.lint.subject import LintSubject, output_paths
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import OutputTest
 from pipelines.routing.document.document_readers.reader import expected_hint
@@ -22,7 +22,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             continue
         known = station.join.wait_for
         for index, rule in enumerate(station.rules):
-            for place, path in paths_in(rule, OutputTest):
+            for place, path in output_paths(rule, OutputTest):
                 # branches.<key>, of paths that may have fewer steps
                 root, key = (*path.step_names, "", "")[:2]
                 if root == BRANCHES and key and key not in known:

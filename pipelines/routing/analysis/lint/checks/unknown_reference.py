@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, checks_in, edges_in
+from pipelines.routing.analysis.lint.subject import LintSubject, edge_tests, gate_checks
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import part_names as named
@@ -15,11 +15,11 @@ CAUSE = "Name that does not exist"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    yield from _rules(subject)
-    yield from _fields(subject)
+    yield from _rule_findings(subject)
+    yield from _field_findings(subject)
 
 
-def _rules(subject: LintSubject) -> Iterator[Finding]:
+def _rule_findings(subject: LintSubject) -> Iterator[Finding]:
     edges = {(transition.source, transition.target) for transition in subject.transitions}
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
@@ -28,7 +28,7 @@ def _rules(subject: LintSubject) -> Iterator[Finding]:
                 fault = rule.fault
                 yield Finding(ID, ERROR, fault.path, fault.message, fault.hint, station.key, rule.id)
                 continue
-            for edge in edges_in(rule.when):
+            for edge in edge_tests(rule.when):
                 # `at_least: 0` is true anyway.
                 if edge.at_least and not edges & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
                     message = _(
@@ -40,9 +40,9 @@ def _rules(subject: LintSubject) -> Iterator[Finding]:
                     yield Finding(ID, WARNING, f"{place}.when", message, "", station.key, rule.id)
 
 
-def _fields(subject: LintSubject) -> Iterator[Finding]:
+def _field_findings(subject: LintSubject) -> Iterator[Finding]:
     known = {"gates": set(subject.line.gates_by_key), "input": {field.key for field in subject.line.inputs}}
-    for place, gate, test in checks_in(subject.line):
+    for place, gate, test in gate_checks(subject.line):
         family, _dot, name = test.field.partition(".")
         if name and name not in known.get(family, {name}):
             message = _(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, checks_in
+from pipelines.routing.analysis.lint.subject import LintSubject, gate_checks
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.model import ParsedLine
@@ -29,7 +29,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     git = line.workspace
     for key in ("base", "head", "branch") if git else ():
         yield from _template_findings("", f"workspace.git.{key}", getattr(git, key), known, inputs, others)
-    for place, gate, test in checks_in(line):
+    for place, gate, test in gate_checks(line):
         family, _dot, name = test.field.partition(".")
         if family == VARIABLES and name and name not in known:
             message = _(

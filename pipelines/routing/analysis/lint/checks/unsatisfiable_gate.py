@@ -13,7 +13,7 @@ from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, limiting_effort
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.basics.wording import joined
+from pipelines.routing.basics.wording import joined_wording
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
@@ -41,11 +41,11 @@ class GateFault:
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    contradictions = _contradictions(subject.line.gates)
-    lacks = _shortages(subject)
+    contradictions = _proved_contradictions(subject.line.gates)
+    lacks = _approver_shortages(subject)
     for index, gate in enumerate(subject.line.gates):
         for fault in (
-            *_faults(gate, subject.line),
+            *_gate_faults(gate, subject.line),
             *contradictions.get(gate.key, ()),
             *lacks.get(gate.key, ()),
         ):
@@ -60,7 +60,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _faults(gate: Gate, line: ParsedLine) -> Iterator[GateFault]:
+def _gate_faults(gate: Gate, line: ParsedLine) -> Iterator[GateFault]:
     """Yield the faults of a gate that the document itself shows."""
     if gate.has_people and "approve" not in gate.offers:
         yield GateFault(".offers", "a person is always asked, but cannot approve", "offer approve")
@@ -93,20 +93,20 @@ def _unknown_fields(gate: Gate) -> Iterator[str]:
 # Checks that contradict each other
 
 
-def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
+def _proved_contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
     """Return the contradictions that are proved within the bound; the gates are looked at in their order."""
     faults: dict[str, list[GateFault]] = {}
     with limiting_effort(MAX_CHECKS):
         for gate in gates:
             try:
-                faults[gate.key] = list(_contradiction(gate))
+                faults[gate.key] = list(_gate_contradiction(gate))
             except EffortExhausted:
                 # The bound is for all gates together: nothing of it is left for the rest.
                 break
     return faults
 
 
-def _contradiction(gate: Gate) -> Iterator[GateFault]:
+def _gate_contradiction(gate: Gate) -> Iterator[GateFault]:
     """Yield the fault of the worst action that is certain; a hold only asks a person, which other modes do
     anyway."""
     if gate.checks is None or not gate.enforces_checks or any(_unknown_fields(gate)):
@@ -119,7 +119,7 @@ def _contradiction(gate: Gate) -> Iterator[GateFault]:
 
 
 def _contradiction_fault(action: str, checks: tuple[Check, ...]) -> GateFault:
-    conditions = joined((f"{c.field} {c.operator} {c.value!r}" for c in checks[:4]), " and ")
+    conditions = joined_wording((f"{c.field} {c.operator} {c.value!r}" for c in checks[:4]), " and ")
     words = {"checks": conditions, "then": THEN[action]}
     if len(checks) == 1:
         message = _("%(checks)s cannot hold, %(then)s", **words)
@@ -141,7 +141,7 @@ THEN = {
 # People
 
 
-def _shortages(subject: LintSubject) -> dict[str, list[GateFault]]:
+def _approver_shortages(subject: LintSubject) -> dict[str, list[GateFault]]:
     """Return what is missing at gates that are used and may ask a person, if the people are known."""
     if subject.people is None:
         return {}
@@ -177,10 +177,12 @@ def _shortage_faults(gate: Gate, people: People, by_hand: bool) -> Iterator[Gate
     shortage = approver_shortage(gate.approval, people, by_hand=by_hand)
     if shortage is not None:
         # A warning: people come and go without a new version, and a line may be published before they come
-        yield GateFault(".approval.who", shortage.words, _remedy(shortage), WARNING, bool(shortage.barred))
+        yield GateFault(
+            ".approval.who", shortage.words, _shortage_remedy(shortage), WARNING, bool(shortage.barred)
+        )
 
 
-def _remedy(shortage: ApproverShortage) -> str:
+def _shortage_remedy(shortage: ApproverShortage) -> str:
     if shortage.barred:
         return _("add reviewers, or let %(who)s decide", who=shortage.remedy)
     return "add people in the settings of the project, or ask others"

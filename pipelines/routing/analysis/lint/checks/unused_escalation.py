@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.triggers import escalates, never_triggered_reason
+from pipelines.routing.analysis.lint.triggers import budget_escalates, never_triggered_reason
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.escalations import OF_THE_ENGINE
@@ -28,7 +28,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         why = never_triggered_reason(line, rule.trigger)
         if meant:
             message = _("Nothing escalates with the word %(trigger)s", trigger=rule.trigger)
-            yield _finding(f"escalations[{index}].trigger", message, _("write it as %(meant)s", meant=meant))
+            yield _new_finding(
+                f"escalations[{index}].trigger", message, _("write it as %(meant)s", meant=meant)
+            )
         elif why:
             message = _(
                 "The line never escalates with %(trigger)s: %(why)s",
@@ -36,13 +38,13 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 why=why,
             )
             hint = "remove the rule, or change that; a person may still escalate so by hand"
-            yield _finding(f"escalations[{index}].trigger", message, hint)
-    yield from _budgets(line)
+            yield _new_finding(f"escalations[{index}].trigger", message, hint)
+    yield from _budget_findings(line)
 
 
-def _budgets(line: ParsedLine) -> Iterator[Finding]:
+def _budget_findings(line: ParsedLine) -> Iterator[Finding]:
     for index, budget in enumerate(line.budgets):
-        if budget.role and budget.most is not None and not escalates(line, budget):
+        if budget.role and budget.most is not None and not budget_escalates(line, budget):
             how = budget.exhausted_to or budget.on_exhausted or line.policy.on_exhausted
             people = _(
                 "Nobody tells %(role)s that the limit “%(limit)s” is used up: it leads to %(how)s",
@@ -52,26 +54,26 @@ def _budgets(line: ParsedLine) -> Iterator[Finding]:
             )
             machine = f"Nobody tells {budget.role} that the budget {budget.key} is spent: it leads to {how}"
             message = Wording.of(machine, people)
-            yield _finding(f"budgets[{index}].role", message, ESCALATE_IT)
+            yield _new_finding(f"budgets[{index}].role", message, ESCALATE_IT)
 
 
-def _finding(path: str, message: str, hint: str) -> Finding:
+def _new_finding(path: str, message: str, hint: str) -> Finding:
     return Finding(check=ID, severity=WARNING, path=path, message=message, hint=hint)
 
 
 def _intended_trigger(trigger: str) -> str:
     """The word of the engine that this one is but for its spelling; "" where it is one, or something else."""
-    plain = _letters(trigger)
+    plain = _letters_only(trigger)
     return next(
         (
             engine_trigger
             for engine_trigger in OF_THE_ENGINE
-            if _letters(engine_trigger) == plain and engine_trigger != trigger
+            if _letters_only(engine_trigger) == plain and engine_trigger != trigger
         ),
         "",
     )
 
 
-def _letters(word: str) -> str:
+def _letters_only(word: str) -> str:
     # Letters alone, so that “retry-limit exceeded” is known for RetryLimitExceeded.
     return re.sub(r"[^a-z]", "", word.lower())

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.document_readers.conditions import read_condition
 from pipelines.routing.document.document_readers.reader import Problems
-from pipelines.routing.sentences.conditions import describe
+from pipelines.routing.sentences.conditions import condition_words
 from pipelines.web.editor.forms.fields import FieldRefused
 from pipelines.web.editor.forms.form_request import Outline
 from pipelines.web.editor.forms.fragment_paths import MISSING
@@ -36,7 +36,7 @@ def condition_text(condition: Any, around: ConditionSetting) -> str:
         return "always"
     problems = Problems()
     read = read_condition(condition, "", problems, _target_keys(around))
-    return "" if problems else describe(read, called=around.name_of)
+    return "" if problems else condition_words(read, called=around.name_of)
 
 
 def require_valid(condition: Any, around: ConditionSetting) -> None:
