@@ -141,10 +141,10 @@ def matching_positions(
 ) -> QuerySet[Token]:
     """Return the first positions that match, with their tasks, lines and projects."""
     tasks, late = narrow(open_tasks, filters, user_id), filters.show == "late"
-    board_places = places(
+    matching = board_places(
         open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=MOST_CHOSEN, by="'all'"
     )
-    token_ids = [token_id for place in board_places.of.values() for token_id in place.ids]
+    token_ids = [token_id for place in matching.of.values() for token_id in place.ids]
     rows = Token.objects.filter(pk__in=token_ids).select_related("task__project__owner", "task__line")
     return rows.only("task__number", "task__project__key", "task__project__owner__key", "task__line__key")
 
