@@ -18,7 +18,6 @@
 //   gl:live-state     detail {state}: live | reconnecting | polling | offline | ended
 
 import { showFailure } from "./failures";
-import { watchPress } from "./press";
 import { duration } from "./time";
 import { say } from "./words";
 
@@ -309,16 +308,11 @@ function watchRequests(): () => void {
     if (target.id) (quiet ? byItself : byPeople).set(target.id, xhr);
   });
   const settling = new Map<string, number>();
-  const press = watchPress(() => send("gl:resync"));
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { detail } = event as CustomEvent<RequestDetail>;
     const request = requests.get(detail.xhr);
     if (!request) return;
     const { id } = detail.target;
-    if (press.holds(detail.target)) {
-      detail.shouldSwap = false;
-      return;
-    }
     if (request.quiet && isUnderWay(byPeople.get(id))) detail.shouldSwap = false;
     else settling.set(id, request.at);
     // Its place goes away now: it could still put its own address into the address bar.
