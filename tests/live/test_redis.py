@@ -24,8 +24,8 @@ from tests.waiting import LONG, until
 pytestmark = pytest.mark.django_db(transaction=True)
 needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 PUSH = (
-    "from pipelines.web.live.hints import push; from pipelines.ports.observers import Hint; "
-    "push([Hint(1, 1, 'WI-a-1', 1)])"
+    "from pipelines.web.live.hints import push_hints; from pipelines.ports.observers import Hint; "
+    "push_hints([Hint(1, 1, 'WI-a-1', 1)])"
 )
 
 

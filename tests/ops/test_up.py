@@ -170,7 +170,10 @@ def test_other_commands_name_the_port_at_which_it_runs(up: Up) -> None:
     printed = up.run(elsewhere, "sign_in_link")
     assert LINK.fullmatch(printed.stdout.strip()) and f":{up.port}/" in printed.stdout
     said = up.run(
-        elsewhere, "shell", "-c", "from pipelines.queries.addresses import absolute; print(absolute('home'))"
+        elsewhere,
+        "shell",
+        "-c",
+        "from pipelines.queries.addresses import absolute_url; print(absolute_url('home'))",
     )
     assert f"http://127.0.0.1:{up.port}/" in said.stdout
     # What is said aloud counts more.

@@ -31,7 +31,7 @@ class ForeignSystem:
     as_yaml: bool = False
 
 
-def fault_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | None]:
+def lacking(name: str, *parts: str) -> Callable[[Any], Problem | None]:
     """Return a check that refuses a document of the system `name` with none of these lists: it is only a part
     of one."""
 
@@ -44,14 +44,14 @@ def fault_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | Non
     return fault
 
 
-def object_sign(*keys: str) -> Sign:
+def has(*keys: str) -> Sign:
     """An object with all of these keys."""
     return lambda document: (
         keys[0] if isinstance(document, Mapping) and all(key in document for key in keys) else None
     )
 
 
-def member_sign(part: str, *keys: str) -> Sign:
+def among(part: str, *keys: str) -> Sign:
     """An object with a list `part` of which an object has any of these keys; with "" the list is the whole document."""
 
     def sign(document: Any) -> str | None:
@@ -63,7 +63,7 @@ def member_sign(part: str, *keys: str) -> Sign:
     return sign
 
 
-def list_sign(*signs: Sign) -> Sign:
+def listed(*signs: Sign) -> Sign:
     """A list with an object that has any of these signs."""
 
     def sign(document: Any) -> str | None:

@@ -9,10 +9,10 @@ from pipelines.formats.foreign.aeef.reader import document_fault, read_machine
 from pipelines.formats.foreign.aeef.writer import write_machine
 from pipelines.formats.foreign.system import (
     ForeignSystem,
+    among,
+    has,
     indexed_members,
-    list_sign,
-    member_sign,
-    object_sign,
+    listed,
 )
 
 
@@ -49,27 +49,27 @@ def _transitions_sign(document: Any) -> str | None:
 
 
 SEVERAL: Final = (
-    member_sign("agents", "agent_id"),
-    member_sign("events", "work_item_id"),
-    member_sign("work_items", "stage_history"),
+    among("agents", "agent_id"),
+    among("events", "work_item_id"),
+    among("work_items", "stage_history"),
 )
 AEEF: Final = ForeignSystem(
     key="aeef",
     name="AEEF",
     what="a document of AEEF",
     signs=(
-        object_sign("agent_id", "contract_version"),
+        has("agent_id", "contract_version"),
         *SEVERAL,
-        object_sign("handoff_id"),
+        has("handoff_id"),
         _provenance_sign,
-        object_sign("gate_id", "criteria_results"),
-        object_sign("work_item_id"),
-        member_sign("transitions", "requires", "produces"),
+        has("gate_id", "criteria_results"),
+        has("work_item_id"),
+        among("transitions", "requires", "produces"),
         _transition_sign,
         _transitions_sign,
-        object_sign("stage_history"),
-        member_sign("", "agent_id", "stage_history", "work_item_id"),
-        list_sign(*SEVERAL),
+        has("stage_history"),
+        among("", "agent_id", "stage_history", "work_item_id"),
+        listed(*SEVERAL),
         _schema_sign,
     ),
     read=read_machine,

@@ -9,10 +9,10 @@ from pipelines.formats.foreign.alp.reader import read_assembly_line
 from pipelines.formats.foreign.alp.writer import write_assembly_line
 from pipelines.formats.foreign.system import (
     ForeignSystem,
-    fault_without_lists,
+    among,
+    has,
     indexed_members,
-    member_sign,
-    object_sign,
+    lacking,
 )
 
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
@@ -44,16 +44,16 @@ ALP: Final = ForeignSystem(
     name="ALP (Agentics)",
     what="an assembly line of ALP (Agentics)",
     signs=(
-        object_sign("transitionRules"),
-        member_sign("stations", "trigger"),
-        member_sign("columns", "trigger"),
-        member_sign("transitions", "fromStationId", "fromColumnId"),
-        member_sign("", "fromStationId", "fromColumnId", "requiresApproval"),
+        has("transitionRules"),
+        among("stations", "trigger"),
+        among("columns", "trigger"),
+        among("transitions", "fromStationId", "fromColumnId"),
+        among("", "fromStationId", "fromColumnId", "requiresApproval"),
         _rules_sign,
-        object_sign("trigger", "id", "name"),
+        has("trigger", "id", "name"),
         _head_sign,
     ),
     read=read_assembly_line,
-    fault=fault_without_lists("ALP (Agentics)", "stations", "columns"),
+    fault=lacking("ALP (Agentics)", "stations", "columns"),
     write=write_assembly_line,
 )

@@ -6,14 +6,14 @@ from typing import Final
 
 from pipelines.formats.foreign.contenox.reader import read_chain
 from pipelines.formats.foreign.contenox.writer import write_chain
-from pipelines.formats.foreign.system import ForeignSystem, fault_without_lists, member_sign, object_sign
+from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
 
 CONTENOX: Final = ForeignSystem(
     key="contenox",
     name="contenox",
     what="a task chain of contenox",
-    signs=(member_sign("tasks", "handler"), object_sign("handler", "transition")),
+    signs=(among("tasks", "handler"), has("handler", "transition")),
     read=read_chain,
-    fault=fault_without_lists("contenox", "tasks"),
+    fault=lacking("contenox", "tasks"),
     write=write_chain,
 )

@@ -6,19 +6,19 @@ from typing import Final
 
 from pipelines.formats.foreign.flux.reader import read_playbook
 from pipelines.formats.foreign.flux.writer import write_playbook
-from pipelines.formats.foreign.system import ForeignSystem, fault_without_lists, member_sign, object_sign
+from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
 
 FLUX: Final = ForeignSystem(
     key="flux",
     name="Flux",
     what="a playbook of Flux",
     signs=(
-        member_sign("stages", "onPass", "onFail", "fallback", "skill"),
-        member_sign("", "onPass", "onComplete", "onExhausted", "maxIterations"),
-        member_sign("rules", "severity", "onFail"),
+        among("stages", "onPass", "onFail", "fallback", "skill"),
+        among("", "onPass", "onComplete", "onExhausted", "maxIterations"),
+        among("rules", "severity", "onFail"),
     ),
     read=read_playbook,
-    fault=fault_without_lists("Flux", "stages"),
+    fault=lacking("Flux", "stages"),
     write=write_playbook,
     as_yaml=True,
 )
@@ -27,8 +27,8 @@ FLUX_RECORD: Final = ForeignSystem(
     name="Flux",
     what="a record of Flux",
     signs=(
-        object_sign("flux:signal"),
-        member_sign("", "flux:signal"),
-        object_sign("verdict", "run", "issue"),
+        has("flux:signal"),
+        among("", "flux:signal"),
+        has("verdict", "run", "issue"),
     ),
 )
