@@ -94,7 +94,7 @@ def _reasons() -> set[str]:
     room = Path(redecide.__file__).parent
     source = (room / "verdict.py").read_text()
     found = re.findall(
-        r'(?:UnrecordedFact\(\s*|return |decided_effect\(answer\), |_undecidable_redecision\(then, )"(\w+)", ',
+        r'(?:UnrecordedFact\(\s*|return |decided_effect\(answer\), |_undecidable_redecision\(\s*then, )"(\w+)", ',
         source,
     )
     return {*found, *re.findall(r'skipped, "(\w+)"', source)}
