@@ -327,3 +327,58 @@ def test_six_stations_by_mouse_alone(hands: Hands, line: Line) -> None:
     print(f"mouse: {hands.actions} actions, {hands.seconds()} s of script")
     is_drawn(line)
     undone_and_redone(hands, line)
+
+
+def test_six_stations_and_a_gate_run_after_thirteen_clicks(hands: Hands, line: Line) -> None:
+    """From a blank canvas, with nothing typed but what a task asks for."""
+    page = hands.page
+    hands.click(page.get_by_role("button", name="Add a first station"))
+    for number in range(2, 7):
+        hands.click(page.locator(".ed-palette").get_by_role("button", name="No-op", exact=True))
+        expect(page.locator(".ed-station")).to_have_count(number)
+    gates = page.locator(".ed-palette").get_by_role("region", name="Gates")
+    gate = gates.get_by_role("button", name="Person", exact=True)
+    hands.click(gate)
+    expect(page.locator(".ed-inspector")).to_contain_text("Who decides")
+    saved(page)
+    hands.click(page.locator("#editor-bar").get_by_role("button", name="Publish"))
+    published_and_run(hands, hands.click)
+    print(f"mouse: {hands.actions} clicks")
+    assert hands.actions <= 13
+    has_run(line)
+
+
+@pytest.mark.wide
+def test_six_stations_and_a_gate_run_by_keyboard_alone(hands: Hands, line: Line) -> None:
+    page = hands.page
+    hands.reach(page.get_by_role("button", name="Add a first station"))
+    hands.press("Enter")
+    named(hands, "One")
+    for name in ("Two", "Three", "Four", "Five", "Six"):
+        onward(hands, name)
+    hands.press("Tab")
+    hands.write("person")
+    hands.press("Enter")
+    expect(page.locator(".ed-inspector")).to_contain_text("Who decides")
+    saved(page)
+    hands.press("F6", "Shift+P")
+    published_and_run(hands, hands.enter)
+    print(f"keyboard: {hands.actions} actions")
+    has_run(line)
+
+
+def published_and_run(hands: Hands, push: Callable[[Locator], None]) -> None:
+    page = hands.page
+    push(page.locator("#publish-go").get_by_role("button", name="Publish"))
+    page.wait_for_url("**/lines/drawn/")
+    push(page.get_by_role("link", name="New task").first)
+    push(page.get_by_role("button", name="Start the task"))
+    page.wait_for_url("**/tasks/**")
+
+
+def has_run(line: Line) -> None:
+    line.refresh_from_db()
+    assert line.live is not None
+    stations = line.live.document["stations"]
+    assert (len(stations), len(line.live.document["gates"])) == (6, 1)
+    assert line.tasks.count() == 1

@@ -35,6 +35,7 @@ def page(new_context: Callable[..., BrowserContext], sign_in: SignIn, world: Wor
 def opened(page: Page, world: World) -> Page:
     page.goto(at(world, "line-live", "line"))
     expect(page.get_by_text("live", exact=True)).to_be_visible()
+    expect(page.locator(BUILD)).to_be_visible()
     return page
 
 

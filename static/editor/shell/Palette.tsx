@@ -7,7 +7,7 @@ import { END, STATION } from "../canvas/layout";
 import { mark } from "../canvas/pointer";
 import * as commands from "../store/commands";
 import { type Onto, putGate } from "../store/commands-canvas";
-import { insertOn } from "../store/commands-connect";
+import { connectToNew, insertOn } from "../store/commands-connect";
 import { ruleOf, stationOf, targetsOf } from "../store/document";
 import { allKinds } from "../store/kinds";
 import { addNote, freshNoteKey, NOTE, noteId } from "../store/notes";
@@ -69,7 +69,7 @@ function dropOn(editor: Editor, event: React.DragEvent, [x, y]: [number, number]
   if (branch) chooseFresh(editor, () => editor.run(insertOn(branch.rule, branch.target, made.kind, made.name)));
   else if (made.what === "station")
     chooseFresh(editor, () => editor.run(commands.addStation(made.kind, made.name, at)));
-  else if (made.what === "end") editor.run(commands.addEnd(made.kind, made.name, at));
+  else if (made.what === "end") endAt(editor, made, stationUnder(event.target as Element), at);
   else if (made.what === "note") addNoteAt(editor, at);
   else putOn(editor, made, ontoOf(event));
   return true;
@@ -87,8 +87,23 @@ function ontoOf(event: React.DragEvent): Onto | undefined {
   const target = event.target as Element;
   const rule = target.closest<HTMLElement | SVGElement>("[data-rule]")?.dataset.rule;
   if (rule !== undefined) return { rule };
-  const station = target.closest<HTMLElement>(".react-flow__node-station")?.dataset.id;
+  const station = stationUnder(target);
   return station === undefined ? undefined : { station };
+}
+
+const stationUnder = (target: Element): string | undefined =>
+  target.closest<HTMLElement>(".react-flow__node-station")?.dataset.id;
+
+/** An end that the station leads to; without one it stands there, chosen, and a rule is drawn to it. */
+function endAt(editor: Editor, { kind, name }: Made, station: string | undefined, at: [number, number]): void {
+  if (station !== undefined) {
+    editor.run(connectToNew(say("added", name), station, { what: "end", kind, name }));
+    return;
+  }
+  editor.run(commands.addEnd(kind, name, at));
+  const end = editor.line.ends?.at(-1)?.key;
+  if (end !== undefined) editor.select({ keys: [end] });
+  announce(say("endNeeds"));
 }
 
 const cornerOf = (size: { width: number; height: number }, x: number, y: number) => ({
@@ -183,7 +198,8 @@ export function Palette({ editor, rail = false }: { editor: Editor; rail?: boole
       const pane = document.querySelector(".react-flow")?.getBoundingClientRect();
       const centre = pane ? { x: pane.x + pane.width / 2, y: pane.y + pane.height / 2 } : { x: 0, y: 0 };
       const { x, y } = flow.screenToFlowPosition(centre);
-      if (made.what === "end") editor.run(commands.addEnd(made.kind, made.name, [snap(x), snap(y)]));
+      const station = onto && "station" in onto ? onto.station : undefined;
+      if (made.what === "end") endAt(editor, made, station, [snap(x), snap(y)]);
       else addNoteAt(editor, [snap(x), snap(y)]);
       return;
     }

@@ -53,6 +53,7 @@ const WORDS = {
   gate_auto: "Checks",
   gate_manual: "Person",
   gate_checks_then_manual: "Checks + person",
+  endNeeds: "Nothing leads to this end yet. Draw a rule to it, or select a station first.",
   gateNeeds: "Drag a gate onto a rule or station, or select one first.",
   note: "Note",
   notesHead: "Notes",

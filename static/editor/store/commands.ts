@@ -93,7 +93,7 @@ export function addEnd(kind: string, name: string, at?: Place): Command {
     const key = freeKey(line, name);
     const end: End = { key, kind, label: key.toUpperCase().replace(/[^A-Z0-9]+/g, "_") };
     const next = { ...line, ends: [...(line.ends ?? []), end] };
-    return withPositions(next, at ? { [key]: at } : { [key]: [0, 0] });
+    return at ? withPositions(next, { [key]: at }) : next;
   });
 }
 
