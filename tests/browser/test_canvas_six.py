@@ -382,3 +382,14 @@ def has_run(line: Line) -> None:
     stations = line.live.document["stations"]
     assert (len(stations), len(line.live.document["gates"])) == (6, 1)
     assert line.tasks.count() == 1
+
+
+def test_an_end_from_the_palette_is_led_to(hands: Hands, line: Line) -> None:
+    page = hands.page
+    hands.click(page.get_by_role("button", name="Add a first station"))
+    ends = page.locator(".ed-palette").get_by_role("region", name="Ends")
+    hands.click(ends.get_by_role("button").first)
+    saved(page)
+    document = draft(line)
+    [station] = document["stations"]
+    assert [rule["to"] for rule in station["rules"]] == [end["key"] for end in document["ends"]]
