@@ -61,14 +61,14 @@ def take(request: HttpRequest, channel: int) -> Any:
     try:
         if connection is None:
             raise NotSigned
-        CALLS[connection.kind].check(connection, headers, request.body)
+        CALLS[connection.kind].check_signed(connection, headers, request.body)
     except NotSigned as unsigned:
         if seconds := wrong_tokens.count_and_retry_after(request):
             message = "Too many wrong tokens came from this address. Wait a minute."
             raise TurnRefused(message, seconds) from unsigned
         why = "The signature or token is missing, wrong or older than five minutes. Compare the secret."
         raise HttpError(401, why) from unsigned
-    pressed = CALLS[connection.kind].read(request.body)
+    pressed = CALLS[connection.kind].chat_action(request.body)
     if pressed is None:
         return ReplyOut()
     text = interactions.answer_chat_action(connection, pressed)
