@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     groups: dict[str, Iterable[Named]] = {
         "shipped": [
             *((starter.key, starter.line.to_document()) for starter in STARTERS),
-            *((key, dict(native.loads(example.text(key, "")))) for key in example.KEYS),
+            *((key, dict(native.loads(example.example_line_text(key, "")))) for key in example.KEYS),
         ],
         "imported": (line for folder in options.folders for line in imported(folder)),
         "random": at_random(options.random),

@@ -16,7 +16,7 @@ REASON = 2_000
 
 
 def publish_or_ask(line: Line, *, user: User, name: str = "", based_on: int) -> LineVersion | PublishRequest:
-    """Raises what `publishing.publish` does: nobody asks for what could not be published."""
+    """Raises what `publishing.publish_draft` does: nobody asks for what could not be published."""
     try:
         return publishing.publish_draft(line, user=user, name=name, based_on=based_on)
     except four_eyes.SecondPersonNeeded:
@@ -25,7 +25,7 @@ def publish_or_ask(line: Line, *, user: User, name: str = "", based_on: int) -> 
 
 @transaction.atomic
 def request_publishing(line: Line, *, user: User, name: str, based_on: int) -> PublishRequest:
-    """Ask for publishing what `publishing.publish` has just looked at. Raises DraftConflict."""
+    """Ask for publishing what `publishing.publish_draft` has just looked at. Raises DraftConflict."""
     stored = publishing.lock_line(line, based_on)
     return four_eyes.record_request(stored, user, name, clock.now())
 

@@ -201,7 +201,7 @@ def routes() -> Iterator[Fault]:
             kind,
             path,
             r"^    path\([^,]+, (\w+\.\w+),",
-            lambda match: match[0].replace(match[1], "home.home"),
+            lambda match: match[0].replace(match[1], "home.home_page"),
         )
         yield from changed(kind, path, r"^api\.add_router\(.*\n", without)
     yield from changed(

@@ -65,7 +65,7 @@ def test_the_command_of_the_wheel_is_manage_py_with_a_state_folder_of_the_user(
 ) -> None:
     with zipfile.ZipFile(server) as archive:
         archive.extractall(tmp_path / "packages")
-    script = "from config.embedded import layout; print(layout.home())"
+    script = "from config.embedded import layout; print(layout.state_folder())"
     (tmp_path / "packages" / "gateline_server" / "manage.py").write_text(script)
 
     def home(**more: str) -> str:

@@ -21,6 +21,7 @@ from pipelines.lines.publishing import create_line
 from pipelines.lines.trials import TrialRequest
 from pipelines.models import AdministrativeAct, Line, StationTrial
 from pipelines.ports import clock
+from pipelines.ports.queue_tasks import DRAWINGS
 from pipelines.ports.vault import store
 from pipelines.work.transport.local import trials as local
 from pipelines.work.transport.local.trials import LocalTrial
@@ -303,6 +304,9 @@ def test_it_is_deleted_after_an_hour(world: World) -> None:
 def test_a_worker_process_takes_it_from_the_queue(world: World, tmp_path: Path) -> None:
     line = line_of(world, command("build", HELLO))
     log = tmp_path / "worker.log"
+    # Else the process would draw the line, too
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM procrastinate_jobs WHERE queue_name = %s", [DRAWINGS])
     trial = trials.start_trial(line, world.admin, asked(line))
     with untouched():
         process = manage("worker", log=log, env=environment())

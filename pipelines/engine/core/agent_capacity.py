@@ -24,7 +24,7 @@ FACTS = "facts"
 """The kind of due time at which a token that is held is decided again."""
 MISSING = "agent:"
 # Jobs that are offered at once, at most
-# The workers' sweep finds the rest without a ticket (claimable.unattended)
+# The workers' sweep finds the rest without a ticket (claimable.unattended_jobs)
 TICKETS = 100
 
 

@@ -137,7 +137,7 @@ def _single_value_finder(condition: PathTest) -> Callable[[Any], Any] | None:
 
 
 def _operator_test(condition: PathTest) -> Callable[[Any, Any], bool]:
-    # A text equals a text that is the same, and nothing else: there `==` says what `values.equal` does.
+    # A text equals a text that is the same, and nothing else: there `==` says what `values.are_equal` does.
     if condition.op == "equals" and type(condition.prepared) is str:
         return eq
     return operators.OUTPUT[condition.op].holds

@@ -90,7 +90,7 @@ def _packed_ref(text: str, name: str) -> str:
 
 
 async def station_changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
-    """Return the changes of the station as `git_changes.read` has them; {} if there are none, or they cannot be
+    """Return the changes of the station as `git_changes.read_changes` has them; {} if there are none, or they cannot be
     read."""
     now = await asyncio.to_thread(repository_heads, spec.attempt.workspace)
     if not now:

@@ -70,7 +70,7 @@ CORRECTED = ("lint", "tests", "audit")
 class Proposal:
     """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names. `update` of its
     dependencies; `version` writes VERSION, and `publish` publishes it. `by`: the files by which it was known;
-    `commit`: at which. `required`: as in `versions.required`."""
+    `commit`: at which. `required`: as in `versions.required_versions`."""
 
     ecosystem: str = ""
     prepare: str = ""

@@ -21,7 +21,8 @@ INSTALL = """
     CREATE OR REPLACE FUNCTION skewed.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
         AS 'SELECT coalesce(stopped, pg_catalog.clock_timestamp()) + ahead FROM skewed.clock';
 """
-# A server that has only just started sweeps nothing (`leases.expired`): the clock is never set back behind its start.
+# A server that has only just started sweeps nothing (`leases.expired_leases`): the clock is never set back behind
+# its start.
 BASE = timedelta(days=30)
 
 

@@ -1,4 +1,4 @@
-"""JSON values as hashable ones: equal exactly where `values.equal` says so."""
+"""JSON values as hashable ones: equal exactly where `values.are_equal` says so."""
 
 from __future__ import annotations
 

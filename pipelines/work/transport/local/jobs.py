@@ -29,7 +29,7 @@ def start_token(token_id: int, claim: Claim) -> Started | None:
     """Claim the open job of a token, if there is one to be claimed.
 
     Else the ticket is spent, also where this worker does not serve the job: one that does looks for such jobs by itself
-    (`claimable.unattended`), and tickets that came again would stand before those of work that this one does."""
+    (`claimable.unattended_jobs`), and tickets that came again would stand before those of work that this one does."""
     waiting = Job.objects.filter(token_id=token_id, state=Job.State.QUEUED).exclude(kind__in=UNLEASED)
     job_id = waiting.values_list("pk", flat=True).first()
     # The ticket is spent in any case: one that came again would stand before those of work that this worker
