@@ -105,7 +105,7 @@ class PlacedIn(StrictBody):
 class GeometryIn(StrictBody):
     """`key`: of the graph that was laid out."""
 
-    key: str = Field(pattern=r"^[0-9]{1,6} [0-9]{1,16}$")
+    key: str = Field(pattern=r"^[0-9]{1,6} [0-9]{1,16}$", examples=["12 48213"])
     placed: PlacedIn
 
 

@@ -67,6 +67,8 @@ def _example_value(schema: Any, schemas: Mapping[str, Any], name: str = "", dept
             key: _example_value(field, schemas, key, depth + 1)
             for key, field in [*fields, *([("line.yaml", more)] if more else [])]
         }
+    if kind == "array" and "prefixItems" in schema:
+        return [_example_value(item, schemas, name, depth + 1) for item in schema["prefixItems"]]
     if kind == "array":
         # A schema may contain itself
         count = max(1 if depth < DEEPEST else 0, schema.get("minItems", 0))

@@ -74,7 +74,7 @@ def set_up() -> None:
     changed: list[tuple[Any, str, Callable[..., Any]]] = [
         (Remote, "fetch", pausing(Remote.fetch, "fetch", by_remote)),
         (Remote, "push", pausing(Remote.push, "push", by_remote)),
-        (attempt, "_commit", pausing(attempt._new_commit, "commit", by_access)),
+        (attempt, "_new_commit", pausing(attempt._new_commit, "commit", by_access)),
         (branch_joins, "merge_commit", pausing(branch_joins.merge_commit, "merge", by_access)),
         (LocalTransport, "report", reporting(LocalTransport.report)),
     ]
