@@ -76,13 +76,13 @@ DOES: dict[str, tuple[str, ...]] = {
     "rerun_checks": (),  # Of checks of a host: see tests/work/hosts/test_rerun
     "resolve": tuple(key for key in COMMANDS if key.startswith("resolve")),
     "resolve_deadlock": tuple(key for key in COMMANDS if key.startswith("deadlock")),
-    "restore": ("suspend", "agent_returns"),
+    "restore_agent": ("suspend", "agent_returns"),
     "retry_ended": ("retry_ended",),
     "start": ("start", "start_unfit", "start_suspended"),
     "start_all": ("start", "start_unfit", "start_suspended"),  # Which is what starts one
     "submit": ("follow_up",),
     "supply": ("supply", "supply_nothing", "supply_stale"),
-    "suspend": ("suspend", "start_suspended"),
+    "suspend_agent": ("suspend", "start_suspended"),
     "record_push_visit": (),  # By a push to the branch of a task: see tests/work/test_task_branches
     "fall_back_after_revert": (),  # Of a gate, and of no task: see tests/work/test_sampling_fallback_after_revert
     "vote": ("approve", "send_back", "reject", "rework", "abort"),
