@@ -65,6 +65,8 @@ TAKE_TICKETS = """
       ORDER BY priority DESC, id LIMIT %(most)s FOR UPDATE SKIP LOCKED))
     RETURNING (args ->> 'token_id')::bigint"""
 
+HEARTBEAT = "SELECT procrastinate_update_heartbeat_v1(%s)"
+
 SECONDS_FROM_NOW = "SELECT clock_timestamp() + make_interval(secs => %s)"
 
 

@@ -64,7 +64,7 @@ class Scheduler:
         # A new connection looks, too: nobody tells again of what came while there was none.
         listener = Listener(address, (NOTICES, due_notices.CHANNEL), look, look)
         async with open_app() as app:
-            queue = self._queue = Queue(app, self._concurrency, {DRIVER: driver})
+            queue = self._queue = Queue(app, self._concurrency, {DRIVER: driver}, self._sweeping)
             queueing = asyncio.create_task(queue.run())
             others = [
                 asyncio.create_task(self._sweep(queue, connected_for)),
