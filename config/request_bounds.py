@@ -38,6 +38,7 @@ from config.request_capacity import (
     raise_connection_limit,
     too_large,
 )
+from pipelines.ports.idle_pauses import aligned_pause
 from pipelines.web.shell.rate_limits import rate_limit_key
 from pipelines.work.file_measure import is_full
 from pipelines.work.transport.http import wire_format
@@ -49,7 +50,7 @@ from pipelines.work.transport.http import wire_format
 CONNECTIONS: Final = Capacity(raise_connection_limit())
 HEAD_SECONDS: Final = 20
 """Seconds in which a request line and its headers have come, from their first byte."""
-IDLE_SECONDS: Final = 4.0
+IDLE_SECONDS: Final = 5.0
 """Between two looks at connections where there is none."""
 LINGER: Final = 10.0
 """Seconds for which what still comes is dropped."""
@@ -364,10 +365,10 @@ class BoundedServer(Server):
         if self.connections:
             super().application_checker()
         else:
-            twisted_loop.call_later(IDLE_SECONDS, self.application_checker)
+            twisted_loop.call_later(aligned_pause(IDLE_SECONDS), self.application_checker)
 
     def timeout_checker(self) -> None:
         if self.connections:
             super().timeout_checker()
         else:
-            twisted_loop.call_later(IDLE_SECONDS, self.timeout_checker)
+            twisted_loop.call_later(aligned_pause(IDLE_SECONDS), self.timeout_checker)

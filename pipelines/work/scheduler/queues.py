@@ -25,6 +25,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
 from pipelines.models.plumbing.compiled_queries import fetch
+from pipelines.ports.idle_pauses import aligned_pause
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.statements import HEARTBEAT
 from pipelines.work.transport.local.database import Database
@@ -93,7 +94,7 @@ class TicketWorker(Worker):
 
     async def _update_heartbeat(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_SECONDS)
+            await asyncio.sleep(aligned_pause(BEAT_SECONDS))
             if self.worker_id is not None:
                 # Not by the queue's own connections, which cost an idle process four times as much. The next one may
                 # come through.

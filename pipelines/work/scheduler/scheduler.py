@@ -17,6 +17,8 @@ from procrastinate import exceptions
 from pipelines.models.plumbing.listener import Listener, default_conninfo
 from pipelines.ports import due_notices
 from pipelines.ports.code_host_notices import fail_unsent
+from pipelines.ports.due_notices import LOOK_SECONDS
+from pipelines.ports.idle_pauses import aligned_pause
 from pipelines.ports.queue_tasks import CHANNELS, DRAWINGS, HOSTS, MAIL
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
@@ -149,6 +151,8 @@ class Scheduler:
                 if outlook.has_ticket:
                     queue.look()
                 pause = outlook.pause
+                if pause == LOOK_SECONDS:
+                    pause = aligned_pause(pause)
                 if outlook.is_due and (counts := await self._timing.call(timers.run_due)):
                     log.info("due_times", **counts)
             # The database is away: due times are kept in it, so that they come late and none is lost

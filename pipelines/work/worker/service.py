@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from pipelines.ports.idle_pauses import aligned_pause
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.work.agents.installed import (
     describe_agents,
@@ -175,7 +176,7 @@ class Service:
             except ServerAway as error:
                 more = False
                 log.warning("housekeeping_waits", error=str(error))
-            pause = HOUSEKEEPING_SECONDS if self.beside.has_queued_jobs else IDLE_SECONDS
+            pause = HOUSEKEEPING_SECONDS if self.beside.has_queued_jobs else aligned_pause(IDLE_SECONDS)
             await asyncio.sleep(AGAIN_SECONDS if more else pause)
 
     async def _expire_mirrors(self) -> None:
@@ -205,7 +206,7 @@ class Service:
                     known = inventory
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))
-            await asyncio.sleep(AGENTS_SECONDS)
+            await asyncio.sleep(aligned_pause(AGENTS_SECONDS))
 
     async def _drive_unattended(self, driver: Driver) -> bool:
         """Drive what waits without a ticket. Return whether there may be more of it."""
@@ -275,7 +276,7 @@ class Service:
 
 
 # An idle worker renews nothing but that it lives: so much less often.
-IDLE_FACTOR = 1.6
+IDLE_FACTOR = 5 / 3
 # So many lease times without a renewal: others are at work on everything by now.
 CUT_OFF = 6
 
@@ -317,7 +318,7 @@ class Renewal(threading.Thread):
                     self._connected_since = asked_at
                 self._on_held(leases, asked_at)
             # Sooner while cut off: after a restart leases are left alone for a few seconds only
-            every = self._every if leases else IDLE_FACTOR * self._every
+            every = self._every if leases else aligned_pause(IDLE_FACTOR * self._every)
             self._end.wait(every if self._connected_since is not None else min(self._every, 0.5))
         self._transport.hang_up()
 
