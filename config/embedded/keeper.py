@@ -15,7 +15,7 @@ from config.embedded import layout, processes, server
 from config.embedded.errors import LauncherError
 from config.embedded.server_share import exclusive_lock, is_unused
 
-USERS_SECONDS = 8.0
+USERS_SECONDS = 10.0
 """How long a server may go on that has lost all its users; its own end is noticed at once."""
 AFTER_A_FAILURE = 2.0
 
@@ -36,7 +36,8 @@ def stop_when_unused(home: Path, *, durable: bool) -> None:
         if pid is None:
             time.sleep(AFTER_A_FAILURE)
         else:
-            processes.await_end(pid, USERS_SECONDS)
+            # At the moments at which other idle processes wake (pipelines/ports/idle_pauses.py)
+            processes.await_end(pid, USERS_SECONDS - time.monotonic() % USERS_SECONDS)
     return None
 
 

@@ -1,5 +1,5 @@
-"""Pauses of loops that look for work now and then. Those of an idle installation end together: processes and threads that
-wake at the same moment find one another's memory warm, which costs less than half."""
+"""Pauses of loops that look for work now and then. Those of an idle installation end together: processes and threads
+that wake at the same moment find one another's memory warm, which costs half as much."""
 
 from __future__ import annotations
 
