@@ -50,7 +50,7 @@ from pipelines.work.transport.http import wire_format
 CONNECTIONS: Final = Capacity(raise_connection_limit())
 HEAD_SECONDS: Final = 20
 """Seconds in which a request line and its headers have come, from their first byte."""
-IDLE_SECONDS: Final = 5.0
+IDLE_SECONDS: Final = 10.0
 """Between two looks at connections where there is none."""
 LINGER: Final = 10.0
 """Seconds for which what still comes is dropped."""

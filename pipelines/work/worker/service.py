@@ -33,7 +33,7 @@ from pipelines.work.worker.prepared_files import PreparedFiles
 from pipelines.work.workspaces import Folders
 
 log = structlog.get_logger(__name__)
-HOUSEKEEPING_SECONDS, IDLE_SECONDS = 2.0, 5.0
+HOUSEKEEPING_SECONDS, IDLE_SECONDS = 2.0, 10.0
 AGAIN_SECONDS = 0.2
 MIRRORS_SECONDS = 3600.0
 # So soon pages promise to know of a program that was installed (docs/repositories.md)
