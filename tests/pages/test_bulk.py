@@ -97,3 +97,19 @@ def test_all_that_match_are_paused_and_a_stop_asks_no_more(page: Page, world: Wo
     paused = Pause.objects.filter(task__in=tasks, reason="Freeze", ended_at=None).count()
     assert 0 < paused < 60
     expect(dialog.get_by_text(f"Paused: {paused} of 60 tasks.")).to_be_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_all_that_match_are_planned_anew_for_another_station(page: Page, world: World) -> None:
+    first, second = started(world, "first", "second")
+    page.goto(at(world, "line-live", "line"))
+    page.get_by_label(f"Select {first.name}").check()
+    page.get_by_label("All that match").check()
+    page.get_by_role("button", name="Move …").click()
+    dialog = page.get_by_role("dialog", name="Move 2 tasks")
+    dialog.get_by_label("To").select_option("check")
+    expect(dialog.get_by_text("2 of 2 tasks can be moved.")).to_be_visible()
+    dialog.get_by_role("button", name="Move").click()
+    expect(dialog.get_by_text("Moved: 2 of 2 tasks.")).to_be_visible()
+    assert (world.at(first), world.at(second)) == (["check"], ["check"])

@@ -22,9 +22,12 @@ type Verb = keyof typeof words.verbs;
 const AT_ONCE = 4;
 const MOVES: Verb[] = ["move", "retry"];
 
+/** What was chosen when the dialog opened; `work`: what of it is still to be done. */
+let candidates: string[] = [];
 let work: Chosen[] = [];
 let verb: Verb = "pause";
 let stopped = false;
+let planning = Promise.resolve();
 /** The version of each position as its plan saw it: whoever moves it meanwhile was first. */
 const planned = new Map<string, number>();
 
@@ -49,11 +52,11 @@ async function open(chosen: Verb): Promise<void> {
   verb = chosen;
   planned.clear();
   const boxes = [...document.querySelectorAll<HTMLInputElement>("[data-choose]:checked")];
-  let values = boxes.map((box) => box.value);
+  candidates = boxes.map((box) => box.value);
   if (document.querySelector<HTMLInputElement>("[data-bulk-all]")?.checked) {
-    values = (await (await fetch(`?${withFragment()}`)).json()) as string[];
+    candidates = (await (await fetch(`?${withFragment()}`)).json()) as string[];
   }
-  work = toDo(values);
+  work = toDo(candidates);
   part("title").textContent = words.title(verb, work.length);
   part("to").hidden = verb !== "move";
   part("note").textContent = words.verbs[verb].note;
@@ -61,7 +64,16 @@ async function open(chosen: Verb): Promise<void> {
   part<HTMLProgressElement>("progress").hidden = true;
   show("ready");
   dialog()?.showModal();
-  if (MOVES.includes(verb)) await plan();
+  if (MOVES.includes(verb)) planAnew();
+}
+
+/** Plans for the station that is chosen now; a plan for an earlier one ends before. */
+function planAnew(): void {
+  stopped = true;
+  planning = planning.then(() => {
+    work = toDo(candidates);
+    return plan();
+  });
 }
 
 /** The address of what matches the filters of the page, as a list. */
@@ -176,8 +188,7 @@ on("click", "[data-bulk-stop]", () => {
 });
 document.addEventListener("change", (event) => {
   if (event.target instanceof HTMLSelectElement && event.target.name === "bulk_to") {
-    work = toDo([...document.querySelectorAll<HTMLInputElement>("[data-choose]:checked")].map((box) => box.value));
-    void plan();
+    planAnew();
   }
 });
 document.addEventListener(
