@@ -22,7 +22,7 @@ type Verb = keyof typeof words.verbs;
 const AT_ONCE = 4;
 const MOVES: Verb[] = ["move", "retry"];
 
-/** What was chosen when the dialog opened; `work`: what of it is still to be done. */
+/** Values that were chosen when the dialog opened; `work`: those that are still to be done. */
 let candidates: string[] = [];
 let work: Chosen[] = [];
 let verb: Verb = "pause";
