@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from xml.etree.ElementTree import Element, register_namespace, tostring
+from xml.etree.ElementTree import Element, tostring
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
@@ -36,7 +36,6 @@ ATTRIBUTES: Mapping[str, re.Pattern[str]] = {
 }
 """Nothing here refers to anything else, and nothing runs."""
 MAX_LENGTH = 8_000_000
-register_namespace("", SVG.strip("{}"))
 
 
 class NotTheDrawing(ValueError):
@@ -59,6 +58,17 @@ def checked_svg(svg: str, picture: Mapping[str, Any]) -> str:
         _check_inert(element)
     _check_parts(root, picture)
     # Written anew, so that nothing is passed on that the parser read otherwise than a browser would
+    return _svg_text(root)
+
+
+def _svg_text(root: Element) -> str:
+    """Write a picture without prefixes, by which pages would not know its elements. The table of prefixes is of the
+    whole process, and other libraries change it."""
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(SVG)
+    attributes = dict(root.attrib)
+    root.attrib.clear()
+    root.attrib |= {"xmlns": SVG.strip("{}"), **attributes}
     return tostring(root, encoding="unicode")
 
 

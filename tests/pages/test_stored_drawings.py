@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,6 +102,15 @@ def test_each_shipped_line_is_drawn_with_all_that_it_has(drawer: Drawer) -> None
             assert all(f">{line_station.name}<" in svg for line_station in starter.line.stations)
             spots = {spot["key"] for spot in drawn[frame]["geometry"]["placed"]["parts"]}
             assert {line_station.key for line_station in starter.line.stations} <= spots
+
+
+def test_no_prefix_that_a_library_registers_gets_into_a_drawing(drawer: Drawer) -> None:
+    importlib.import_module("qrcode.image.svg")  # that of a second factor at sign-in
+    given = picture(hostile())
+    for frame in drawer.draw(given).values():
+        svg = checked_svg(frame["svg"], given)
+        assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+        assert "svg:" not in svg
 
 
 def test_a_line_of_hostile_words_is_drawn_inert(drawer: Drawer) -> None:
