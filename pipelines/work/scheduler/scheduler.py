@@ -142,6 +142,7 @@ class Scheduler:
     async def _timers(self, queue: Queue) -> None:
         """Sleeps until the next due time; one thread and connection of its own, so that nothing makes it late."""
         while True:
+            was_announced = self._to_look.is_set()
             self._to_look.clear()
             try:
                 outlook = await self._timing.insist(timers.look_ahead)
@@ -151,7 +152,10 @@ class Scheduler:
                 if outlook.has_ticket:
                     queue.look()
                 pause = outlook.pause
-                if pause == LOOK_SECONDS:
+                if was_announced:
+                    # Another worker may be about to take what was announced: its lease has to be seen
+                    pause = min(pause, timers.AT_WORK_SECONDS)
+                elif pause == LOOK_SECONDS:
                     pause = aligned_pause(pause)
                 if outlook.is_due and (counts := await self._timing.call(timers.run_due)):
                     log.info("due_times", **counts)
