@@ -1,19 +1,30 @@
 import { each, on } from "./dom";
+import { elementAt, placeOf } from "./focus";
 
 function openByAddress(hash: string): boolean {
   const dialog = document.getElementById(new URLSearchParams(hash.slice(1)).get("open") ?? "");
-  if (dialog?.dataset.byAddress === undefined) return false;
+  if (!(dialog instanceof HTMLDialogElement) || dialog.dataset.byAddress === undefined) return false;
   const address = window.location.href;
   openDialog(dialog.id);
   // Of a page that was loaded with it the browser knows no opener: closed, it leads back to the link to it, which may
   // be drawn only after the page was.
-  const leadBack = () => {
+  leadBack(dialog, () => linkTo(address));
+  return true;
+}
+
+/** Gives the focus to an element when the dialog is closed and the browser itself knew nothing to give it to. */
+function leadBack(dialog: HTMLDialogElement, find: () => Element | undefined): void {
+  const lead = () => {
+    // Told late of an earlier time: it is open again.
+    if (dialog.open) return;
+    dialog.removeEventListener("close", lead);
     const focused = document.activeElement;
     // What had the focus within keeps it until the browser draws next.
-    if (focused === document.body || dialog.contains(focused)) linkTo(address)?.focus({ preventScroll: true });
+    if (focused !== document.body && !dialog.contains(focused)) return;
+    const element = find();
+    if (element instanceof HTMLElement) element.focus({ preventScroll: true });
   };
-  dialog.addEventListener("close", leadBack, { once: true });
-  return true;
+  dialog.addEventListener("close", lead);
 }
 
 function linkTo(address: string): HTMLElement | undefined {
@@ -39,6 +50,12 @@ function openDialog(id: string): void {
 }
 
 function show(dialog: HTMLDialogElement): void {
+  const opener = document.activeElement;
+  if (opener && opener !== document.body) {
+    // A live page may draw it anew meanwhile, and the browser knows only the one that is gone.
+    const place = placeOf(opener);
+    leadBack(dialog, () => elementAt(place));
+  }
   dialog.showModal();
   // The browser takes the close button; who opens a form wants its first field, or the first that is wrong.
   const fields = ".dialog-body :is(input:not([type=hidden]), textarea, select)";

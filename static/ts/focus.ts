@@ -20,12 +20,12 @@ function keep(beforehand: string, afterwards: string): void {
   };
   const after = (): void => {
     for (const part of unfolded) {
-      const again = found(part);
+      const again = elementAt(part);
       if (again instanceof HTMLDetailsElement) again.open = true;
     }
     unfolded = [];
     if (place && document.activeElement === document.body) {
-      const again = found(place);
+      const again = elementAt(place);
       if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     }
     place = null;
@@ -34,17 +34,19 @@ function keep(beforehand: string, afterwards: string): void {
   document.addEventListener(afterwards, after);
 }
 
-interface Place {
+export interface Place {
   likeness: string;
   place: number;
 }
 
-function placeOf(element: Element): Place {
+/** Where an element stands, so that `elementAt` finds what takes its place. */
+export function placeOf(element: Element): Place {
   const likeness = likenessOf(element);
   return { likeness, place: alike(element.tagName, likeness).indexOf(element) };
 }
 
-function found({ likeness, place }: Place): Element | undefined {
+/** The element that stands where another stood. */
+export function elementAt({ likeness, place }: Place): Element | undefined {
   return alike(likeness.split("\n", 1)[0] ?? "", likeness)[place];
 }
 

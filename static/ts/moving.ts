@@ -2,7 +2,6 @@
 // happens to the task meanwhile is said in it (templates/tasks/task/move.html).
 import { announce, on } from "./dom";
 
-const BOARD = "board";
 let dragged: HTMLElement | null = null;
 
 function card(element: EventTarget | null): HTMLElement | null {
@@ -47,11 +46,6 @@ document.addEventListener("drop", (event) => {
 document.addEventListener("dragend", () => {
   dragged = null;
   mark(null);
-  document.body.dispatchEvent(new CustomEvent("gl:resync"));
-});
-// A card that is drawn anew is no longer dragged: the board waits until it is dropped.
-document.addEventListener("htmx:beforeRequest", (event) => {
-  if (dragged && event.target instanceof Element && event.target.id === BOARD) event.preventDefault();
 });
 
 on("keydown", ".task-card-title", (link, event) => {

@@ -1,0 +1,58 @@
+// A live part that is drawn anew between press and release takes the pressed link or button with it, and the browser
+// makes no click of it; nor does it go on dragging a card that is gone. So what comes meanwhile for that part is left
+// out, and fetched again after the click or the drop.
+
+interface Swap {
+  target?: Element;
+  requestConfig?: { verb?: string };
+  shouldSwap?: boolean;
+}
+
+let pressed: Element | null = null;
+let isDragged = false;
+let leftOut = false;
+
+function press(event: Event): void {
+  pressed = event.target instanceof Element ? event.target : null;
+}
+
+function pressByKey(event: KeyboardEvent): void {
+  // Space clicks a button when it is let go; Enter does so at once.
+  if (event.key === " ") press(event);
+}
+
+function drag(): void {
+  isDragged = true;
+}
+
+function release({ type }: Event): void {
+  // The browser takes the pointer away from the page for as long as something is dragged.
+  if (isDragged && type !== "dragend") return;
+  isDragged = false;
+  pressed = null;
+  if (!leftOut) return;
+  leftOut = false;
+  // The click comes after the release.
+  setTimeout(() => document.body.dispatchEvent(new CustomEvent("gl:resync")));
+}
+
+function leaveOut(event: Event): void {
+  const swap = (event as CustomEvent<Swap>).detail;
+  const verb = swap.requestConfig?.verb ?? "get";
+  if (!swap.shouldSwap || verb !== "get" || !pressed?.isConnected || !swap.target?.contains(pressed)) return;
+  swap.shouldSwap = false;
+  leftOut = true;
+}
+
+/** Keeps live parts as they are while something in them is pressed. */
+export function startHeldSwaps(): void {
+  document.addEventListener("pointerdown", press, true);
+  document.addEventListener("keydown", pressByKey, true);
+  document.addEventListener("dragstart", drag, true);
+  for (const type of ["pointerup", "pointercancel", "keyup", "dragend"]) {
+    document.addEventListener(type, release, true);
+  }
+  window.addEventListener("blur", release);
+  document.addEventListener("htmx:beforeSwap", leaveOut);
+  document.addEventListener("htmx:oobBeforeSwap", leaveOut);
+}

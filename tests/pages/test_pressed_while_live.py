@@ -1,0 +1,58 @@
+"""What is pressed on a live page is clicked, though the page is drawn anew before it is let go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from pipelines.models import User
+from tests.factories import World
+from tests.pages.conftest import at
+from tests.pages.test_board import LINE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_card_that_comes_anew_while_it_is_pressed_is_opened(
+    new_context: Callable[..., BrowserContext],
+    sign_in: Callable[[Page | BrowserContext, User], None],
+    world: World,
+) -> None:
+    version = world.line(LINE)
+    first = world.start(version, title="first")
+    page = new_context().new_page()
+    sign_in(page, world.operator)
+    with page.expect_response(lambda response: "fragment" in response.url):
+        page.goto(at(world, "line-live", "line"))
+    page.get_by_role("link", name="first").hover()
+    page.mouse.down()
+    with page.expect_response(lambda response: "fragment" in response.url):
+        world.start(version, title="second")
+    # Room for the answer to be shown, if nothing held it back
+    page.wait_for_timeout(300)
+    expect(page.get_by_role("link", name="second")).to_have_count(0)
+    page.mouse.up()
+    page.wait_for_url(f"**{at(world, 'task', first.name)}")
+
+
+def test_what_was_held_back_is_shown_after_the_release(
+    new_context: Callable[..., BrowserContext],
+    sign_in: Callable[[Page | BrowserContext, User], None],
+    world: World,
+) -> None:
+    version = world.line(LINE)
+    world.start(version, title="first")
+    page = new_context().new_page()
+    sign_in(page, world.operator)
+    with page.expect_response(lambda response: "fragment" in response.url):
+        page.goto(at(world, "line-live", "line"))
+    page.locator("[data-column='station:build'] h2").hover()
+    page.mouse.down()
+    with page.expect_response(lambda response: "fragment" in response.url):
+        world.start(version, title="second")
+    page.wait_for_timeout(300)
+    expect(page.get_by_role("link", name="second")).to_have_count(0)
+    page.mouse.up()
+    expect(page.get_by_role("link", name="second")).to_be_visible()
