@@ -35,7 +35,8 @@ NOTICES = "procrastinate_any_queue_v1"
 """What the server says, to who listens, when a ticket is written."""
 POLL_SECONDS = 60.0
 """Nobody waits for it: notices tell of new tickets, `timers` of those whose time has come or whose notice was lost."""
-BEAT_SECONDS = 5.0
+BEAT_SECONDS, IDLE_BEAT_SECONDS = 5.0, 10.0
+"""Between two signs of life with and without a ticket in hand: less than `STALLED_SECONDS`, whatever it takes meanwhile."""
 # Without a heartbeat for this long a worker's tickets go to others; much later it has to register again.
 STALLED_SECONDS = 15.0
 FORGOTTEN_SECONDS = 60.0
@@ -94,7 +95,7 @@ class TicketWorker(Worker):
 
     async def _update_heartbeat(self) -> None:
         while True:
-            await asyncio.sleep(aligned_pause(BEAT_SECONDS))
+            await asyncio.sleep(aligned_pause(BEAT_SECONDS if self._running_jobs else IDLE_BEAT_SECONDS))
             if self.worker_id is not None:
                 # Not by the queue's own connections, which cost an idle process four times as much. The next one may
                 # come through.

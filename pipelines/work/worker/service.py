@@ -36,8 +36,8 @@ log = structlog.get_logger(__name__)
 HOUSEKEEPING_SECONDS, IDLE_SECONDS = 2.0, 10.0
 AGAIN_SECONDS = 0.2
 MIRRORS_SECONDS = 3600.0
-# So soon pages promise to know of a program that was installed (docs/repositories.md)
-AGENTS_SECONDS = 15.0
+# Pages promise to know within 15 seconds of a program that was installed (docs/repositories.md)
+AGENTS_SECONDS = 10.0
 # A ticket is on its way as soon as the job is there; a job older than this without one is nobody's.
 UNATTENDED_SECONDS = 3.0
 
