@@ -39,13 +39,13 @@ export interface Place {
   place: number;
 }
 
-/** Where an element stands, so that `elementAt` finds what takes its place. */
+/** Place of an element, by which `elementAt` finds what comes there anew. */
 export function placeOf(element: Element): Place {
   const likeness = likenessOf(element);
   return { likeness, place: alike(element.tagName, likeness).indexOf(element) };
 }
 
-/** The element that stands where another stood. */
+/** Element that stands where another stood. */
 export function elementAt({ likeness, place }: Place): Element | undefined {
   return alike(likeness.split("\n", 1)[0] ?? "", likeness)[place];
 }

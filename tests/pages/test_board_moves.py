@@ -40,7 +40,7 @@ def opened(page: Page, world: World) -> Page:
 
 
 def drag(page: Page, source: Locator, target: Locator) -> None:
-    """Drag by the events that the browser sends: on a busy machine the mouse of the driver misses when a drag begins."""
+    """Drag by the events of the browser: on a busy machine the mouse of the driver misses the beginning of a drag."""
     carried = page.evaluate_handle("() => new DataTransfer()")
     source.dispatch_event("dragstart", {"dataTransfer": carried})
     for event in ("dragenter", "dragover", "drop"):

@@ -36,7 +36,7 @@ NOTICES = "procrastinate_any_queue_v1"
 POLL_SECONDS = 60.0
 """Nobody waits for it: notices tell of new tickets, `timers` of those whose time has come or whose notice was lost."""
 BEAT_SECONDS, IDLE_BEAT_SECONDS = 5.0, 10.0
-"""Between two signs of life with and without a ticket in hand: less than `STALLED_SECONDS`, whatever it takes meanwhile."""
+"""Between two signs of life with and without a ticket in hand: both less than `STALLED_SECONDS`."""
 # Without a heartbeat for this long a worker's tickets go to others; much later it has to register again.
 STALLED_SECONDS = 15.0
 FORGOTTEN_SECONDS = 60.0
