@@ -40,6 +40,7 @@ from pipelines.web.shell.page import (
     sign_in_required,
 )
 from pipelines.web.tasks.changed_files import redirect_back
+from pipelines.web.tasks.decision_notices import stay_while
 from reviews.decision import choice_paths, remarks
 from reviews.decision.consequences import done_words
 from reviews.decision.entitlements import Entitlements
@@ -169,8 +170,9 @@ def cast_vote(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     except Conflict as problem:
         # Read anew: somebody else was faster
         return _review_page(request, _get_visible_visit(request, visit), form, status=409, conflict=problem)
-    # The next page is another review, or the task: what was decided stands on it
-    messages.success(request, done_words(stored_visit, fields["word"], result), extra_tags="stays")
+    # The next page is another review, or the task, which outdates it as soon as it moves on
+    done = done_words(stored_visit, fields["word"], result)
+    messages.success(request, done, extra_tags=stay_while(result.status))
     return _redirect_to_next(request, stored_visit)
 
 

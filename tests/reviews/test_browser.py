@@ -46,6 +46,10 @@ def test_approving_says_what_happens_and_takes_a_second_step(
     expect(dossier.locator(".task-head")).to_contain_text(waiting.name)
     assert world.at(waiting) == ["ship"]
     assert waiting.gate_visits.get().votes.get().reason == "Well done."
+    expect(dossier.get_by_text("approved. Ship starts.")).to_be_visible()
+    world.report(waiting, {"result": "success"})
+    expect(dossier.locator(".task-head")).to_contain_text("Completed")
+    expect(dossier.get_by_text("approved. Ship starts.")).to_be_hidden()
 
 
 def test_the_inbox_has_one_heading_on_every_width(

@@ -245,6 +245,15 @@ def test_who_decides_is_told_what_happens_now(world: World, waiting: Task) -> No
     assert "Ship starts." not in page.partition('id="toasts"')[2].partition('id="announcer"')[0]
 
 
+def test_what_a_decision_starts_is_not_said_of_a_task_that_ended(world: World, waiting: Task) -> None:
+    visit, client = world.visit(waiting), as_(world.reviewer)
+    answer = client.post(reverse("gate-decide", args=[visit.pk]), decision(visit, "approve"))
+    world.report(waiting, {"result": "success"})
+    page = client.get(answer["Location"]).content.decode()
+    assert 'data-standing="completed"' in page
+    assert "Ship starts." not in page.partition("<main")[0]
+
+
 def test_an_output_is_read_as_text(world: World, line: LineVersion) -> None:
     task = world.start(line, title="Plan it")
     plan = "1. Count attempts\n2. Refuse the sixth"

@@ -43,6 +43,7 @@ from pipelines.web.shell.page import (
     render_in_shell,
     task_required,
 )
+from pipelines.web.tasks.decision_notices import current_messages, standing
 from pipelines.web.tasks.escalation_cards import open_deadlocks, open_escalations, trigger_choices
 from pipelines.web.tasks.start import StartField, start_fields
 from pipelines.web.tasks.steps import StepsView, preset_and_allowed, steps_view
@@ -91,6 +92,7 @@ def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
         live_project="/".join(keys),
         live_task=task.name,
         drawer=station_drawer(view, key) if key else None,
+        messages=current_messages(request, task.status),
         **(context | _live_context(request, view)),
     )
 
@@ -197,6 +199,7 @@ def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
         "why": view.why(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
+        "standing": standing(task.status),
         "escalations": open_escalations(task, request.user),
         "deadlocks": open_deadlocks(task, request.user),
         "triggers": trigger_choices(line),
