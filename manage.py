@@ -40,17 +40,22 @@ def main() -> None:
     lifeline.watch_supervisor()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
+    step = None
     try:
+        if command == "up" and not {"-h", "--help"} & set(sys.argv):
+            step = up.show_first_step()
         if not os.environ.get("DATABASE_URL") and command not in NEEDS_NO_DATABASE:
             # The embedded server runs at least as long as this process.
             acquire_share(layout.state_folder())
-        if command == "up" and not {"-h", "--help"} & set(sys.argv):
-            up.main(sys.argv[2:])
+        if step is not None:
+            up.main(sys.argv[2:], step)
         else:
             if readiness.must_wait():
                 _load(command)
             _execute()
     except LauncherError as error:
+        if step is not None:
+            step.break_off()
         sys.exit(f"{error.message}\n{error.remedy}")
     except KeyboardInterrupt:
         sys.exit(130)

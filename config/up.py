@@ -13,7 +13,7 @@ from pathlib import Path
 
 from config.embedded import layout
 from config.setup.machine import check_port
-from config.setup.steps import SetupError
+from config.setup.steps import DATABASE, START, SetupError, SetupStep
 from config.state import remember_port
 from config.supervisor import ProcessSupervisor
 
@@ -25,7 +25,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=os.environ.get("PORT") or "8000")
 
 
-def main(words: Sequence[str]) -> None:
+def show_first_step() -> SetupStep:
+    """Say what the start begins with, before anything is loaded: nobody waits without being told for what."""
+    home = layout.state_folder()
+    step = SetupStep(DATABASE if _is_first_start(home) else START)
+    step.show()
+    return step
+
+
+def main(words: Sequence[str], step: SetupStep) -> None:
+    """`step`: the one that is shown already."""
     parser = ArgumentParser(
         prog="manage.py up", description="Prepare the database, then run web and worker until Ctrl-C."
     )
@@ -34,25 +43,32 @@ def main(words: Sequence[str]) -> None:
     try:
         check_port(options.host, options.port)
     except SetupError as error:
+        step.break_off()
         sys.exit(str(error))
-    run_until_stopped(options.host, options.port)
+    run_until_stopped(options.host, options.port, step)
 
 
-def run_until_stopped(host: str, port: int) -> None:
+def run_until_stopped(host: str, port: int, step: SetupStep) -> None:
     """Returns when it was told to stop and everything has ended."""
     remember_port(layout.state_folder(), port)
     supervisor = ProcessSupervisor(environment=_process_environment(port), say=_print_line)
     address = ["--host", host, "--port", str(port)]
-    supervisor.run(lambda: _commands_to_keep_running(supervisor, address))
+    announce = [*MANAGE, "announce", *address, "--step", step.name, "--began", str(step.begin)]
+    supervisor.run(lambda: _commands_to_keep_running(supervisor, announce, address))
     _print_line("Stopped.")
 
 
+def _is_first_start(home: Path) -> bool:
+    """Tell whether the embedded database has to be made; of another one only Django knows what it lacks."""
+    return not os.environ.get("DATABASE_URL") and not layout.recorded_layout(home).password.exists()
+
+
 def _commands_to_keep_running(
-    supervisor: ProcessSupervisor, address: Sequence[str]
+    supervisor: ProcessSupervisor, announce: Sequence[str], address: Sequence[str]
 ) -> dict[str, Sequence[str]]:
     """Return the commands to keep running, once the database is ready for them."""
     answers, tell = os.pipe()
-    preparing = supervisor.start_helper([*MANAGE, "announce", *address, "--tell", str(tell)], tell)
+    preparing = supervisor.start_helper([*announce, "--tell", str(tell)], tell)
     # Ours, so that reading ends where `announce` goes without an answer.
     os.close(tell)
     web = {"web": [*MANAGE, "web", *address]}
@@ -81,9 +97,10 @@ def _exit_code(ended: subprocess.Popen[bytes]) -> int:
 
 def _process_environment(port: int) -> dict[str, str]:
     # manage.py gives each process a role of its own, unless there is one already.
-    return {name: value for name, value in os.environ.items() if name != "GATELINE_ROLE"} | {
-        "PORT": str(port)
-    }
+    inherited = {name: value for name, value in os.environ.items() if name != "GATELINE_ROLE"}
+    # Between the steps of a start a newcomer needs no line of a log; who sets LOG_FORMAT collects them.
+    quiet = {} if "LOG_FORMAT" in inherited else {"LOG_LEVEL": "WARNING"}
+    return quiet | inherited | {"PORT": str(port)}
 
 
 def _print_line(text: str) -> None:

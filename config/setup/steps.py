@@ -16,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOW_EVERY = 15.0  # seconds, where the output is no terminal
+DATABASE, START = "Database and demo", "Web and worker"
+"""Steps that `manage.py up` begins and `manage.py announce` ends: both load for seconds before they do anything."""
 
 
 class SetupError(Exception):
@@ -73,11 +75,12 @@ def exclusive_setup() -> Iterator[None]:
 
 class SetupStep:
     """Named step of the set-up as a newcomer sees it: one line, which ends with the seconds that all of it
-    took. Nothing is printed while nothing has to be done."""
+    took. Nothing is printed while nothing has to be done. `begin`: where another process has shown it already, the
+    `time.monotonic()` of that."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, begin: float | None = None) -> None:
         self.name = name
-        self.begin: float | None = None
+        self.begin = begin
 
     def __enter__(self) -> SetupStep:
         _steps_at_work.append(self)
@@ -95,6 +98,11 @@ class SetupStep:
             self._print(f"{self.name} …")
         elif sys.stdout.isatty():
             self._print(f"{self.name} … {self._seconds()} s  {detail}")
+
+    def break_off(self) -> None:
+        """End its line, where an error follows."""
+        if sys.stdout.isatty():
+            print(flush=True)
 
     def _seconds(self) -> str:
         return f"{time.monotonic() - (self.begin or 0):.0f}"

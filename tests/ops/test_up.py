@@ -141,6 +141,11 @@ def test_each_step_of_the_first_start_says_its_seconds(up: Up) -> None:
     assert steps == ["Database and demo", "Web and worker"]
 
 
+def test_the_first_start_says_at_once_what_it_does_and_nothing_for_programmers(up: Up) -> None:
+    assert up.said().splitlines()[0] == "Database and demo …", "before anything is loaded"
+    assert "worker_ready" not in up.said()
+
+
 def test_healthz_says_that_everything_works(up: Up) -> None:
     assert up.health() == (
         200,
@@ -345,6 +350,7 @@ def test_a_later_start_keeps_everything(up: Up) -> None:
     again = Up(up.home, free_port())
     assert again.health()[0] == 200
     assert "Database and demo" not in again.said()
+    assert again.said().startswith("Web and worker …\nWeb and worker: ")
     with psycopg.connect(layout.connection_url(up.home)) as database:
         database.execute("UPDATE pipelines_user SET password = 'md5$x$y'")
     again.interrupt()

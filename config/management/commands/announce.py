@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from config.first_start import prepare_database
-from config.setup.steps import SetupStep
+from config.setup.steps import DATABASE, START, SetupStep
 from config.sign_in_link import is_private_output, sign_in_address
 from config.wiring.checks import REFERENCES
 from pipelines.management import printing
@@ -39,15 +39,18 @@ class Command(BaseCommand):
         parser.add_argument(
             "--tell", type=int, required=True, help="where to write how many workers to start"
         )
+        parser.add_argument("--step", choices=[DATABASE, START], help="which step is shown already")
+        parser.add_argument("--began", type=float, help="since when, by the monotonic clock")
 
     def handle(self, *, host: str, port: int, tell: int, **options: Any) -> None:
-        with SetupStep("Database and demo") as database:
+        begins = {options["step"]: options["began"]}
+        with SetupStep(DATABASE, begins.get(DATABASE)) as database:
             newcomer = prepare_database(self._say, database.show)
         # One that was killed is alive to others for a while yet, and is none of those that start here.
         before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
         with os.fdopen(tell, "w") as pipe:
             pipe.write(f"{settings.WORKERS}\n")
-        with SetupStep("Web and worker") as start:
+        with SetupStep(START, begins.get(START)) as start:
             start.show()
             _await_web_and_worker(host, port, before)
         self._say(self._line(port, newcomer))

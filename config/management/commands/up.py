@@ -18,4 +18,4 @@ class Command(BaseCommand):
         up.add_arguments(parser)
 
     def handle(self, *, host: str, port: int, **options: Any) -> None:
-        up.main(["--host", host, "--port", str(port)])
+        up.main(["--host", host, "--port", str(port)], up.show_first_step())
