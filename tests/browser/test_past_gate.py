@@ -61,7 +61,7 @@ def test_a_rule_that_is_put_first_leaves_nothing_to_the_next(
     sign_in(page, world.admin)
     page.goto(at(world, "line", line.key))
     page.get_by_role("button", name="Try to get past the gate").click()
-    page.locator(".ed-past").get_by_role("button", name="Then drag rule 2 of Fix above rule 1").click()
+    page.locator(".ed-past").get_by_role("button", name="Open the rules of Fix, then drag 2 above 1").click()
     rows = page.locator(".ed-inspector [data-rule]")
     expect(rows.first).to_contain_text("Fixed")
     grips = page.locator(".ed-inspector .ed-rule-grip")

@@ -208,7 +208,7 @@ const WORDS = {
   pastGateCopy: "Try to get past it: this is a copy, and nothing runs.",
   pastGateBroken: "%s can be reached without %s.",
   pastGateFollows: "Its path is marked below. Nobody can publish this.",
-  pastGateRules: "Then drag rule 2 of %s above rule 1",
+  pastGateRules: "Open the rules of %s, then drag 2 above 1",
   fix: "Fix: %s",
   fixAll: "Fix all %s",
   details: "Details",
