@@ -109,13 +109,18 @@ def _note_html(row: ListRow) -> SafeString:
 
 
 def _size_html(row: ListRow) -> SafeString:
-    """Return how much there is to read, and how much of it is sensitive."""
+    """Return how much there is to read, and how many of the files affect the checks."""
     size = row.size
     if size is None:
         return NOTHING
     files = f"{size.files} file{'' if size.files == 1 else 's'}"
     risk = (
-        format_html('<span class="tag-attention">{} sensitive</span>', size.sensitive)
+        format_html(
+            '<span class="tag-attention" title="{}">{} affect{} checks</span>',
+            "Files of tests, build or CI, or that the line names",
+            size.sensitive,
+            "s" if size.sensitive == 1 else "",
+        )
         if size.sensitive
         else ""
     )

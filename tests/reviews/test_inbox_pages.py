@@ -152,7 +152,7 @@ def test_a_row_says_how_much_there_is_to_read(world: World, line: LineVersion) -
     world.report(other, {"result": "success"})
     page = as_(world.reviewer).get(reverse("needs-me")).content.decode()
     assert page.count("6 files") == 1
-    assert "+142" in page and "−38" in page and "1 sensitive" in page
+    assert "+142" in page and "−38" in page and "1 affects checks" in page
 
 
 def test_an_empty_inbox_leads_on(world: World, line: LineVersion) -> None:
