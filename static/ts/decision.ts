@@ -37,7 +37,15 @@ export function startDecision(): void {
       if (within) last?.focus();
     };
 
+    const tick = (): HTMLInputElement | null => bar.querySelector<HTMLInputElement>("[data-unopened]");
+    let ticked = 0;
+    bar.addEventListener("change", ({ target }) => {
+      if (target === tick()) ticked = tick()?.checked ? unopened(tick()) : 0;
+    });
     const swapped = (): void => {
+      // Opening one of the files leaves fewer unopened: what was ticked for more of them covers the others.
+      const renewed = tick();
+      if (renewed && ticked && unopened(renewed) <= ticked) renewed.checked = true;
       if (bar.querySelector("[data-arm]")) {
         // New buttons beside an open panel: the word that it is open for stays chosen.
         const word = panel()?.hidden ? undefined : confirm()?.value;
@@ -84,6 +92,10 @@ export function startDecision(): void {
       }
     });
   });
+}
+
+function unopened(tick: HTMLInputElement | null): number {
+  return Number(tick?.dataset.unopened ?? 0);
 }
 
 function typing(event: KeyboardEvent): boolean {

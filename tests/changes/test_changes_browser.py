@@ -55,9 +55,9 @@ PRESS_WHEN_RENEWED = """() => {
 }"""
 
 
-def line() -> dict[str, Any]:
+def line(script: str = SCRIPT) -> dict[str, Any]:
     rule = {"id": "done", "label": "Done", "to": "ship", "gates": ["review"]}
-    work = {"kind": "command", "argv": ["sh", "-c", SCRIPT], "prompt": "Limit sign-in."}
+    work = {"kind": "command", "argv": ["sh", "-c", script], "prompt": "Limit sign-in."}
     gate = {
         "key": "review",
         "name": "Code review",
@@ -82,6 +82,23 @@ def picture(page: Page, name: str) -> None:
     """Kept where somebody asks for pictures."""
     if folder := os.environ.get("PICTURES"):
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+def test_opening_another_file_leaves_the_open_decision_as_it_is(
+    page: Page, sign_in: SignIn, world: World, worker: subprocess.Popen[bytes]
+) -> None:
+    task = world.start(world.line(**line("for name in a b c; do echo $name > $name.py; done")), title="Names")
+    until(lambda: world.status(task) == "awaiting_review", "the review")
+    sign_in(page, world.reviewer)
+    page.goto(reverse("gate-visit", args=[world.visit(task).pk]))
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_label("Approve without opening 2 of 3 changed files").check()
+    page.get_by_label("Note").fill("The names are right.")
+    page.locator("#changes").get_by_role("link", name="b.py").click()
+    expect(page.get_by_label("Approve without opening 1 of 3 changed files")).to_be_checked()
+    expect(page.get_by_label("Note")).to_have_value("The names are right.")
+    page.get_by_role("button", name="Confirm approval").click()
+    expect(page.locator(".task-head")).to_contain_text(task.name)
 
 
 @pytest.mark.wide
