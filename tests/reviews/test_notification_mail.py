@@ -370,6 +370,10 @@ def test_pages_that_speak_of_mail_lead_to_it_for_whom_it_opens(
     User.objects.filter(pk=world.admin.pk).update(is_superuser=True)
     assert all(here in client.get(page).content.decode() for page in pages)
     assert not any(here in client.get(page, REMOTE_ADDR="10.0.0.7").content.decode() for page in pages)
+    options = client.get(reverse("palette"), {"q": "development mail"}).content.decode().split("</a>")
+    assert here in options[0], "Ctrl K leads there first"
+    assert here in client.get(reverse("palette"), {"q": "mail"}).content.decode()
+    assert here not in client.get(reverse("palette"), {"q": "home"}).content.decode()
     settings.EMAIL_FILE_PATH, settings.EMAIL_BACKEND = None, "django.core.mail.backends.smtp.EmailBackend"
     assert not any(here in client.get(page).content.decode() for page in pages)
     assert not folder.may_open(RequestFactory().get("/"))
