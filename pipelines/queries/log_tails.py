@@ -11,7 +11,7 @@ LONGEST = 200
 
 
 def last_lines(job_ids: Iterable[int]) -> dict[int, str]:
-    """The last line of each of these jobs that says something, by one query."""
+    """The last line of each of these jobs that says something to a reader, by one query."""
     ids = list(job_ids)
     if not ids:
         return {}
@@ -21,6 +21,7 @@ def last_lines(job_ids: Iterable[int]) -> dict[int, str]:
 
 
 def _last_line(data: bytes) -> str:
-    """Lines are `seconds<TAB>text` (pipelines.work.logs)."""
+    """Lines are `seconds<TAB>text` (pipelines.work.logs). What a program says to programs, an event as JSON, is left
+    out: coding agents write one for each step."""
     lines = (line.partition("\t")[2].strip() for line in reversed(zlib.decompress(data).decode().split("\n")))
-    return next((line[:LONGEST] for line in lines if line), "")
+    return next((line[:LONGEST] for line in lines if line and not line.startswith('{"')), "")
