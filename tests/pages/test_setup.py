@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,12 @@ def test_a_failed_check_keeps_the_step_and_says_what_to_do(
     assert "Continue without a key" in claude and "step=template&amp;agent=claude" in claude
     codex = page(admin, world, step="agent", agent="codex")
     assert "not found on runner worker-1" in codex and "GATELINE_STATION_PATH" in codex
+    Worker.objects.update(name=platform.node())
+    at_hand = page(admin, world, step="agent", agent="codex")
+    assert f"not found on this machine ({platform.node()})" in at_hand, (
+        "its name alone says nothing to a newcomer"
+    )
+    Worker.objects.update(name="worker-1")
     assert "Codex is not installed." in codex and "checks passed" not in codex
     assert "Not installed" in codex and "failed check" not in codex.partition('id="checks"')[2]
     assert "tone-danger" not in codex.partition('id="checks"')[2], "it is no failure"

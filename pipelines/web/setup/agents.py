@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -77,11 +78,14 @@ class AgentChoice:
         if not self.installs:
             return f"not found on {self._runner_names()}"
         first = self.installs[0]
-        location = f"found on {first.worker}"
+        own = first.worker == platform.node()
+        location = f"found on {f'this machine ({first.worker})' if own else first.worker}"
         return f"{location} · {first.version_number}" if first.version_number else location
 
     def _runner_names(self) -> str:
         names = ", ".join(self.runners)
+        if list(self.runners) == [platform.node()]:
+            return f"this machine ({names})"
         return f"{plural('runner', 'runners', len(self.runners))} {names}" if names else "any runner"
 
     @property
