@@ -55,7 +55,7 @@ def test_from_one_button_to_what_was_merged_and_verified(
     page.goto("/")
     main, card = page.locator("main"), page.locator("#first-task")
     expect(card.get_by_role("heading", name="Fix lint findings")).to_be_visible()
-    expect(card.get_by_text("basket: 20 findings in 3 files")).to_be_visible()
+    expect(card.get_by_text("Repository basket: 20 findings in 3 files")).to_be_visible()
     expect(card.locator(".ed-station")).to_have_count(4)
     expect(main.locator(".card")).to_have_count(1)
     expect(main.locator(".button-primary")).to_have_count(1)
