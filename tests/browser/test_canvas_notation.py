@@ -102,6 +102,20 @@ def rule_of(line: Line, station: str, key: str) -> Json:
     return next(each for each in stations_of(line)[station]["rules"] if each["id"] == key)
 
 
+def test_the_search_of_a_folded_palette_is_seen_whole(draw: Draw) -> None:
+    page, _line = draw(SMALL)
+    page.set_viewport_size({"width": 1360, "height": 860})
+    page.reload()
+    palette, search = page.locator(".ed-palette[data-rail]"), page.locator("#ed-search")
+    outer, inner = palette.bounding_box(), search.bounding_box()
+    assert outer and inner
+    assert outer["x"] < inner["x"] and inner["x"] + inner["width"] < outer["x"] + outer["width"]
+    search.focus()
+    page.keyboard.type("Per")
+    expect(palette.get_by_role("button", name="Person", exact=True)).to_be_visible()
+    expect(palette.get_by_role("button", name="Command")).to_have_count(0)
+
+
 @pytest.mark.wide
 def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Draw) -> None:
     page, line = draw(SMALL)
