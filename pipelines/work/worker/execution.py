@@ -237,7 +237,9 @@ class JobExecution:
             await sink.note(f"[gateline] {error}")
             return repository.refusal_outcome(error), Packed((), {}, None)
         if folder.access.state.head and attempt_io.counted_reports(folder.spec):
-            await sink.note("[gateline] Its reports count, so only files that are committed are here.")
+            await sink.note(
+                "[gateline] Reports of this station count, so it starts with committed files alone."
+            )
         made = await environment_preparation.prepare_environment(
             ready, started.orders, folder.spec, folder.filled, self._prepared, self.config.images, sink
         )
