@@ -146,6 +146,7 @@ def test_python_without_a_lock_gets_an_environment_that_its_commands_use(
     assert steps[-1].partition(".venv/bin/python -m pip install ")[2] == packages
     assert bool(script) == (steps[0] == "python3 -m venv .venv")
     assert ("'pip>=25.1'" in script) == ("--group" in packages)
+    assert "'\"'\"'" not in made.prepare, "quotes within quotes are read by people, too"
     assert made.lint.startswith(f".venv/bin/python {lint}" if "-m" in lint else lint)
     assert (made.tests, made.hosts) == (tests, ())
     lists = re.findall(r"-r (\S+)", packages)

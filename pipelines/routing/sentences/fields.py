@@ -4,11 +4,11 @@ does in place of its word."""
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.command_text import command_text
 from pipelines.routing.basics.durations import format_duration
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import people_text
@@ -139,7 +139,7 @@ def _list_words(field: Field | None, value: list[Any], called: Called) -> str:
     if not value:
         return people_text("none")
     if isinstance(field, ArgumentsKey):
-        return shlex.join(map(str, value))
+        return command_text(map(str, value))
     if isinstance(field, ListField):
         return "; ".join(_record_text(field.record, member, called) for member in value)
     return ", ".join(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -10,6 +9,7 @@ from django import forms
 from pipelines.errors import Invalid
 from pipelines.models import Repository
 from pipelines.people.environment_settings import MOST_SERVICES, ServiceText
+from pipelines.routing.basics.command_text import command_text
 from pipelines.work.spec.preparation import Preparation
 
 PREFIX = "services"
@@ -70,7 +70,7 @@ def prepare_forms(repository: Repository, posted: Any = None) -> dict[str, Any]:
     definition = Preparation.of_dict(repository.prepare)
     values = {
         "image": definition.image,
-        "command": shlex.join(definition.argv),
+        "command": command_text(definition.argv),
         "cache": definition.cache,
         "hosts": "\n".join(definition.hosts),
         **private_initial(definition),
@@ -79,9 +79,9 @@ def prepare_forms(repository: Repository, posted: Any = None) -> dict[str, Any]:
         {
             "name": service.name,
             "image": service.image,
-            "command": shlex.join(service.argv),
+            "command": command_text(service.argv),
             "port": service.port,
-            "health": shlex.join(service.health),
+            "health": command_text(service.health),
         }
         for service in definition.services
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -28,6 +27,7 @@ from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import displayed_address as shown_address
 from pipelines.queries.allowed_folders import may_see_paths
+from pipelines.routing.basics.command_text import command_text
 from pipelines.routing.basics.plural import plural
 from pipelines.web.project.prepare_forms import prepare_forms
 from pipelines.web.project.protection_forms import protection_context
@@ -112,7 +112,7 @@ class RepositoryRow:
         """The command that prepares it, or else its image or services; "" where nothing is set."""
         preparation = Preparation.of_dict(self.repository.prepare)
         return (
-            shlex.join(preparation.argv)
+            command_text(preparation.argv)
             or preparation.image
             or ", ".join(service.name for service in preparation.services)
         )

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from pipelines.routing.basics.command_text import command_text
 from pipelines.work.spec import python_packages, versions
 
 MOST_HOSTS = 5
@@ -259,7 +260,7 @@ def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
     # A list that is installed changes what the environment holds, also where another file marks the project
     lists = [word for option, word in pairwise(arguments) if option == "-r"]
     lock = (lists or marks)[0]
-    return replace(row, marks=marks, prepare=shlex.join(["sh", "-c", script]), lock=lock, run=VENV)
+    return replace(row, marks=marks, prepare=command_text(["sh", "-c", script]), lock=lock, run=VENV)
 
 
 def _cargo(files: RepositoryFiles, run: str) -> tuple[str, str]:

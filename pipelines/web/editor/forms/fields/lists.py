@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from pipelines.routing.basics.command_text import quoted_word
 from pipelines.routing.document.jumps import ALL
 from pipelines.web.editor.forms.fields.base import FormField
 from pipelines.web.editor.forms.fields.json_text import is_json_list, to_json
@@ -62,7 +62,7 @@ class ArgumentsField(FormField):
         if type(value) is not list or not all(type(member) is str for member in value):
             return to_json(value)
         quoted = " ".join(
-            argument if PLAIN_ARGUMENT.fullmatch(argument) else shlex.quote(argument) for argument in value
+            argument if PLAIN_ARGUMENT.fullmatch(argument) else quoted_word(argument) for argument in value
         )
         return to_json(value) if is_json_list(quoted) else quoted
 
