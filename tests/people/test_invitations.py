@@ -79,6 +79,17 @@ def test_who_has_an_account_joins_as_themselves_and_keeps_their_roles(world: Wor
     assert Membership.objects.get(user=world.designer).roles == ["designer", "reviewer"]
 
 
+def test_who_opens_a_link_for_somebody_else_is_told_where_to_open_it(world: World) -> None:
+    """Somebody who tries it alone opens the mail in their own browser, and one press would use the link up."""
+    page = text(client_of(world.admin).get(link(invited(world, "new@example.com"))))
+    assert f"You are signed in as <strong>{world.admin}</strong> and are a member already." in page
+    assert "sent to another address than yours" in page and "in a private window" in page
+    assert "button-primary" not in page.partition("<main")[2]
+    visitor = User.objects.create_user("elsewhere", "new@example.com", PASSWORD)
+    page = text(client_of(visitor).get(link(invited(world, "New@example.com"))))
+    assert "member already" not in page and "another address" not in page and "Join as elsewhere" in page
+
+
 def test_a_link_works_once(world: World) -> None:
     address = link(invited(world))
     assert Client().post(address, ACCOUNT).status_code == 302

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods
 
+from pipelines import access
 from pipelines.models import Invitation, Task, User
 from pipelines.people import invitations
 from pipelines.queries.tasks import WAITING
@@ -46,8 +47,14 @@ def join_page(request: HttpRequest, secret: str) -> HttpResponse:
             return errors.too_many(request, seconds)
         return _invitation_page(request, "errors/invitation.html", status=410)
     name = invitation.email.partition("@")[0]
-    form = None if request.user.is_authenticated else JoinForm(initial={"username": name})
-    return _invitation_page(request, "account/join.html", invitation=invitation, form=form)
+    form, is_member = None, False
+    if request.user.is_authenticated:
+        is_member = bool(access.members([request.user.pk], [invitation.project_id]))
+    else:
+        form = JoinForm(initial={"username": name})
+    return _invitation_page(
+        request, "account/join.html", invitation=invitation, form=form, is_member=is_member
+    )
 
 
 def _accept_invitation(request: HttpRequest, invitation: Invitation) -> HttpResponse:
