@@ -12,7 +12,7 @@ from pipelines.api.auth import Request
 from pipelines.api.lookup import TASK, Operations
 from pipelines.errors import Conflict
 from pipelines.models import Task
-from pipelines.queries.task_branch import MOST_PACKED, TaskBranch, pack_sizes, task_branch
+from pipelines.queries.task_branch import MOST_PACKED, TaskBranch, pack_bytes_by_name, task_branch
 from pipelines.work import storage
 from pipelines.work.git import bundles
 
@@ -53,8 +53,8 @@ def show(request: Request, task: Task) -> BranchOut:
 def bundle(request: Request, task: Task) -> FileResponse:
     """Return the bundle for `git fetch <file> <branch>` in a clone that has `base`. 409 where nothing was
     committed, or beyond 64 MB."""
-    branch, packs = _get_branch(task), pack_sizes(task)
-    if not packs or not branch.changed:
+    branch, packs = _get_branch(task), pack_bytes_by_name(task)
+    if not packs or not branch.has_changes:
         raise Conflict(f"Nothing was committed yet: the branch is at {branch.base}.")
     if sum(packs.values()) > MOST_PACKED:
         raise Conflict("It is larger than 64 MB. Let the line push the branch, and fetch it from there.")

@@ -13,7 +13,7 @@ from pipelines.api.schemas import StrictBody
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import NotFound
 from pipelines.models import Line
-from pipelines.queries.rule_match_counts import StationMatches, station_matches
+from pipelines.queries.rule_match_counts import StationMatches, count_station_matches
 from pipelines.routing.document.line import read_line
 
 router = Operations("drafts", COSTS)
@@ -38,4 +38,4 @@ def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatches:
     drawn = read_line(payload.document, keep_faulty_rules=True)
     if payload.station not in drawn.stations_by_key:
         raise NotFound("This line has no such station.")
-    return station_matches(line, drawn, payload.station)
+    return count_station_matches(line, drawn, payload.station)

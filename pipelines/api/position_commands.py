@@ -191,9 +191,11 @@ def _version_or_current(position: PositionView, version: int | None) -> int:
 
 
 COMPLETE = PositionCommand(
-    lambda position: position.manual, "No manual station is open there.", _complete_manual_job
+    lambda position: position.is_manual, "No manual station is open there.", _complete_manual_job
 )
-ANSWER = PositionCommand(lambda position: position.answerable, "Nothing is asked there.", _answer_position)
+ANSWER = PositionCommand(
+    lambda position: position.can_be_answered, "Nothing is asked there.", _answer_position
+)
 HOLD = PositionCommand(
     lambda position: position.token.status == Status.QUEUED, "Nothing is queued there.", _hold_position
 )
@@ -205,7 +207,7 @@ SUPPLY = PositionCommand(
     lambda position: bool(missing_metadata(position)), "No metadata is missing there.", _supply_metadata
 )
 HAND_OVER = PositionCommand(
-    lambda position: position.wants_handoff, "No handoff is missing there.", _hand_over
+    lambda position: position.lacks_handoff, "No handoff is missing there.", _hand_over
 )
 
 

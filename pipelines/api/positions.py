@@ -77,7 +77,7 @@ def _position_out(position: PositionView) -> PositionOut:
         error=token.error or None,
         waits_for=sentence.text if sentence else None,
         remedy=(sentence.remedy or None) if sentence else None,
-        manual=position.manual,
+        manual=position.is_manual,
         question=_position_question(position),
         answers=list(position.words),
         missing=list(token.wait.get("missing", ())) if token.status == Status.HELD else [],
@@ -86,7 +86,7 @@ def _position_out(position: PositionView) -> PositionOut:
 
 
 def _position_question(position: PositionView) -> str | None:
-    if not position.answerable:
+    if not position.can_be_answered:
         return None
     wait = position.token.wait
     question = wait.get("question") or (wait.get("evaluation") or {}).get("agentic", {}).get("question")
@@ -94,7 +94,7 @@ def _position_question(position: PositionView) -> str | None:
 
 
 def _form_inputs(position: PositionView) -> tuple[Input, ...]:
-    if not position.manual or position.job is None:
+    if not position.is_manual or position.job is None:
         return ()
     return manual_form_fields(versions.by_id(position.job.pinned_id).station(position.job.station))
 

@@ -14,7 +14,12 @@ from pipelines.errors import Conflict
 from pipelines.models import Line
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
-from pipelines.web.tasks.start import StartField, default_inputs, repository_choices, start_fields
+from pipelines.web.tasks.start import (
+    StartField,
+    default_input_values,
+    repository_choices_by_input,
+    start_fields,
+)
 
 router = Operations("tasks", (401, 403, 404, 409))
 
@@ -44,7 +49,7 @@ class StartFieldOut(BaseModel):
             key=definition.key,
             type=definition.type,
             label=field.label,
-            help=field.help,
+            help=field.help_text,
             required=definition.required,
             default=field.default,
             choices=list(_field_choices(field)),
@@ -82,9 +87,9 @@ def start_form(request: Request, line: Line) -> StartFormOut:
         raise Conflict("This line has no published version yet; publish it first.")
     inputs = versions.parsed_version(line.live).inputs
     reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
-    fields = start_fields(inputs, None, reach=reach, repositories=repository_choices(line))
+    fields = start_fields(inputs, None, reach=reach, repositories=repository_choices_by_input(line))
     return StartFormOut(
         version=line.live.number,
-        title=default_title(line.name, inputs, default_inputs(fields)),
+        title=default_title(line.name, inputs, default_input_values(fields)),
         fields=[StartFieldOut.of(field) for field in fields],
     )

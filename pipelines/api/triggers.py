@@ -253,6 +253,6 @@ def _trigger_row_out(row: TriggerRow, now: datetime, may_change: bool = True) ->
         next_at=trigger.next_at,
         next_runs=[] if trigger.paused_at else list(islice(kind.upcoming(options, now), NEXT_RUNS)),
         changed_by=trigger.changed_by.username,
-        last=TriggerDeliveryOut.of(row.last) if row.last else None,
+        last=TriggerDeliveryOut.of(row.last_delivery) if row.last_delivery else None,
         address=queries.webhook_url(trigger) if may_change else "",
     )

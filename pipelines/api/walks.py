@@ -16,7 +16,7 @@ from pipelines.errors import Invalid
 from pipelines.lines import scenarios
 from pipelines.models import Line
 from pipelines.queries import walk_choices, walk_words
-from pipelines.queries.decision_trace import check_results
+from pipelines.queries.decision_trace import gate_check_results
 from pipelines.queries.why import explain_answer
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -162,6 +162,6 @@ def decision_html(line: ParsedLine, record: StepRecord) -> str:
         "editor/walk_why.html",
         {
             "why": explain_answer(line, record.station, decision, decision["trace"]),
-            "checks": check_results(line, decision["trace"]),
+            "checks": gate_check_results(line, decision["trace"]),
         },
     )

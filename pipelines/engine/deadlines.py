@@ -24,7 +24,7 @@ from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
 from pipelines.engine.core.values import ENGINE, Report
 from pipelines.engine.moves import decision_application, escalations, evaluations
-from pipelines.engine.moves.absences import deciders, stand_ins
+from pipelines.engine.moves.absences import ids_of_deciders, stand_ins_by_project
 from pipelines.engine.moves.completion import finish_job
 from pipelines.engine.moves.entitlement import entitled_people
 from pipelines.engine.moves.escalations import ACTIONS
@@ -91,7 +91,9 @@ def handle_gate_due(batch: Batch, due: Due) -> None:
         # law §6, Due times: again after `every`, at most `times` times
         if gate.due.every and number <= gate.due.max_reminders:
             again = due_time_after(visit.task, gate.due, batch.now, gate.due.every)
-            batch.set_due(GATE_DUE, batch.tasks[visit.task_id], again, key=str(visit.pk), visit=visit)
+            batch.schedule_due_time(
+                GATE_DUE, batch.tasks[visit.task_id], again, key=str(visit.pk), visit=visit
+            )
     batch.flush()
 
 
@@ -125,16 +127,16 @@ def _escalate_overdue_gate(batch: Batch, visit: GateVisit, line: ParsedLine, gat
     """Open an escalation, until the review is decided or somebody with the role resolves it."""
     reason = f"Nobody decided at {gate.name} by {visit.due_at:%Y-%m-%d %H:%M} UTC."
     task = batch.tasks[visit.task_id]
-    escalations.open_one(batch, task, line, "gate_overdue", ENGINE, visit=visit, reason=reason)
+    escalations.open_escalation(batch, task, line, "gate_overdue", ENGINE, visit=visit, reason=reason)
 
 
 def _overdue_addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
     """The addresses the gate notifies or, if it names none, those of everybody who can decide."""
     if gate.notify:
         return tuple(gate.notify)
-    away = stand_ins([task.project_id])[task.project_id]
+    away = stand_ins_by_project([task.project_id])[task.project_id]
     policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
-    may = deciders(entitled_people(task.project_id), away, visit, policy)
+    may = ids_of_deciders(entitled_people(task.project_id), away, visit, policy)
     people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))
 
@@ -193,8 +195,8 @@ KINDS: dict[str, Fires] = {
     CIRCLE: dependencies.look_for_circle,
     UNTAKEN: handle_unanswered_question,
     TASK_DUE: handle_late_task,
-    pauses.PAUSE: pauses.pause_task,
-    pauses.RESUME_PAUSED: pauses.resume_task,
+    pauses.PAUSE: pauses.handle_pause_due,
+    pauses.RESUME_PAUSED: pauses.handle_unpause_due,
 }
 PAUSES = (pauses.PAUSE, pauses.RESUME_PAUSED)
 BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.circle_party_ids}

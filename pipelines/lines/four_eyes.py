@@ -10,7 +10,7 @@ from pipelines.errors import Conflict
 from pipelines.models import Line, LineVersion, Membership, PublishRequest, Repository, Role, User
 from pipelines.models.people import roles_granting
 from pipelines.ports import audit, observers
-from pipelines.queries.four_eyes import four_eyes_repositories, open_request, published_by_two
+from pipelines.queries.four_eyes import four_eyes_repositories, open_publish_request, published_by_two
 from pipelines.routing.document import line as routing
 
 
@@ -43,7 +43,7 @@ def request_to_follow(line: Line, parsed: routing.ParsedLine, user: User) -> Pub
     names = four_eyes_repositories(line.project, parsed)
     if not names:
         return None
-    request = open_request(line)
+    request = open_publish_request(line)
     if request is None or (why := publish_obstacle(line, request, user)):
         protected = f"Lines that reach {', '.join(names)} are published by four eyes."
         raise SecondPersonNeeded(f"{protected} {why if request else publish_obstacle(line, None, user)}")
@@ -53,7 +53,7 @@ def request_to_follow(line: Line, parsed: routing.ParsedLine, user: User) -> Pub
 def record_request(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
     """Keep that somebody asks for publishing the draft of a locked line, and tell those who may. Whoever asks for the
     same again changes nothing; of somebody else it takes the place of what was asked before."""
-    request = open_request(line)
+    request = open_publish_request(line)
     if request is not None and request.requested_by_id == user.pk:
         return request
     line.publish_requests.filter(state=PublishRequest.State.OPEN).update(

@@ -133,7 +133,7 @@ def _check_worker_available(trial: StationTrial) -> None:
     if any(can_run_trial(claim, made.task, made.line, made.station) for claim in shared_claims):
         return
     project = trial.line.project
-    besides = environments.required_offers(project.pk, made.line, made.station, made.task.inputs)
+    besides = environments.offers_required_of_worker(project.pk, made.line, made.station, made.task.inputs)
     brought = ValueScope.of(made.task).secret_needs(made.station)
     refusal = unclaimable_jobs.unclaimed_reason(
         project.owner.key, made.station, shared_claims, brought, besides

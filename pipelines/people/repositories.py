@@ -25,7 +25,7 @@ from pipelines.people.program_requirements import program_fact, requirement_chec
 from pipelines.ports import audit
 from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
-from pipelines.queries.allowed_folders import fault_of_folder, may_see_paths, server_folders_of_owner
+from pipelines.queries.allowed_folders import may_see_paths, reason_against_folder, server_folders_of_owner
 from pipelines.queries.protections import canonical_address
 from pipelines.work.git.addresses import LONGEST, parsed
 from pipelines.work.git.commits import is_branch
@@ -148,7 +148,7 @@ def require_allowed_folder(
     # What is wrong with such an address says `checked`, which comes after it
     if not text.startswith("/") or not text.isprintable() or len(text) > LONGEST:
         return
-    if not fault_of_folder(project.owner_id, text):
+    if not reason_against_folder(project.owner_id, text):
         return
     if not may_see_paths(by):
         raise Invalid.at(

@@ -6,7 +6,7 @@ from pipelines.routing.document.kinds import KINDS, is_done_by_people
 from pipelines.routing.document.line import Station
 
 
-def station_actor(station: Station | None) -> tuple[str, str]:
+def station_actor_kind_and_name(station: Station | None) -> tuple[str, str]:
     """Kind (which icon) and name: the program of a command, the kind of work of most others."""
     if station is None:
         return "system", ""

@@ -33,7 +33,7 @@ def repository_bounds() -> tuple[str, ...] | None:
     return None if roots is None else tuple(map(str, roots))
 
 
-def fault_of_folder(owner: int, text: str) -> str:
+def reason_against_folder(owner: int, text: str) -> str:
     """Return why a folder may not be used, or ""."""
     try:
         server_folders_of_owner(owner).resolve_folder(text)

@@ -144,7 +144,7 @@ def build_insights(
     query = _InsightsQuery(line.pk, tuple(every), dates)
     counts = _read_counts(query)
     spent = station_times.station_time_spreads(query.versions, *dates.bounds)
-    having = _versions_with_rule(line, version)
+    having = _versions_by_rule(line, version)
     stations = [
         _station_numbers(parsed, key, counts, spent.get((line.pk, key), NO_TIMES), having)
         # Stations that only other versions have come last
@@ -172,7 +172,7 @@ class _InsightsQuery:
     dates: DateRange
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return fetch(sql, station_times.query_values(self.versions, *self.dates.bounds))
+        return fetch(sql, station_times.station_time_parameters(self.versions, *self.dates.bounds))
 
 
 def _read_counts(query: _InsightsQuery) -> _Counts:
@@ -194,7 +194,7 @@ def _read_counts(query: _InsightsQuery) -> _Counts:
     return counts
 
 
-def _versions_with_rule(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
+def _versions_by_rule(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
     """Return the versions that have each rule at all."""
     rows = VersionRule.objects.filter(version__line=line)
     rows = rows if version is None else rows.filter(version=version)

@@ -43,7 +43,7 @@ def administrative_acts(project: Project, filters: ActFilter) -> QuerySet[Admini
     return rows.order_by("-pk")
 
 
-def flat_acts(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
+def acts_as_flat_dicts(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
     """Yield each act as a flat object, for a file."""
     names: dict[str, actor_names.ActorLabel] = {}
     for act in rows.iterator(chunk_size=500):

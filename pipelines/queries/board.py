@@ -17,7 +17,7 @@ from pipelines.models import (
     Token,
 )
 from pipelines.queries import medians, versions
-from pipelines.queries.board_cards import REVIEWED_BY_PEOPLE, Card, placed_cards
+from pipelines.queries.board_cards import REVIEWED_BY_PEOPLE, Card, displayed_cards
 from pipelines.queries.board_places import BoardPlaces, board_places
 from pipelines.queries.statements import BY_POSITION
 from pipelines.queries.unmerged import unmerged_among
@@ -59,7 +59,7 @@ class Column:
     paused: bool = False
 
     @property
-    def more(self) -> int:
+    def hidden_card_count(self) -> int:
         return self.count - len(self.cards)
 
 
@@ -87,20 +87,20 @@ class Board:
     shown: int
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not self.counts["tasks"] and not any(self.ends.values())
 
 
-def board(line: Line, filters: Filters, now: datetime, user_id: int | None = None) -> Board:
+def line_board(line: Line, filters: Filters, now: datetime, user_id: int | None = None) -> Board:
     """`now` is what lateness is measured against."""
     open_tasks = Task.objects.filter(line=line, ended_at__isnull=True)
     board_places = filtered_places(open_tasks, filters, now, user_id, BY_POSITION)
-    cards = placed_cards(board_places, {line.project_id: line.project}, now)
+    cards = displayed_cards(board_places, {line.project_id: line.project}, now)
     for card in cards:
         card.task.line = line
     columns = _board_columns(line, board_places, cards)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
-    ended = narrow(ended, filters, user_id)
+    ended = narrow_tasks_by_filters(ended, filters, user_id)
     ends = dict(ended.values_list("status").annotate(Count("pk")).order_by())
     if filters.end:
         ended = ended.filter(status=filters.end)
@@ -111,8 +111,8 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     unmerged = unmerged_among(newest)
     return Board(
         columns,
-        strip_counts(board_places),
-        medians.line_median(line.pk),
+        board_status_counts(board_places),
+        medians.median_seconds_of_line(line.pk),
         [
             EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end), task.pk in unmerged)
             for task in newest
@@ -128,7 +128,7 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
 def filtered_places(
     open_tasks: QuerySet[Task], filters: Filters, now: datetime, user_id: int | None, by: str
 ) -> BoardPlaces:
-    tasks, late = narrow(open_tasks, filters, user_id), filters.show == "late"
+    tasks, late = narrow_tasks_by_filters(open_tasks, filters, user_id), filters.show == "late"
     return board_places(open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=PER_COLUMN, by=by)
 
 
@@ -140,7 +140,7 @@ def matching_positions(
     open_tasks: QuerySet[Task], filters: Filters, now: datetime, user_id: int
 ) -> QuerySet[Token]:
     """Return the first positions that match, with their tasks, lines and projects."""
-    tasks, late = narrow(open_tasks, filters, user_id), filters.show == "late"
+    tasks, late = narrow_tasks_by_filters(open_tasks, filters, user_id), filters.show == "late"
     matching = board_places(
         open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=MOST_CHOSEN, by="'all'"
     )
@@ -149,7 +149,7 @@ def matching_positions(
     return rows.only("task__number", "task__project__key", "task__project__owner__key", "task__line__key")
 
 
-def narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> QuerySet[Task]:
+def narrow_tasks_by_filters(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> QuerySet[Task]:
     if filters.q:
         # People also type the whole name of a task, such as WI-app-7
         number = filters.q.rpartition("-")[2]
@@ -161,7 +161,7 @@ def narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> Quer
     return tasks.filter(requester=user_id) if filters.requester == "me" else tasks
 
 
-def strip_counts(board_places: BoardPlaces) -> dict[str, int]:
+def board_status_counts(board_places: BoardPlaces) -> dict[str, int]:
     """Return the counts of tasks, except what is counted by position: a forked task may run and wait at once."""
     by_status = Counter(board_places.by_status)
     return {
@@ -200,8 +200,8 @@ def _board_columns(line: Line, board_places: BoardPlaces, cards: Sequence[Card])
         if key not in columns:
             columns[key] = _earlier_version_column(key, versions.by_id(card.task.pinned_id))
         columns[key].cards.append(card)
-    usual = {f"station:{key}": value for key, value in medians.station_medians(line.pk).items()}
-    usual |= {f"gate:{key}": value for key, value in medians.gate_medians(line.pk).items()}
+    usual = {f"station:{key}": value for key, value in medians.median_seconds_by_station(line.pk).items()}
+    usual |= {f"gate:{key}": value for key, value in medians.median_seconds_by_gate(line.pk).items()}
     for key, column in columns.items():
         column.median = usual.get(key)
         if key in board_places.of:

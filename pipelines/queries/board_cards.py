@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pipelines.models import WAITING_FOR_INPUT, GateVisit, Job, Project, Status, Task, Token
 from pipelines.queries import log_tails, versions
-from pipelines.queries.actors import station_actor
+from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.board_places import BoardPlaces
 from pipelines.queries.board_rows import (
     approved_visit_ids,
@@ -17,9 +17,9 @@ from pipelines.queries.board_rows import (
     open_visits_of_tokens,
     tokens_with_tasks,
 )
-from pipelines.queries.failure_causes import error_lines
-from pipelines.queries.join_waits import join_sentences
-from pipelines.queries.unanswered_questions import unanswered_sentences
+from pipelines.queries.failure_causes import error_line_by_run
+from pipelines.queries.join_waits import join_wait_sentence_by_token
+from pipelines.queries.unanswered_questions import unanswered_sentence_by_token
 from pipelines.queries.usage import NOTHING, Spending, spending_of_tasks
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.kinds import may_cost
@@ -59,16 +59,16 @@ class Card:
     spending: Spending = NOTHING  # of the whole task, where a station of its version may cost
 
     @property
-    def manual(self) -> bool:
+    def is_manual(self) -> bool:
         return is_manual_work(self.token, self.job)
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         """Somebody is at work, a worker or a person."""
         return self.token.status == Status.RUNNING
 
     @property
-    def movable(self) -> bool:
+    def is_movable_by_hand(self) -> bool:
         """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling (law §17)."""
         return "paused_by" not in self.token.wait and not self.token.waits_at_join
 
@@ -77,7 +77,7 @@ class Card:
         return f"{self.task.name}.{self.token.pk}"
 
 
-def placed_cards(board_places: BoardPlaces, projects: Mapping[int, Project], now: datetime) -> list[Card]:
+def displayed_cards(board_places: BoardPlaces, projects: Mapping[int, Project], now: datetime) -> list[Card]:
     """Return the cards that are displayed, in the order in which they came, each complete."""
     tokens = [token_id for place in board_places.of.values() for token_id in place.ids]
     positions = list(tokens_with_tasks(tokens=tokens))
@@ -89,28 +89,30 @@ def placed_cards(board_places: BoardPlaces, projects: Mapping[int, Project], now
 
 
 def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
-    jobs = _last_jobs(token.pk for token in tokens)
-    visits = _open_visits(token for token in tokens if token.status == Status.AWAITING_REVIEW)
-    branches, joined = _branch_counts(tokens), join_sentences(tokens)
+    jobs = _last_job_by_token(token.pk for token in tokens)
+    visits = _open_visits_by_token(token for token in tokens if token.status == Status.AWAITING_REVIEW)
+    branches, joined = _branch_counts_by_parent(tokens), join_wait_sentence_by_token(tokens)
     cards = [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
-    spent, lacking = _spending(tokens), _unanswered(tokens)
+    spent, lacking = _spending_by_task(tokens), _unanswered_sentence_by_token(tokens)
     for card in cards:
         card.sentence = joined.get(card.token.pk) or lacking.get(card.token.pk, card.sentence)
         card.spending = spent.get(card.task.pk, NOTHING)
     return cards
 
 
-def _unanswered(tokens: Sequence[Token]) -> dict[int, Sentence]:
+def _unanswered_sentence_by_token(tokens: Sequence[Token]) -> dict[int, Sentence]:
     evaluating: defaultdict[Project, list[Token]] = defaultdict(list)
     for token in tokens:
         if token.status == Status.EVALUATING:
             evaluating[token.task.project].append(token)
     return dict(
-        item for project, rows in evaluating.items() for item in unanswered_sentences(project, rows).items()
+        item
+        for project, rows in evaluating.items()
+        for item in unanswered_sentence_by_token(project, rows).items()
     )
 
 
-def _spending(tokens: Sequence[Token]) -> dict[int, Spending]:
+def _spending_by_task(tokens: Sequence[Token]) -> dict[int, Spending]:
     """Asked only where a station may cost: outcomes are large."""
     pinned = {token.task.pinned_id for token in tokens}
     costly = {version_id for version_id in pinned if any(map(may_cost, versions.by_id(version_id).stations))}
@@ -118,11 +120,11 @@ def _spending(tokens: Sequence[Token]) -> dict[int, Spending]:
     return spending_of_tasks(tasks) if tasks else {}
 
 
-def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
+def _last_job_by_token(token_ids: Iterable[int]) -> dict[int, Job]:
     return {job.token_id: job for job in latest_jobs(tokens=list(token_ids))}
 
 
-def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
+def _open_visits_by_token(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
     token_ids = [token.pk for token in tokens]
     visits_by_token: defaultdict[int, list[GateVisit]] = defaultdict(list)
     for visit in open_visits_of_tokens(tokens=token_ids) if token_ids else ():
@@ -130,7 +132,7 @@ def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
     return visits_by_token
 
 
-def _branch_counts(tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
+def _branch_counts_by_parent(tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
     parents = {token.parent_id for token in tokens if token.parent_id}
     if not parents:
         return {}
@@ -151,16 +153,16 @@ def _card(
     parsed = versions.by_id(token.task.pinned_id)
     station = parsed.stations_by_key.get(token.station)
     status = WAITING_FOR_INPUT if token.asks_question or is_manual_work(token, job) else token.status
-    card = Card(token.task, token, status, _since(token, job), _expected(station), job=job)
+    card = Card(token.task, token, status, _status_since(token, job), _expected_seconds(station), job=job)
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
-    card.actor_kind, card.actor = station_actor(station)
+    card.actor_kind, card.actor = station_actor_kind_and_name(station)
     card.sentence = wait_sentence(token, parsed, job.summary if job else "")
     card.branches = branches.get(token.parent_id or 0)
     if visits:
         _fill_gate_fields(card, visits, parsed)
     card.elapsed = (now - card.since).total_seconds()
-    card.late = _late(card, now)
+    card.late = _is_late(card, now)
     return card
 
 
@@ -169,13 +171,13 @@ def is_manual_work(token: Token, job: Job | None) -> bool:
     return job is not None and job.kind == "manual" and token.status == Status.RUNNING
 
 
-def _since(token: Token, job: Job | None) -> datetime:
+def _status_since(token: Token, job: Job | None) -> datetime:
     if token.status == Status.RUNNING and job and job.started_at:
         return job.started_at
     return token.changed_at if token.status in (Status.STUCK, *REVIEWED_BY_PEOPLE) else token.entered_at
 
 
-def _expected(station: Station | None) -> float | None:
+def _expected_seconds(station: Station | None) -> float | None:
     return station.limits.expected if station else None
 
 
@@ -188,22 +190,22 @@ def _fill_gate_fields(card: Card, visits: list[GateVisit], parsed: ParsedLine) -
     card.expected = (card.due - first.opened_at).total_seconds() if card.due else None
 
 
-def _late(card: Card, now: datetime) -> bool:
+def _is_late(card: Card, now: datetime) -> bool:
     if card.due:
         return now > card.due
     if card.task.running_due_at and now > card.task.running_due_at:
         return True
-    return bool(card.runs and card.expected and card.elapsed > card.expected)
+    return bool(card.is_running and card.expected and card.elapsed > card.expected)
 
 
 def _complete_cards(cards: Sequence[Card]) -> None:
     """Fill in the parts of the cards that are read once for all columns: last log lines, errors, approvals,
     retries left."""
-    lines = log_tails.last_lines(
+    lines = log_tails.last_log_line_by_job(
         [card.job.pk for card in cards if card.job and card.status == Status.RUNNING]
     )
     # At once for all columns: the statements do not grow with the cards
-    lines |= error_lines(card.job for card in cards if card.job and card.status == Status.STUCK)
+    lines |= error_line_by_run(card.job for card in cards if card.job and card.status == Status.STUCK)
     votes = Counter(approved_visit_ids(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:
         card.line = lines.get(card.job.pk, "") if card.job else ""

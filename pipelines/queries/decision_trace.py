@@ -51,7 +51,7 @@ def decision_trace(decision: Decision) -> list[dict[str, Any]]:
     return full_entries(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
-def check_results(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def gate_check_results(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the results of the checks of gates, as the trace has them, with the `gate` and in `words`; an
     entry's sentence begins with the gate's key."""
     return [
@@ -103,16 +103,16 @@ def _rule_text(line: ParsedLine, key: str) -> str:
 def _operand_text(line: ParsedLine, operand: Mapping[str, Any]) -> str:
     """`output $.high: 2`, `edge Build → Test: 1`, or a check with what it saw."""
     if "passed" in operand:
-        expected = _as_text(operand.get("value"))
+        expected = _text_or_json(operand.get("value"))
         what = f"{operand.get('label') or operand['field']} {operand.get('operator', '')} {expected}"
-        return f"{what}: {_as_text(operand.get('saw'))}"
+        return f"{what}: {_text_or_json(operand.get('saw'))}"
     if operand.get("operand") == "edge" and operand.get("path"):
         operand = {**operand, "path": edge_name(line, str(operand["path"]))}
     label = " ".join(str(operand[key]) for key in ("operand", "path") if operand.get(key))
     rest = {key: value for key, value in operand.items() if key not in ("operand", "path")}
     value = next(iter(rest.values())) if len(rest) == 1 else rest
-    return f"{label}: {_as_text(value)}" if label else _as_text(rest)
+    return f"{label}: {_text_or_json(value)}" if label else _text_or_json(rest)
 
 
-def _as_text(value: Any) -> str:
+def _text_or_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -22,7 +22,7 @@ RESTS = (Status.AWAITING_REVIEW, Status.HELD, Status.BLOCKED, Status.STUCK, *END
 """Of a task that does not go on by itself: nobody waits for people."""
 
 
-def lock_queue(repository: int, branch: str) -> None:
+def lock_delivery_queue(repository: int, branch: str) -> None:
     """Lock the queue of a branch until the end of the transaction: of two that look, the second sees what the
     first was cleared for."""
     digest = sha256(f"delivery\0{repository}\0{branch}".encode()).digest()
@@ -30,7 +30,7 @@ def lock_queue(repository: int, branch: str) -> None:
     execute(LOCK_BRANCH, [int.from_bytes(digest[:8], signed=True)])
 
 
-def seconds_to_turn(job: Job, repository: int, branch: str) -> float:
+def seconds_until_delivery_looks_again(job: Job, repository: int, branch: str) -> float:
     """Seconds after which this delivery looks again; 0.0: it is its turn."""
     ahead = len(_task_ids_ahead(job, repository, branch))
     return min(SOONEST + PER_TASK * ahead, LATEST) if ahead else 0.0

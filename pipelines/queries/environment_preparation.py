@@ -39,7 +39,7 @@ class PreparationProgress:
     chunks: int = 0
     lines: list[str] = field(default_factory=list)
 
-    def read(self, chunk: LogChunk) -> None:
+    def read_log_chunk(self, chunk: LogChunk) -> None:
         assert self.job.started_at is not None
         self.chunks += 1
         # A chunk has whole lines: behind its last line break there is nothing.
@@ -60,7 +60,7 @@ class PreparationProgress:
         return not self.over and self.chunks < MOST_CHUNKS
 
 
-def running_preparations(
+def preparation_progress_by_job(
     line: ParsedLine, jobs: Iterable[Job], now: datetime
 ) -> dict[int, PreparationProgress]:
     """Return by job id the progress of the environments that are being prepared in the runs of one task; at
@@ -96,4 +96,4 @@ def _read_progress(preparations: dict[int, PreparationProgress], numbers: Sequen
     )
     for chunk in chunks.order_by("job_id", "number").iterator(chunk_size=16):
         if not preparations[chunk.job_id].over:
-            preparations[chunk.job_id].read(chunk)
+            preparations[chunk.job_id].read_log_chunk(chunk)

@@ -31,17 +31,17 @@ def find_repository(project: int, line: ParsedLine, inputs: Mapping[str, Any]) -
     return connected.filter(address=text).first() or connected.filter(name=text).first()
 
 
-def required_offers(
+def offers_required_of_worker(
     project: int, line: ParsedLine, station: Station, inputs: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Return what a worker has to offer besides what the station itself needs."""
     if line.workspace is None or not kind_executes(station.kind):
         return ()
     repository = find_repository(project, line, inputs)
-    return (IMAGES,) if repository is not None and runs_images(repository) else ()
+    return (IMAGES,) if repository is not None and environment_uses_images(repository) else ()
 
 
-def runs_images(repository: Repository) -> bool:
+def environment_uses_images(repository: Repository) -> bool:
     """True if its environment or a service of it is an image."""
     prepare = repository.prepare
     return bool(prepare.get("image") or any(service.get("image") for service in prepare.get("services", ())))
@@ -56,16 +56,16 @@ class ImageRepositories:
     by_input: Mapping[int, frozenset[str]]
 
     @classmethod
-    def of(cls, projects: Collection[int]) -> ImageRepositories:
+    def of_projects(cls, projects: Collection[int]) -> ImageRepositories:
         by_name: dict[int, dict[str, bool]] = {project: {} for project in projects}
         by_address: dict[int, dict[str, bool]] = {project: {} for project in projects}
         for repository in Repository.objects.filter(project__in=projects).order_by("pk"):
-            runs = runs_images(repository)
+            runs = environment_uses_images(repository)
             by_name[repository.project_id].setdefault(repository.name, runs)
             by_address[repository.project_id].setdefault(repository.address, runs)
         # As `find_repository` does: an address counts before a name.
         by_input = {project: {**by_name[project], **by_address[project]} for project in projects}
-        return cls(_image_texts(by_name), _image_texts(by_input))
+        return cls(_image_repository_names_by_project(by_name), _image_repository_names_by_project(by_input))
 
     def all_need_images(self, work: QueuedWork) -> bool:
         """True if all these jobs need images."""
@@ -89,7 +89,9 @@ def work_workspace(work: QueuedWork) -> GitWorkspace | None:
     return line.workspace if runs else None
 
 
-def _image_texts(repositories: Mapping[int, Mapping[str, bool]]) -> dict[int, frozenset[str]]:
+def _image_repository_names_by_project(
+    repositories: Mapping[int, Mapping[str, bool]],
+) -> dict[int, frozenset[str]]:
     return {
         project: frozenset(text for text, runs in texts.items() if runs)
         for project, texts in repositories.items()

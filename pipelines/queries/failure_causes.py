@@ -82,22 +82,25 @@ class FailureCause:
         return wording % {"station": self.station, "n": self.times}
 
     @property
-    def lacks_packages(self) -> bool:
+    def may_lack_packages(self) -> bool:
         """Return whether the environment of the repository might cure it."""
         return self.type in NOT_PREPARED or any(map(PACKAGES.search, (self.error, *self.lines)))
 
 
-def has_failed(job: Job) -> bool:
+def has_failed_station_run(job: Job) -> bool:
     return job.purpose == Purpose.STATION and job.state == Job.State.DONE and job.result in FAILED
 
 
 def failure_causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureCause]:
     """Return the causes of the runs that failed, by the id of the run; one statement. `among`: all runs of
     their task, to be counted."""
-    runs = {job.pk: job for job in jobs if has_failed(job)}
+    runs = {job.pk: job for job in jobs if has_failed_station_run(job)}
     if not runs:
         return {}
-    logs, times = _log_ends(runs), Counter(job.station for job in among if has_failed(job))
+    logs, times = (
+        _last_log_lines_by_run(runs),
+        Counter(job.station for job in among if has_failed_station_run(job)),
+    )
     return {
         pk: _failure_cause(
             job,
@@ -126,11 +129,11 @@ def _failure_cause(job: Job, station: str, lines: Sequence[str], times: int) -> 
         max(times, 1),
         failure_type,
         tuple(host + (f":{port}" if port else "") for port, host in NOT_LISTED.findall(refusals)),
-        tuple(host for host, address in PRIVATE.findall(refusals) if _is_inside(address)),
+        tuple(host for host, address in PRIVATE.findall(refusals) if _is_internal_address(address)),
     )
 
 
-def _is_inside(address: str) -> bool:
+def _is_internal_address(address: str) -> bool:
     """Return whether an administrator may allow it by a tick: not this machine, nor a link."""
     try:
         ip = ipaddress.ip_address(address)
@@ -139,7 +142,7 @@ def _is_inside(address: str) -> bool:
     return ip.is_private and not (ip.is_loopback or ip.is_link_local or ip.is_unspecified)
 
 
-def _log_ends(runs: Iterable[int]) -> dict[int, list[str]]:
+def _last_log_lines_by_run(runs: Iterable[int]) -> dict[int, list[str]]:
     """Return the end of the log of the last attempt of each, by one statement."""
     last = Window(RowNumber(), partition_by=F("job_id"), order_by=(F("attempt").desc(), F("number").desc()))
     rows = LogChunk.objects.filter(job__in=runs).annotate(rank=last).filter(rank__lte=CHUNKS)
@@ -148,7 +151,7 @@ def _log_ends(runs: Iterable[int]) -> dict[int, list[str]]:
     for chunk in rows.order_by("job_id", "rank"):
         # The first row is of the last attempt: earlier ones are left out.
         if attempts.setdefault(chunk.job_id, chunk.attempt) == chunk.attempt:
-            logs[chunk.job_id] = [*_log_lines(bytes(chunk.data)), *logs.get(chunk.job_id, [])]
+            logs[chunk.job_id] = [*_texts_of_log_lines(bytes(chunk.data)), *logs.get(chunk.job_id, [])]
     return logs
 
 
@@ -159,7 +162,7 @@ def last_cause(jobs: Iterable[Job]) -> FailureCause | None:
     return failure_causes([last], done).get(last.pk) if last else None
 
 
-def error_lines(jobs: Iterable[Job]) -> dict[int, str]:
+def error_line_by_run(jobs: Iterable[Job]) -> dict[int, str]:
     """The first error of each, else its last line, by the id of the run."""
     by_job = failure_causes(jobs).values()
     return {cause.job: cause.error or cause.lines[-1] for cause in by_job if cause.error or cause.lines}
@@ -194,7 +197,7 @@ def _shortened_line(line: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
-def _log_lines(data: bytes) -> Iterator[str]:
+def _texts_of_log_lines(data: bytes) -> Iterator[str]:
     """Lines are `seconds<TAB>text` (pipelines.work.logs)."""
     # Not splitlines, which breaks at signs that may stand within the text of a line
     for line in zlib.decompress(data).decode().split("\n"):

@@ -27,17 +27,17 @@ def published_by_two(document: ParsedLine, repository: Repository, *versions: in
     return requests.count() == len(set(versions))
 
 
-def last_request(line: Line) -> PublishRequest | None:
+def last_publish_request(line: Line) -> PublishRequest | None:
     return line.publish_requests.select_related("requested_by", "decided_by").order_by("-pk").first()
 
 
-def open_request(line: Line) -> PublishRequest | None:
+def open_publish_request(line: Line) -> PublishRequest | None:
     """Return what waits for another designer, None where nothing does or the draft changed since."""
-    request = last_request(line)
-    return request if request is not None and is_waiting(request, line) else None
+    request = last_publish_request(line)
+    return request if request is not None and is_publish_request_waiting(request, line) else None
 
 
-def is_waiting(request: PublishRequest, line: Line) -> bool:
+def is_publish_request_waiting(request: PublishRequest, line: Line) -> bool:
     """Tell that it is open, and about the draft as it is."""
     is_open = request.state == PublishRequest.State.OPEN and request.draft == line.draft_number
     return is_open and request.digest == digest(line.draft)

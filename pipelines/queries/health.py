@@ -36,7 +36,8 @@ def health_figures(project: Project, now: datetime, line: str = "") -> list[Figu
     return [
         Figure(QUEUE, float(tasks.filter(status=Status.QUEUED).count())),
         cycle_time_figure(
-            _cycle_seconds(tasks, now - WEEK, now), _cycle_seconds(tasks, now - WEEK - MONTH, now - WEEK)
+            _mean_cycle_seconds(tasks, now - WEEK, now),
+            _mean_cycle_seconds(tasks, now - WEEK - MONTH, now - WEEK),
         ),
         Figure(DEADLOCKS, float(_deadlock_count(tasks, now))),
         Figure(ESCALATED, _escalated_share(tasks, now)),
@@ -44,7 +45,7 @@ def health_figures(project: Project, now: datetime, line: str = "") -> list[Figu
     ]
 
 
-def _cycle_seconds(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
+def _mean_cycle_seconds(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
     done = tasks.filter(
         ~unmerged_condition(), status=Status.COMPLETED, ended_at__gt=since, ended_at__lte=until
     )
@@ -73,7 +74,7 @@ def _refusal_figures(of: Q, now: datetime) -> list[Figure]:
     ]
 
 
-def gate_names(project: Project) -> dict[str, tuple[str, str]]:
+def line_and_gate_names(project: Project) -> dict[str, tuple[str, str]]:
     """The names of line and gate, by `Figure.of`: of what is live now."""
     rows = Line.objects.filter(project=project, live__isnull=False).values_list(
         "key", "name", "live__document__gates"

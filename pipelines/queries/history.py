@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pipelines.models import DUE_TIME, Event, Task, Word
 from pipelines.queries import actor_names, versions
-from pipelines.queries.actors import station_actor
+from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.join_waits import join_result_words
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import ParsedLine
@@ -101,7 +101,7 @@ def _timeline_item(
     if not made.by:
         made.by, made.by_kind = who.name, who.kind
     if event.kind in ("token.moved", "gate.opened", "token.ended") and not event.actor.startswith("person:"):
-        kind, name = station_actor(line.stations_by_key.get(event.source))
+        kind, name = station_actor_kind_and_name(line.stations_by_key.get(event.source))
         made.by, made.by_kind = (name, kind) if name else (made.by, made.by_kind)
     return made
 
@@ -215,7 +215,7 @@ def _remark_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) ->
         case "token.stuck":
             return _dot_item(event, f"{station}: stuck", "danger")
         case "token.waits":
-            return _wait_dot(event, station, wait)
+            return _wait_item(event, station, wait)
         case "task.migrated":
             text = (
                 "Migration undone: %(was)s → %(now)s" if "undoes" in data else "Migrated: %(was)s → %(now)s"
@@ -322,7 +322,7 @@ VOTED = {
 }
 
 
-def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> TimelineItem | None:
+def _wait_item(event: Event, station: str, wait: dict[str, object]) -> TimelineItem | None:
     """Waiting at a gate is shown by the gate's opening."""
     # The opening of the gate says it already
     if wait.get("gates"):
@@ -331,12 +331,12 @@ def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> TimelineIt
     text = (
         "%(station)s asks: %(question)s"
         if question
-        else _HOLD_TEXTS.get(_hold_cause(wait), "%(station)s waits for a person")
+        else _HOLD_TEXTS.get(_hold_cause_key(wait), "%(station)s waits for a person")
     )
     return _dot_item(event, text % {"station": station, "question": question}, "waiting")
 
 
-def _hold_cause(wait: dict[str, object]) -> str:
+def _hold_cause_key(wait: dict[str, object]) -> str:
     return next((key for key in _HOLD_TEXTS if wait.get(key)), "")
 
 

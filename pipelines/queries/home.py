@@ -39,8 +39,8 @@ from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import versions
 from pipelines.queries.failures import FailureReason, failure_reasons
-from pipelines.queries.home_lines import WORKING, HomeLines, busiest_lines
-from pipelines.queries.tasks import WAITING, counts_by_line, late_condition
+from pipelines.queries.home_lines import WORKING, HomeLines, busiest_live_lines
+from pipelines.queries.tasks import WAITING, displayed_status_counts_by_line, late_condition
 from pipelines.queries.unmerged import unmerged_condition
 from pipelines.routing.sentences.names import station_names, target_name
 from pipelines.routing.sentences.waits import Sentence, wait_sentence
@@ -91,32 +91,32 @@ class Home:
     today: Today
 
     @property
-    def running(self) -> int:
+    def running_count(self) -> int:
         return sum(self.open.get(status, 0) for status in WORKING)
 
     @property
-    def waiting(self) -> int:
-        return sum(number for _status, number in self.parts)
+    def waiting_count(self) -> int:
+        return sum(number for _status, number in self.waiting_counts_by_status)
 
     @property
-    def parts(self) -> list[tuple[str, int]]:
+    def waiting_counts_by_status(self) -> list[tuple[str, int]]:
         """Counts of what waits for people, by status."""
         return [(str(status), self.open[status]) for status in WAITING if status in self.open]
 
 
-def home(projects: Iterable[Project], designed: Collection[int], now: datetime) -> Home:
+def read_home(projects: Iterable[Project], designed: Collection[int], now: datetime) -> Home:
     """`designed`: ids of the projects of whose lines the reader is a designer."""
     visible_projects = list(projects)
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
     ended = Task.objects.filter(
         ~unmerged_condition(), project__in=visible_projects, status=Status.COMPLETED, ended_at__gte=midnight
     )
-    by_line = counts_by_line(visible_projects)
+    by_line = displayed_status_counts_by_line(visible_projects)
     return Home(
         sum(by_line.values(), Counter()),
         Task.objects.filter(late_condition(), project__in=visible_projects).count(),
         ended.count(),
-        busiest_lines(visible_projects, now, by_line),
+        busiest_live_lines(visible_projects, now, by_line),
         _today_counts(visible_projects, designed, now - DAY),
     )
 
@@ -130,7 +130,7 @@ def _today_counts(visible_projects: Collection[Project], designed: Collection[in
     by_id = {project.pk: project for project in visible_projects}
     for task in newest:
         task.project = by_id[task.project_id]
-    happened = [*_task_events(newest), *_recent_publications(visible_projects, designed, since)]
+    happened = [*_recent_events_of_tasks(newest), *_publication_events(visible_projects, designed, since)]
     happened.sort(key=lambda happening: happening.at, reverse=True)
     return Today(
         sums["started"],
@@ -170,9 +170,9 @@ def _living_tokens(tasks: Any) -> QuerySet[Token]:
     return living.only("task_id", "station", "status", "wait")
 
 
-def _task_events(tasks: Sequence[Task]) -> list[RecentEvent]:
-    places = _places_text_by_task([task for task in tasks if task.ended_at is None])
-    reasons = ending_reasons(tasks)
+def _recent_events_of_tasks(tasks: Sequence[Task]) -> list[RecentEvent]:
+    places = _station_names_by_task([task for task in tasks if task.ended_at is None])
+    reasons = ending_reason_by_task(tasks)
     return [
         RecentEvent(
             task.ended_at or task.changed_at, task.project, task.line.name, task,
@@ -183,7 +183,7 @@ def _task_events(tasks: Sequence[Task]) -> list[RecentEvent]:
     ]  # fmt: skip
 
 
-def ending_reasons(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
+def ending_reason_by_task(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
     """Return why tasks failed or were cancelled, by id: the reason that somebody entered, else the last
     report of the station."""
     ended = [task for task in tasks if task.status in (Status.FAILED, Status.CANCELLED)]
@@ -195,17 +195,17 @@ def ending_reasons(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
     return {**{pk: words for pk, words in failure_words.items() if words.text}, **task_reasons}
 
 
-def _places_text_by_task(tasks: Sequence[Task]) -> Mapping[int, str]:
+def _station_names_by_task(tasks: Sequence[Task]) -> Mapping[int, str]:
     """The stations at which open tasks are."""
-    living = living_positions(tasks)
-    return {task.pk: station_words(task, living[task.pk]) for task in tasks if task.pk in living}
+    living = living_tokens_by_task(tasks)
+    return {task.pk: station_names_of_tokens(task, living[task.pk]) for task in tasks if task.pk in living}
 
 
-def station_words(task: Task, living: Sequence[Token]) -> str:
+def station_names_of_tokens(task: Task, living: Sequence[Token]) -> str:
     return station_names(versions.by_id(task.pinned_id), dict.fromkeys(token.station for token in living))
 
 
-def living_positions(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
+def living_tokens_by_task(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
     """The living positions of tasks, by id; one statement."""
     tokens_by_task: dict[int, list[Token]] = {}
     for token in _living_tokens(tasks=[task.pk for task in tasks]):
@@ -213,7 +213,7 @@ def living_positions(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
     return tokens_by_task
 
 
-def _recent_publications(
+def _publication_events(
     visible_projects: Collection[Project], designed: Collection[int], since: datetime
 ) -> list[RecentEvent]:
     projects = {project.pk: project for project in visible_projects if project.pk in designed}
@@ -226,7 +226,7 @@ def _recent_publications(
     ]  # fmt: skip
 
 
-def requested_tasks(user: User, projects: Iterable[Project], but: Collection[int]) -> list[Task]:
+def open_tasks_requested_by(user: User, projects: Iterable[Project], but: Collection[int]) -> list[Task]:
     """Return the open tasks that this person requested, each with `is_late`. `but`: ids of tasks listed
     elsewhere."""
     tasks = with_display_status(

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
 from pipelines.models.plumbing.compiled_queries import array_field, compiled, fetch
-from pipelines.queries.pauses import is_paused
+from pipelines.queries.pauses import line_is_paused_condition
 from pipelines.queries.statements import HOME_TIMES
 from pipelines.queries.tasks import WAITING
 from pipelines.queries.unmerged import unmerged_condition
@@ -37,7 +37,7 @@ class HomeLine:
     median: float | None
 
     @property
-    def completed(self) -> int:
+    def completed_today(self) -> int:
         return self.days[-1]
 
 
@@ -50,32 +50,32 @@ class HomeLines:
     more: int
 
     @property
-    def running(self) -> bool:
+    def any_running(self) -> bool:
         return any(row.running for row in self.rows)
 
     @property
-    def waiting(self) -> bool:
+    def any_waiting(self) -> bool:
         return any(row.waiting for row in self.rows)
 
     @property
-    def stuck(self) -> bool:
+    def any_stuck(self) -> bool:
         return any(row.stuck for row in self.rows)
 
     @property
-    def completed(self) -> bool:
-        return any(row.completed for row in self.rows)
+    def any_completed(self) -> bool:
+        return any(row.completed_today for row in self.rows)
 
     @property
-    def most(self) -> int:
+    def most_completed_in_a_day(self) -> int:
         """Highest number of completed tasks on one day, of one line."""
         return max((number for row in self.rows for number in row.days), default=0)
 
     @property
-    def median(self) -> bool:
+    def any_median(self) -> bool:
         return any(row.median is not None for row in self.rows)
 
 
-def busiest_lines(
+def busiest_live_lines(
     projects: Sequence[Project], now: datetime, open_ones: Mapping[int, Mapping[str, int]]
 ) -> HomeLines:
     """Return the lines that are live and not archived, in a number of statements that does not grow.
@@ -97,7 +97,10 @@ def busiest_lines(
     today = timezone.localdate(now)
     first = today - timedelta(days=DAYS - 1)
     since = timezone.make_aware(datetime.combine(first, time.min))
-    days, medians = _completions_by_day(visible_ids, since), _median_seconds(visible_ids, since)
+    days, medians = (
+        _completions_by_line_and_day(visible_ids, since),
+        _median_seconds_by_line(visible_ids, since),
+    )
     rows = [
         HomeLine(
             line,
@@ -124,10 +127,10 @@ def _live_lines(projects: Any) -> QuerySet[Line, tuple[int, datetime | None]]:
 @compiled(lines=array_field())
 def _displayed_lines(lines: Any) -> QuerySet[Line]:
     read = Line.objects.filter(pk__among=lines, live__isnull=False, archived_at=None).select_related("live")
-    return read.only("key", "name", "project", "live__number").annotate(is_paused=is_paused())
+    return read.only("key", "name", "project", "live__number").annotate(is_paused=line_is_paused_condition())
 
 
-def _completions_by_day(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
+def _completions_by_line_and_day(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
     """Return how many tasks completed on each day of the active time zone, by line."""
     rows = Task.objects.filter(
         ~unmerged_condition(), line__among=lines, status=Status.COMPLETED, ended_at__gte=since
@@ -141,5 +144,5 @@ def _completions_by_day(lines: Sequence[int], since: datetime) -> defaultdict[in
     return days_by_line
 
 
-def _median_seconds(lines: Sequence[int], since: datetime) -> dict[int, float]:
+def _median_seconds_by_line(lines: Sequence[int], since: datetime) -> dict[int, float]:
     return {line: float(seconds) for line, seconds in fetch(HOME_TIMES, [list(lines), since])}

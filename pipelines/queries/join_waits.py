@@ -17,7 +17,7 @@ from pipelines.routing.sentences.waits import Sentence
 CAME = {"pass": "passed", "fail": "failed", "blocked": "blocked"}
 
 
-def join_sentences(tokens: Iterable[Token]) -> dict[int, Sentence]:
+def join_wait_sentence_by_token(tokens: Iterable[Token]) -> dict[int, Sentence]:
     """Return the sentence of each token that waits at a join, by its id. Their tasks are loaded."""
     waiting = {token.task_id: token.task for token in tokens if token.waits_at_join}
     living: defaultdict[int, list[Token]] = defaultdict(list)

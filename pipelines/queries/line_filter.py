@@ -22,7 +22,9 @@ def line_choices(projects: Sequence[Project]) -> list[tuple[str, str]]:
     several."""
     by_id = {project.pk: project for project in projects}
     lines = _lines_of_projects(projects=list(by_id))
-    return labelled_options([(by_id[line.project_id], line) for line in lines], several=len(by_id) > 1)
+    return line_options_with_labels(
+        [(by_id[line.project_id], line) for line in lines], several=len(by_id) > 1
+    )
 
 
 @compiled(projects=array_field())
@@ -30,7 +32,9 @@ def _lines_of_projects(projects: Any) -> QuerySet[Line]:
     return Line.objects.filter(project__among=projects).only("key", "name", "project").order_by("name", "pk")
 
 
-def labelled_options(lines: Sequence[tuple[Project, Line]], *, several: bool) -> list[tuple[str, str]]:
+def line_options_with_labels(
+    lines: Sequence[tuple[Project, Line]], *, several: bool
+) -> list[tuple[str, str]]:
     if not several:
         return [(line.key, line.name) for _project, line in lines]
     names = [f"{line.name} · {project.name or project.key}" for project, line in lines]

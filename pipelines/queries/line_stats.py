@@ -23,7 +23,7 @@ class LineStats:
     cost: Decimal | None
 
     @property
-    def amount(self) -> str:
+    def cost_text(self) -> str:
         return dollars_text(self.cost) if self.cost is not None else ""
 
 

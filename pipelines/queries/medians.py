@@ -9,17 +9,17 @@ from pipelines.queries.statements import GATE_MEDIANS, LINE_MEDIAN, STATION_MEDI
 DAYS = 7
 
 
-def station_medians(line_id: int) -> dict[str, float]:
+def median_seconds_by_station(line_id: int) -> dict[str, float]:
     """Median seconds from start to end of the jobs of each station, over the last days."""
     return _median_by_key(STATION_MEDIANS, line_id)
 
 
-def gate_medians(line_id: int) -> dict[str, float]:
+def median_seconds_by_gate(line_id: int) -> dict[str, float]:
     """Median seconds from opening to decision of each gate."""
     return _median_by_key(GATE_MEDIANS, line_id)
 
 
-def line_median(line_id: int) -> float | None:
+def median_seconds_of_line(line_id: int) -> float | None:
     """Median seconds from start to a completed end with nothing left unmerged; None without one lately."""
     return _median_by_key(LINE_MEDIAN, line_id).get("line")
 

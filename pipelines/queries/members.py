@@ -29,15 +29,15 @@ class MemberRow:
     groups: tuple[str, ...]
 
     @property
-    def app(self) -> bool:
+    def has_authenticator_app(self) -> bool:
         return APP in self.factors
 
     @property
-    def passkey(self) -> bool:
+    def has_passkey(self) -> bool:
         return PASSKEY in self.factors
 
     @property
-    def unprotected(self) -> bool:
+    def is_unprotected(self) -> bool:
         """Return whether a password alone signs the member in."""
         return self.membership.user.is_active and self.password and not self.factors
 
@@ -64,11 +64,11 @@ def member_rows(project: Project) -> list[MemberRow]:
     )
     ids = [membership.user_id for membership in ordered]
     provided = set(SocialAccount.objects.filter(user__in=ids).values_list("user_id", flat=True))
-    factors = _by_user(Authenticator.objects.filter(user__in=ids).values_list("user_id", "type"))
-    groups = _by_user(
+    factors = _values_by_user(Authenticator.objects.filter(user__in=ids).values_list("user_id", "type"))
+    groups = _values_by_user(
         Group.objects.filter(project=project, members__in=ids).order_by("name").values_list("members", "name")
     )
-    last_active = _last_seen(ids)
+    last_active = _last_seen_by_user(ids)
     return [
         MemberRow(
             membership,
@@ -85,20 +85,20 @@ def member_rows(project: Project) -> list[MemberRow]:
     ]
 
 
-def count_without_factor(project: Project) -> int:
+def count_members_without_second_factor(project: Project) -> int:
     """Return how many members who may sign in have no second factor."""
     memberships = Membership.objects.filter(project=project, user__is_active=True)
     return memberships.exclude(user__authenticator__type__in=(APP, PASSKEY)).count()
 
 
-def _by_user(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
+def _values_by_user(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
     values_by_user: dict[int, list[str]] = {}
     for user_id, value in rows:
         values_by_user.setdefault(user_id, []).append(value)
     return values_by_user
 
 
-def _last_seen(ids: Collection[int]) -> Mapping[int, datetime]:
+def _last_seen_by_user(ids: Collection[int]) -> Mapping[int, datetime]:
     """Return when each user was last seen in a browser, or by a token of theirs."""
     sessions = UserSession.objects.filter(user__in=ids).values_list("user_id").annotate(Max("last_seen_at"))
     tokens = ApiToken.objects.filter(user__in=ids, last_used_at__isnull=False).values_list("user_id")

@@ -36,7 +36,7 @@ def fact_groups(outcome: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any
     return {group: members for group, members in groups if isinstance(members, dict)}
 
 
-def _fact_count(members: Mapping[str, Any], key: str) -> int:
+def _count_or_zero(members: Mapping[str, Any], key: str) -> int:
     count = members.get(key)
     return int(count) if isinstance(count, int | float) else 0
 
@@ -44,10 +44,10 @@ def _fact_count(members: Mapping[str, Any], key: str) -> int:
 def tests_words(counts: Mapping[str, Any]) -> str:
     """Return the test counts in words: `3 tests passed, 1 failed, 2 skipped`, or that none ran."""
     passed, failed = (
-        _fact_count(counts, "passed"),
-        _fact_count(counts, "failed") + _fact_count(counts, "errors"),
+        _count_or_zero(counts, "passed"),
+        _count_or_zero(counts, "failed") + _count_or_zero(counts, "errors"),
     )
-    skipped = _fact_count(counts, "skipped")
+    skipped = _count_or_zero(counts, "skipped")
     parts = ["No tests ran"]
     if passed or failed:
         parts = [plural("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
@@ -88,12 +88,12 @@ def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
     rows += [
         FactRow("check", words, f"printed by {station_name(line, job.station)}")
         for job in last.values()
-        if (words := printed_tests(job))
+        if (words := printed_tests_words(job))
     ]
-    return [*rows, *(row for job in last.values() for row in _output_rows(line, job))]
+    return [*rows, *(row for job in last.values() for row in _unread_output_rows(line, job))]
 
 
-def printed_tests(job: Job) -> str:
+def printed_tests_words(job: Job) -> str:
     """Return how many tests passed by what a command printed; "" where it printed nothing of it, or left a report that
     counts them."""
     is_uncounted = (
@@ -102,7 +102,7 @@ def printed_tests(job: Job) -> str:
     return job.summary if is_uncounted and _PRINTED.fullmatch(job.summary) else ""
 
 
-def _output_rows(line: ParsedLine, job: Job) -> list[FactRow]:
+def _unread_output_rows(line: ParsedLine, job: Job) -> list[FactRow]:
     """Return the facts that the last run of a station left and that are not in its output, and the error that
     its agent reported."""
     groups = fact_groups(job.outcome)
@@ -121,10 +121,10 @@ def _output_rows(line: ParsedLine, job: Job) -> list[FactRow]:
 
 
 def _git_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    files = _fact_count(members, "files_changed")
+    files = _count_or_zero(members, "files_changed")
     words = plural("%(n)s file changed", "%(n)s files changed", files) % {"n": files}
     if files:
-        words += f" +{_fact_count(members, 'insertions')} −{_fact_count(members, 'deletions')}"
+        words += f" +{_count_or_zero(members, 'insertions')} −{_count_or_zero(members, 'deletions')}"
     raw_paths = members.get("paths")
     paths = [escape_hidden(str(path)) for path in raw_paths] if isinstance(raw_paths, list) else []
     more = paths[:PATHS]
@@ -135,7 +135,7 @@ def _git_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
 
 
 def _command_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    run, failed, denied = (_fact_count(members, key) for key in ("run", "failed", "denied"))
+    run, failed, denied = (_count_or_zero(members, key) for key in ("run", "failed", "denied"))
     words = plural("%(n)s command", "%(n)s commands", run) % {"n": run}
     if failed:
         words += ", " + plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed}
@@ -147,16 +147,19 @@ def _command_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
 
 
 def _test_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    if _fact_count(members, "failed") + _fact_count(members, "errors"):
+    if _count_or_zero(members, "failed") + _count_or_zero(members, "errors"):
         icon, tone = "x", "danger"
     else:
-        icon, tone = ("check", "ok") if _fact_count(members, "passed") else ("warning", "attention")
+        icon, tone = ("check", "ok") if _count_or_zero(members, "passed") else ("warning", "attention")
     return [FactRow(icon, tests_words(members), by, tone)]
 
 
 def findings_words(counts: Mapping[str, Any]) -> str:
     """`3 findings, 1 high`; "" of none."""
-    total, high = _fact_count(counts, "total"), _fact_count(counts, "critical") + _fact_count(counts, "high")
+    total, high = (
+        _count_or_zero(counts, "total"),
+        _count_or_zero(counts, "critical") + _count_or_zero(counts, "high"),
+    )
     if not total:
         return ""
     words = plural("%(n)s finding", "%(n)s findings", total) % {"n": total}
@@ -164,7 +167,7 @@ def findings_words(counts: Mapping[str, Any]) -> str:
 
 
 def _finding_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    high = _fact_count(members, "critical") + _fact_count(members, "high")
+    high = _count_or_zero(members, "critical") + _count_or_zero(members, "high")
     return [FactRow("search", findings_words(members) or "0 findings", by, "danger" if high else "")]
 
 

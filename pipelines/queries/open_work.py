@@ -16,9 +16,9 @@ from pipelines.queries.board import (
     Card,
     Column,
     Filters,
+    board_status_counts,
+    displayed_cards,
     filtered_places,
-    placed_cards,
-    strip_counts,
 )
 from pipelines.queries.board_places import BoardPlace, BoardPlaces
 from pipelines.queries.line_filter import line_condition
@@ -45,32 +45,32 @@ class LineWork:
     spending: Spending = NOTHING
 
     @property
-    def running(self) -> int:
-        return self._count(Status.RUNNING, Status.EVALUATING)
+    def running_count(self) -> int:
+        return self._count_of_statuses(Status.RUNNING, Status.EVALUATING)
 
     @property
-    def queued(self) -> int:
-        return self._count(Status.QUEUED)
+    def queued_count(self) -> int:
+        return self._count_of_statuses(Status.QUEUED)
 
     @property
-    def waiting(self) -> int:
-        return self._count(*WAITING)
+    def waiting_count(self) -> int:
+        return self._count_of_statuses(*WAITING)
 
     @property
-    def stuck(self) -> int:
-        return self._count(Status.STUCK)
+    def stuck_count(self) -> int:
+        return self._count_of_statuses(Status.STUCK)
 
-    def _count(self, *statuses: str) -> int:
+    def _count_of_statuses(self, *statuses: str) -> int:
         return sum(self.place.by_status.get(status, 0) for status in statuses)
 
 
-def state_board(
+def board_by_state(
     projects: Sequence[Project], line: str, filters: Filters, now: datetime, user_id: int
 ) -> Board:
     """Return the open positions of these projects in columns by state. `line` narrows, as `line_filter` has it."""
     board_places = filtered_places(open_tasks_of(projects, line), filters, now, user_id, BY_STATE)
     by_id = {project.pk: project for project in projects}
-    cards = placed_cards(board_places, by_id, now)
+    cards = displayed_cards(board_places, by_id, now)
     lines = Line.objects.only("key", "name").in_bulk({card.task.line_id for card in cards})
     columns = {key: Column("state", key, name, look) for key, name, look in STATES}
     for card in cards:
@@ -91,7 +91,7 @@ def _place_name(card: Card) -> str:
     return gate_name(parsed, card.gate) if card.gate else station_name(parsed, card.token.station)
 
 
-def line_work(
+def board_and_line_work(
     projects: Sequence[Project], line: str, filters: Filters, now: datetime, user_id: int
 ) -> tuple[Board, list[LineWork]]:
     """Return the lines with open work, those with stuck tasks first, then the busiest; the board has the counts."""
@@ -99,13 +99,13 @@ def line_work(
     board_places = filtered_places(open_tasks, filters, now, user_id, BY_LINE)
     by_id = {project.pk: project for project in projects}
     lines = Line.objects.only("key", "name", "project").in_bulk([int(key) for key in board_places.of])
-    spent = usage.of_open_tasks(list(by_id))
+    spent = usage.spending_of_open_tasks_by_line(list(by_id))
     rows = []
     for key, place in board_places.of.items():
         row = lines[int(key)]
         row.project = by_id[row.project_id]
         rows.append(LineWork(row, place, spent.get(row.pk, NOTHING)))
-    rows.sort(key=lambda work: (-work.stuck, -work.place.count, work.line.name))
+    rows.sort(key=lambda work: (-work.stuck_count, -work.place.count, work.line.name))
     return _board([], board_places, filters), rows
 
 
@@ -118,7 +118,7 @@ def open_tasks_of(projects: Sequence[Project], line: str) -> QuerySet[Task]:
 def _board(columns: list[Column], board_places: BoardPlaces, filters: Filters) -> Board:
     return Board(
         columns,
-        strip_counts(board_places),
+        board_status_counts(board_places),
         None,
         [],
         0,

@@ -24,12 +24,12 @@ class PauseView:
     own: bool
 
 
-def over_task(rows: Iterable[Pause], line: ParsedLine) -> list[PauseView]:
+def pauses_over_task(rows: Iterable[Pause], line: ParsedLine) -> list[PauseView]:
     """Return the pauses under which a task, or a station of its line, is."""
     return [PauseView(row, _paused_subject(row, line), row.task_id is not None) for row in rows]
 
 
-def over_line(rows: Iterable[Pause], line: ParsedLine | None) -> list[PauseView]:
+def pauses_over_line(rows: Iterable[Pause], line: ParsedLine | None) -> list[PauseView]:
     """Return the pauses of a line, its stations and its project, of all that are in force on it."""
     return [
         PauseView(row, _paused_subject(row, line), row.line_id is not None)
@@ -38,12 +38,12 @@ def over_line(rows: Iterable[Pause], line: ParsedLine | None) -> list[PauseView]
     ]
 
 
-def over_project(project: Project) -> list[PauseView]:
+def pauses_over_project(project: Project) -> list[PauseView]:
     rows = project.pauses.filter(line=None, task=None, ended_at=None).select_related("by")
     return [PauseView(row, "The project", True) for row in rows]
 
 
-def is_paused() -> Exists:
+def line_is_paused_condition() -> Exists:
     """Return whether a line, or the project of it, is paused as a whole."""
     scope = Q(line=OuterRef("pk")) | Q(line=None, project=OuterRef("project"))
     return Exists(Pause.objects.filter(scope, task=None, station="", ended_at=None))
@@ -60,10 +60,10 @@ def mark_paused(columns: Iterable[Column], rows: Sequence[Pause]) -> None:
     for column in columns:
         column.paused = column.shape == "station" and column.key.partition(":")[2] in stations
         for card in column.cards:
-            card.paused = any(_covers(row, card) for row in rows)
+            card.paused = any(_pause_covers_card(row, card) for row in rows)
 
 
-def _covers(row: Pause, card: Card) -> bool:
+def _pause_covers_card(row: Pause, card: Card) -> bool:
     return (
         row.project_id == card.task.project_id
         and row.line_id in (None, card.task.line_id)

@@ -32,17 +32,17 @@ class PositionView:
     cause: FailureCause | None = None
 
     @property
-    def manual(self) -> bool:
+    def is_manual(self) -> bool:
         return self.job is not None and self.job.kind == "manual" and self.job.state == Job.State.RUNNING
 
     @property
-    def retryable(self) -> bool:
+    def is_retryable(self) -> bool:
         waits = self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD)
         others = {"paused_by", "paused"} & self.token.wait.keys()
-        return waits and not self.manual and not self.releasable and not others
+        return waits and not self.is_manual and not self.can_be_released and not others
 
     @property
-    def movable(self) -> bool:
+    def is_movable_by_hand(self) -> bool:
         """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling."""
         return "paused_by" not in self.token.wait and not self.token.waits_at_join
 
@@ -68,19 +68,19 @@ class PositionView:
         return self.move_targets[0][0] if self.move_targets else ""
 
     @property
-    def checks_rerunnable(self) -> bool:
+    def can_rerun_checks(self) -> bool:
         """Checks of the host failed or timed out, and it waits with them."""
         job = self.job
-        return self.retryable and job is not None and wait_for_checks.may_rerun(job.kind, job.outcome)
+        return self.is_retryable and job is not None and wait_for_checks.may_rerun(job.kind, job.outcome)
 
     @property
-    def holdable(self) -> bool:
+    def can_be_held(self) -> bool:
         """Its work has not begun."""
         queued = self.job is not None and self.job.state == Job.State.QUEUED
         return queued and self.token.status == Status.QUEUED
 
     @property
-    def releasable(self) -> bool:
+    def can_be_released(self) -> bool:
         """A person holds it, or it waits for other tasks."""
         wait = self.token.wait
         return (
@@ -95,16 +95,16 @@ class PositionView:
         return self.token.status == Status.HELD and bool({"escalation", "paused_by"} & set(self.token.wait))
 
     @property
-    def wants_handoff(self) -> bool:
+    def lacks_handoff(self) -> bool:
         return self.token.status == Status.HELD and "handoff" in self.token.wait.get("missing", ())
 
     @property
-    def wants_agent(self) -> bool:
+    def lacks_agent(self) -> bool:
         missing = self.token.wait.get("missing", ()) if self.token.status == Status.HELD else ()
         return any(name.startswith("agent:") for name in missing)
 
     @property
-    def answerable(self) -> bool:
+    def can_be_answered(self) -> bool:
         """True if the position is blocked, or a machine is asked something that a person may answer as well."""
         is_evaluating = self.token.status == Status.EVALUATING and "agentic" in self.token.wait.get(
             "evaluation", {}
@@ -123,7 +123,7 @@ class PositionView:
         would start with."""
         name, blockers = self.token.task.name, self._blocking.get("blockers") or ()
         return [
-            (blocker_words(blocker), urlencode({**_task_fields(blocker), "blocks": name}))
+            (blocker_words(blocker), urlencode({**_task_title_and_description(blocker), "blocks": name}))
             for blocker in blockers
         ]
 
@@ -140,7 +140,7 @@ class PositionView:
         return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())
 
 
-def _task_fields(blocker: Any) -> dict[str, str]:
+def _task_title_and_description(blocker: Any) -> dict[str, str]:
     """Title and description."""
     title = str(blocker.get("title") or "") if isinstance(blocker, dict) else ""
     text = str(blocker.get("description") or "") if isinstance(blocker, dict) else ""

@@ -36,7 +36,7 @@ class QueuedWork:
     owner: str
 
     @property
-    def published(self) -> Station:
+    def published_station(self) -> Station:
         return versions.by_id(self.version).station(self.station)
 
     @property
@@ -44,7 +44,7 @@ class QueuedWork:
         return self.reach.project
 
 
-def queued_work() -> list[QueuedWork]:
+def queued_work_everywhere() -> list[QueuedWork]:
     """Return the work that waits in all projects."""
     return _read_queued_work(QUEUED_EVERYWHERE, [])
 
@@ -64,10 +64,10 @@ def _read_queued_work(text: str, values: list[int]) -> list[QueuedWork]:
     ]
 
 
-def may_do(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) -> bool:
+def worker_may_do_work(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) -> bool:
     """True if a worker with this claim does such jobs, as far as images are not concerned. `brings`: the secrets that
     come with the job; None: all that it needs."""
-    return claim.works_in(work.project) and may_do_job(
+    return claim.works_in(work.project) and worker_may_do_job(
         claim,
         work.owner,
         (work.version, work.station, work.purpose, work.kind),
@@ -75,12 +75,14 @@ def may_do(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None
     )
 
 
-def depends_on_secrets(claim: Claim, work: QueuedWork) -> bool:
+def claim_depends_on_secrets(claim: Claim, work: QueuedWork) -> bool:
     """True if it depends on what is stored whether a worker with this claim does such jobs."""
-    return work.purpose == Purpose.STATION and all(_station_needs(work.version, work.station, claim.offers))
+    return work.purpose == Purpose.STATION and all(
+        _names_secrets_and_lacks_offers(work.version, work.station, claim.offers)
+    )
 
 
-def may_do_job(
+def worker_may_do_job(
     claim: Claim,
     owner: str,
     job: tuple[int, str, str, str],
@@ -98,7 +100,7 @@ def may_do_job(
         return False
     if purpose != Purpose.STATION:
         return runs_programs(claim.offers)
-    names_secrets, lacks = _station_needs(version, key, claim.offers)
+    names_secrets, lacks = _names_secrets_and_lacks_offers(version, key, claim.offers)
     # Stored secrets are looked up only where it depends on them.
     return not lacks or claim.can_do(owner, station, brings(station) if names_secrets else ())
 
@@ -109,7 +111,9 @@ def _secrets_among(names: Collection[str]) -> list[str]:
 
 # A published version never changes (house §2), and workers with the same offers share the answer
 @lru_cache(maxsize=4096)
-def _station_needs(version: int, key: str, offers: frozenset[str] | None) -> tuple[bool, bool]:
+def _names_secrets_and_lacks_offers(
+    version: int, key: str, offers: frozenset[str] | None
+) -> tuple[bool, bool]:
     """Return of a station whether it names secrets, and whether it needs what a worker with these offers has not."""
     station = versions.by_id(version).station(key)
     lacks = offers is not None and any(need not in offers for need in required_offers(station))

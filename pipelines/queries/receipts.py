@@ -42,7 +42,7 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
     )
 
 
-def check_in_repository(change: LandedChange, folder: Path) -> None:
+def check_change_in_repository(change: LandedChange, folder: Path) -> None:
     """Check that the commit of the change is in the repository and has its tree. Raises ReceiptInvalid,
 
     NotGitRepository."""

@@ -21,7 +21,7 @@ LONGEST = 40
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 
-def output_paths(line: Line, station: str) -> list[tuple[str, str]]:
+def recorded_output_paths(line: Line, station: str) -> list[tuple[str, str]]:
     """(path, example) of the latest outputs, the latest first; each path once. Large outputs are looked at in part."""
     tasks = Task.objects.filter(line=line).order_by("-id").values("id")[:TASKS]
     outputs = (
@@ -37,35 +37,35 @@ def output_paths(line: Line, station: str) -> list[tuple[str, str]]:
     )
     examples: dict[str, str] = {}
     for output in outputs:
-        for path, example in _output_paths(output):
+        for path, example in _paths_of_output(output):
             # The newest output comes first: its example stays
             examples.setdefault(path, example)
     return list(examples.items())[:MOST]
 
 
-def _output_paths(output: Any) -> Iterator[tuple[str, str]]:
+def _paths_of_output(output: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(output, dict):
         yield "$", _example_text(output)
         return
     for key, value in list(output.items())[:WIDE]:
-        yield from _paths_below(key if _is_plain_key(key) else f"$[{json.dumps(key)}]", value, DEEP)
+        yield from _path_and_paths_below(key if _is_plain_key(key) else f"$[{json.dumps(key)}]", value, DEEP)
 
 
 def _is_plain_key(key: str) -> bool:
     return bool(PLAIN.match(key))
 
 
-def _paths_below(path: str, value: Any, left: int) -> Iterator[tuple[str, str]]:
+def _path_and_paths_below(path: str, value: Any, left: int) -> Iterator[tuple[str, str]]:
     yield path, _example_text(value)
     if left == 0:
         return
     if isinstance(value, dict):
         for key, member in list(value.items())[:WIDE]:
-            yield from _paths_below(_member_path(path, key), member, left - 1)
+            yield from _path_and_paths_below(_member_path(path, key), member, left - 1)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         rooted = path if path.startswith("$") else f"$.{path}"
         for key, member in list(value[0].items())[:WIDE]:
-            yield from _paths_below(_member_path(f"{rooted}[*]", key), member, left - 1)
+            yield from _path_and_paths_below(_member_path(f"{rooted}[*]", key), member, left - 1)
 
 
 def _member_path(path: str, key: str) -> str:

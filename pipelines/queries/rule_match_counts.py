@@ -89,7 +89,7 @@ class RecordedOutcome:
     situation: dict[str, Any]
 
 
-def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches:
+def count_station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches:
     """`line`: with the rules that are asked, stored or not; of its rules those that can be read. Two statements."""
     rules = [rule for rule in line.station(station).rules if rule.fault is None]
     matches = StationMatches({rule.id: RuleMatches() for rule in rules})
@@ -120,7 +120,9 @@ def _record_matched_rule(
         if rule_answer.answer == ConditionAnswer.MATCHES and matched_rule:
             rule_matches.instead[matched_rule] += 1
             if len(rule_matches.shown) < MAX_SAMPLES:
-                rule_matches.shown.append(MatchedOutcome(*_task_reference(row, recorded), recorded.run))
+                rule_matches.shown.append(
+                    MatchedOutcome(*_task_name_title_and_url(row, recorded), recorded.run)
+                )
         elif rule_answer.answer == ConditionAnswer.MATCHES:
             matched_rule = rule_answer.rule.id
             rule_matches.takes += 1
@@ -164,11 +166,11 @@ def _record_answer(
         rule_matches.why = rule_matches.why or rule_answer.why
     if rule_matches.example is None or (matches and not rule_matches.example.matches):
         rule_matches.example = MatchExample(
-            *_task_reference(row, recorded), matches, _tested_values(line, rule_answer)
+            *_task_name_title_and_url(row, recorded), matches, _tested_values(line, rule_answer)
         )
 
 
-def _task_reference(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
+def _task_name_title_and_url(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
     """Its task, the title and the address of it."""
     name = f"WI-{row.project.key}-{recorded.number}"
     return name, recorded.title, reverse("task", args=[row.project.owner.key, row.project.key, name])

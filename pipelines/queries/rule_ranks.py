@@ -21,7 +21,7 @@ CACHE_SECONDS = 300
 """Seconds for which a process does not ask again."""
 
 
-def rule_ranks(line: ParsedLine, line_id: int) -> dict[str, int]:
+def rank_by_rule(line: ParsedLine, line_id: int) -> dict[str, int]:
     """{rule id: rank}, 0 what was taken most, of every rule of the stations at which ranks differ. `line`: any version
     of it; a rule is its id."""
     # The period is a part of the cache's key: it changes every five minutes.

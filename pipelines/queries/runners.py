@@ -47,18 +47,18 @@ class RunnerRow:
         return self.worker.name if self.worker else str(self.token.name if self.token else "")
 
     @property
-    def online(self) -> bool:
+    def is_online(self) -> bool:
         return bool(self.worker and not self.worker.stopped_at and self.worker.seen_at > self.now - ALIVE)
 
     @property
-    def state(self) -> tuple[str, str]:
+    def state_tone_and_word(self) -> tuple[str, str]:
         """Tone and word."""
         if self.token and self.token.expires_at <= self.now:
             # Said first: whatever else it does, no call of it is answered
             return "danger", "Token expired"
         if self.worker is None:
             return "neutral", "Never started"
-        if not self.online:
+        if not self.is_online:
             return ("neutral", "Stopped") if self.worker.stopped_at else ("danger", "Offline")
         if self.worker.no_space:
             return "danger", "Disk full"
@@ -66,14 +66,14 @@ class RunnerRow:
 
     @property
     def has_room(self) -> bool:
-        return bool(self.online and self.worker and self.worker.concurrency and not self.worker.stopping)
+        return bool(self.is_online and self.worker and self.worker.concurrency and not self.worker.stopping)
 
     @property
-    def drained(self) -> bool:
+    def is_drained(self) -> bool:
         return bool(self.token and self.token.drained_at)
 
     @property
-    def agents(self) -> list[str]:
+    def agent_labels(self) -> list[str]:
         """“Claude Code 2.1.330 (signed in)”, by name."""
         agents = self.worker.agents if self.worker else {}
         labels = {
@@ -89,25 +89,25 @@ class RunnerRow:
         return (self.worker.offers or ()) if self.worker else ()
 
     @property
-    def programs(self) -> bool:
+    def starts_programs(self) -> bool:
         """Say whether it runs commands and agents."""
         return self.worker is not None and runs_programs(self.worker.offers)
 
     @property
-    def for_several_owners(self) -> bool:
+    def serves_several_owners(self) -> bool:
         """Say whether it runs none only because it serves several owners behind Landlock."""
         return SEVERAL_OWNERS in self._offers
 
     @property
-    def isolated(self) -> bool:
+    def is_isolated(self) -> bool:
         return bool(self.worker and self.worker.isolation != NONE)
 
     @property
-    def without_ports(self) -> bool:
+    def cuts_network_without_ports(self) -> bool:
         return bool(self.worker and self.worker.isolation == WITHOUT_PORTS and self.worker.cuts_network)
 
     @property
-    def isolation(self) -> str:
+    def isolation_name(self) -> str:
         words = {
             "bubblewrap": "bubblewrap",
             "landlock": "Landlock",
@@ -117,12 +117,12 @@ class RunnerRow:
         return words.get(self.worker.isolation, self.worker.isolation) if self.worker else ""
 
     @property
-    def system(self) -> str:
+    def operating_system(self) -> str:
         machine = self.worker.machine if self.worker else {}
         return " · ".join(filter(None, (machine.get("os"), machine.get("arch"))))
 
     @property
-    def git(self) -> str:
+    def git_version(self) -> str:
         return str(self.worker.machine.get("git") or "") if self.worker else ""
 
 

@@ -31,7 +31,9 @@ class SamePatchApproval:
 def same_patch_gates(line: ParsedLine) -> list[str]:
     """Return the gates whose approval may hold for the same change on a moved base, in the order of the line's
     stations."""
-    gates = (str(station.work.get("gate") or "") for station in line.stations if _is_same_patch(station))
+    gates = (
+        str(station.work.get("gate") or "") for station in line.stations if _delivers_same_patch(station)
+    )
     return list(dict.fromkeys(gate for gate in gates if gate))
 
 
@@ -42,7 +44,7 @@ def version_same_patch_gates(version: int) -> tuple[str, ...]:
     return tuple(same_patch_gates(versions.by_id(version)))
 
 
-def _is_same_patch(station: Station) -> bool:
+def _delivers_same_patch(station: Station) -> bool:
     work = station.work
     if station.kind != KIND.key or str(work.get("to") or MERGE) != MERGE:
         return False
@@ -61,12 +63,12 @@ def same_patch_approval(
     if last is None or not last.kept_tree or last.visit is None or last.visit.gate != gate:
         return None
     station, visit = line.stations_by_key.get(last.job.station), last.visit
-    if station is None or not _is_same_patch(station) or str(station.work.get("gate")) != gate:
+    if station is None or not _delivers_same_patch(station) or str(station.work.get("gate")) != gate:
         return None
     # Law §15: it stands only where the same station leads to the gate as when people were asked
     if not delivers and visit.job.station != job.station:
         return None
-    if visit.state != GateVisit.State.DECIDED or visit.word != Word.APPROVE or _is_superseded(visit):
+    if visit.state != GateVisit.State.DECIDED or visit.word != Word.APPROVE or _is_approval_superseded(visit):
         return None
     since = Job.objects.filter(task=job.task_id, purpose=Purpose.STATION, pk__gt=last.job_id)
     others = list(since.exclude(pk=job.pk))
@@ -75,7 +77,7 @@ def same_patch_approval(
         return None
     # A delivery that is being cleared has no outcome yet: those before it count.
     visits = others if delivers else [*others, job]
-    if not all(_has_passed(line, station_job) for station_job in visits):
+    if not all(_has_job_passed(line, station_job) for station_job in visits):
         return None
     commits = VisitCommit.objects.filter(task=job.task_id, job__in=[station_job.pk for station_job in visits])
     left = list(commits.values_list("job__station", "tree", "base"))
@@ -90,7 +92,7 @@ def same_patch_approval(
     return SamePatchApproval(visit, rule, approved, last.kept_tree, last.moved_to)
 
 
-def _is_superseded(visit: GateVisit) -> bool:
+def _is_approval_superseded(visit: GateVisit) -> bool:
     """Return whether the gate was opened again, or somebody pushed to the branch of the task, after this
     visit."""
     later_visits = GateVisit.objects.filter(
@@ -113,14 +115,14 @@ def _check_stations(visit: GateVisit, tree: str) -> set[str]:
         task=visit.task_id, tree=tree, job__lte=visit.job_id, job__state=Job.State.DONE
     )
     station_outcomes = rows.values_list("job__station", "job__outcome")
-    return {station for station, outcome in station_outcomes if _tree_before(outcome) == tree}
+    return {station for station, outcome in station_outcomes if _tree_before_run(outcome) == tree}
 
 
-def _tree_before(outcome: Any) -> str:
+def _tree_before_run(outcome: Any) -> str:
     return str((((outcome or {}).get("facts") or {}).get("git") or {}).get("source", {}).get("before") or "")
 
 
-def _has_passed(line: ParsedLine, job: Job) -> bool:
+def _has_job_passed(line: ParsedLine, job: Job) -> bool:
     station = line.stations_by_key.get(job.station)
     if station is None or job.outcome is None:
         return False

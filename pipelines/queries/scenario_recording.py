@@ -44,7 +44,7 @@ class _RecordedStep:
 def record_scenario(task: Task, key: str) -> Recording:
     """Record the task as a scenario, under the version on which it started, with the result of that walk as its
     expectation."""
-    line = versions.by_id(_first_version(task))
+    line = versions.by_id(_first_version_id(task))
     script = ScenarioScript(
         key,
         f"{task.name} {task.title}"[:200],
@@ -56,7 +56,7 @@ def record_scenario(task: Task, key: str) -> Recording:
     return Recording(replace(script, expect=walk_expectation(run_scenario(line, script))), rest)
 
 
-def _first_version(task: Task) -> int:
+def _first_version_id(task: Task) -> int:
     submitted = task.events.get(kind="task.submitted")
     return int(submitted.data.get("pinned", task.pinned_id))
 
@@ -86,13 +86,13 @@ def _scenario_steps(
 ) -> tuple[tuple[ScenarioStep, ...], str]:
     walk, steps = start_task(line, script), list[ScenarioStep]()
     for happened in _recorded_steps(task):
-        if walk.is_over or _is_included(walk, happened):
+        if walk.is_over or _is_done_by_previous_step(walk, happened):
             continue
         if happened.step is None:
             return tuple(steps), happened.stop
         if len(steps) == MAX_STEPS:
             return tuple(steps), f"A scenario has at most {MAX_STEPS} steps."
-        step = _with_station(walk, happened)
+        step = _step_with_station(walk, happened)
         try:
             record = take_step(line, walk, step)
         except StepRefused as why:
@@ -106,14 +106,14 @@ def _scenario_steps(
     return tuple(steps), ""
 
 
-def _with_station(walk: SimulatedTask, happened: _RecordedStep) -> ScenarioStep:
+def _step_with_station(walk: SimulatedTask, happened: _RecordedStep) -> ScenarioStep:
     """Return the step; while branches run side by side it names its station."""
     assert happened.step is not None
     several = sum(not position.is_over for position in walk.positions) > 1
     return replace(happened.step, at=happened.station or None) if several else happened.step
 
 
-def _is_included(walk: SimulatedTask, happened: _RecordedStep) -> bool:
+def _is_done_by_previous_step(walk: SimulatedTask, happened: _RecordedStep) -> bool:
     """Return whether the previous step already did this one: what an escalation had held continues by itself."""
     if happened.step is None or happened.step.kind != "reconsider":
         return False
@@ -148,7 +148,9 @@ def _recorded_steps(task: Task) -> Iterator[_RecordedStep]:
             )
             if event.trigger.startswith("facts:") and decision is None:
                 continue
-            yield _with_missing(replace(happened, decision=decision or decisions.get(_event_cause(event))))
+            yield _with_missing_requirements(
+                replace(happened, decision=decision or decisions.get(_event_cause(event)))
+            )
 
 
 def _event_cause(event: Event) -> str:
@@ -159,7 +161,7 @@ def _event_cause(event: Event) -> str:
     return event.trigger
 
 
-def _with_missing(happened: _RecordedStep) -> _RecordedStep:
+def _with_missing_requirements(happened: _RecordedStep) -> _RecordedStep:
     """Return what happened, with what was missing then, as far as a walk does not see it for itself."""
     if (
         happened.step is None

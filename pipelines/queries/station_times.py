@@ -40,7 +40,9 @@ class StationTimes:
         return sum(spread.median for spread in (self.waiting, self.working, self.gates) if spread)
 
 
-def query_values(versions: Iterable[int], since: datetime | None, until: datetime | None) -> dict[str, Any]:
+def station_time_parameters(
+    versions: Iterable[int], since: datetime | None, until: datetime | None
+) -> dict[str, Any]:
     """The values of statements over what was done in that time under these versions."""
     # PostgreSQL knows both as timestamps, so that one statement does for open ranges, too.
     return {"versions": list(versions), "start": since or "-infinity", "end": until or "infinity"}
@@ -54,7 +56,7 @@ def station_time_spreads(
         (line, key): [
             TimeSpread(n, *times) if n else None for n, times in zip(rest[::2], rest[1::2], strict=True)
         ]
-        for line, key, *rest in fetch(STATION_TIMES, query_values(versions, since, until))
+        for line, key, *rest in fetch(STATION_TIMES, station_time_parameters(versions, since, until))
     }
 
 

@@ -31,7 +31,7 @@ class TaskBranch:
     removed: int | None
 
     @property
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         return self.base != self.head
 
 
@@ -70,7 +70,7 @@ class DeliveryReceipt:
     overridden: bool = False
 
     @property
-    def exact(self) -> bool:
+    def is_exactly_as_approved(self) -> bool:
         return bool(self.gate) and not self.approved and self.as_approved
 
 
@@ -154,7 +154,7 @@ def people_pushes(task: Task, until: datetime | None = None) -> list[PeoplePush]
     ]
 
 
-def pack_sizes(task: Task) -> dict[str, int]:
+def pack_bytes_by_name(task: Task) -> dict[str, int]:
     """{name in the storage: bytes} of all that its visits committed, the oldest first, and of the task that it
     retries."""
     task_ids: list[int] = []
@@ -166,7 +166,7 @@ def pack_sizes(task: Task) -> dict[str, int]:
     return dict(rows.order_by("job_id").values_list("pack__name", "pack__size"))
 
 
-def receipts_of(task: Task) -> list[DeliveryReceipt]:
+def receipts_of_task(task: Task) -> list[DeliveryReceipt]:
     """Return the receipts of what landed, the latest first."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False).order_by("-landed_at")
     return [_delivery_receipt(delivery) for delivery in landed.select_related("visit__decided_by")]

@@ -42,7 +42,7 @@ def read_task_rows(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
         done[job["id"]] = row = bulk_rows.row_from_json(Job, job)
         set_related(row, "worker", bulk_rows.row_from_json(Worker, worker) if worker else None)
     return {
-        "tokens": [_token_of_task(task, bulk_rows.row_from_json(Token, token)) for token in tokens],
+        "tokens": [_set_task_of_token(task, bulk_rows.row_from_json(Token, token)) for token in tokens],
         "jobs": list(done.values()),
         "events": [bulk_rows.row_from_json(Event, event) for event in events],
         "visits": list(_visit_rows(visits)),
@@ -54,7 +54,7 @@ def read_task_rows(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
     }
 
 
-def _token_of_task(task: Task, token: Token) -> Token:
+def _set_task_of_token(task: Task, token: Token) -> Token:
     token.task = task
     return token
 

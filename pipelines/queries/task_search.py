@@ -30,7 +30,7 @@ def search_ids(
     if order in (NEWEST, OLDEST):
         for reach in (FIRST, FURTHER):
             ids = _first_ids(
-                restrict_to_first(rows.filter(words_condition(words)), among.order_by(*order)[:reach]),
+                restrict_to_first(rows.filter(search_words_condition(words)), among.order_by(*order)[:reach]),
                 order,
                 most,
             )
@@ -39,32 +39,32 @@ def search_ids(
             # At this rate FURTHER tasks would not have enough of them either.
             if len(ids) * FURTHER < most * FIRST:
                 break
-    return _first_ids(rows.filter(indexed_words_condition(words)), order, most)
+    return _first_ids(rows.filter(indexed_search_words_condition(words)), order, most)
 
 
 def _first_ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[int]:
     return list(rows.order_by(*order).values_list("pk", flat=True)[:most])
 
 
-def words_condition(words: str) -> Q:
+def search_words_condition(words: str) -> Q:
     """Return the condition that matches tasks by number (`WI-app-42`, `42`), title or label, row by row."""
     matches = Q(title__icontains=words) | Q(labels__contains=[words])
-    number = _task_number(words)
+    number = _task_number_in(words)
     return matches if number is None else matches | Q(number=number)
 
 
-def indexed_words_condition(words: str) -> Q:
+def indexed_search_words_condition(words: str) -> Q:
     """Return the same condition, looked up in the text index. Words of one character are matched row by row."""
     if len(words) < 2:
-        return words_condition(words)
-    number = _task_number(words)
+        return search_words_condition(words)
+    number = _task_number_in(words)
     texts = [words] if number is None else [words, f"#{number}\n"]
     # Tasks that may have one of these in title, labels or number: those that have all of its parts somewhere.
     had = [Q(HasGrams(Grams("text"), Grams(Upper(Value(text))))) for text in texts]
-    return words_condition(words) & Q(pk__in=TaskText.objects.filter(reduce(or_, had)).values("task"))
+    return search_words_condition(words) & Q(pk__in=TaskText.objects.filter(reduce(or_, had)).values("task"))
 
 
-def _task_number(words: str) -> int | None:
+def _task_number_in(words: str) -> int | None:
     number = words.rpartition("-")[2]
     # Any number of 18 digits fits a bigint
     return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None

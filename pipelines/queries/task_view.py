@@ -30,13 +30,13 @@ from pipelines.models import (
 )
 from pipelines.queries import task_rows, usage, versions
 from pipelines.queries import why as whys
-from pipelines.queries.environment_preparation import PreparationProgress, running_preparations
+from pipelines.queries.environment_preparation import PreparationProgress, preparation_progress_by_job
 from pipelines.queries.environments import task_repository
 from pipelines.queries.failure_causes import FailureCause, failure_causes, last_cause
 from pipelines.queries.history import TimelineItem, timeline_items
-from pipelines.queries.join_waits import join_sentences
+from pipelines.queries.join_waits import join_wait_sentence_by_token
 from pipelines.queries.positions import PositionView
-from pipelines.queries.unanswered_questions import unanswered_sentences
+from pipelines.queries.unanswered_questions import unanswered_sentence_by_token
 from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.queries.usage import Spending
 from pipelines.routing.decide.approval import with_extra_votes
@@ -89,7 +89,7 @@ class TaskView:
     @cached_property
     def preparing(self) -> dict[int, PreparationProgress]:
         """Preparations by the id of the run."""
-        return running_preparations(self.line, self.jobs, self.now)
+        return preparation_progress_by_job(self.line, self.jobs, self.now)
 
     @cached_property
     def spending(self) -> Spending:
@@ -109,10 +109,12 @@ class TaskView:
 
     @property
     def spending_words(self) -> str:
-        return "; ".join(f"{name}: {spending.price}" for name, spending in self.spending_by_station.items())
+        return "; ".join(
+            f"{name}: {spending.price_text}" for name, spending in self.spending_by_station.items()
+        )
 
     @property
-    def most_cost(self) -> str:
+    def cost_limit(self) -> str:
         """The limit of the task, in dollars; "" where there is none."""
         most = self.line.limits.cost_usd
         return "" if most is None else usage.dollars_text(usage.exact_amount(most))
@@ -176,7 +178,7 @@ class TaskView:
         votes = Vote.objects.filter(visit__in=self.open_visits, word=Word.APPROVE)
         return Counter(votes.values_list("visit_id", flat=True))
 
-    def _queued(self, last: dict[int, Job]) -> dict[int, Job]:
+    def _last_job_of_queued_tokens(self, last: dict[int, Job]) -> dict[int, Job]:
         queued = {token.pk for token in self.tokens if token.status == Status.QUEUED}
         return {token: job for token, job in last.items() if token in queued}
 
@@ -184,9 +186,11 @@ class TaskView:
     def positions(self) -> list[PositionView]:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
         open_visits = self.open_visits
-        joined = join_sentences(self.tokens)
-        resting = timed_wait_sentences(last) | unclaimed_sentences(self.task, self._queued(last))
-        resting |= unanswered_sentences(self.task.project, self.tokens)
+        joined = join_wait_sentence_by_token(self.tokens)
+        resting = timed_wait_sentences(last) | unclaimed_sentences(
+            self.task, self._last_job_of_queued_tokens(last)
+        )
+        resting |= unanswered_sentence_by_token(self.task.project, self.tokens)
         stopped = (Status.STUCK, Status.BLOCKED)
         failed = failure_causes(
             (last[token.pk] for token in self.tokens if token.status in stopped and token.pk in last),
@@ -209,21 +213,21 @@ class TaskView:
         ]
 
     @cached_property
-    def cause(self) -> FailureCause | None:
+    def failure_cause(self) -> FailureCause | None:
         """Cause of a failed task, where the run that was done last failed."""
         return last_cause(self.jobs) if self.task.status == Status.FAILED else None
 
     @cached_property
-    def environment(self) -> Repository | None:
+    def environment_repository(self) -> Repository | None:
         """Repository whose environment a failure might lack."""
         return task_repository(self.task, self.line)
 
     @cached_property
-    def waits_for(self) -> str:
+    def open_gates_text(self) -> str:
         """`Human review, needs 1 approval` of every open gate."""
-        return ", ".join(self._votes(visit) for visit in self.open_visits)
+        return ", ".join(self._gate_votes_text(visit) for visit in self.open_visits)
 
-    def _votes(self, visit: GateVisit) -> str:
+    def _gate_votes_text(self, visit: GateVisit) -> str:
         gate = self.line.gates_by_key.get(visit.gate)
         words = {
             "gate": gate_name(self.line, visit.gate),
@@ -235,7 +239,7 @@ class TaskView:
         return "{gate}, {n} of {m} approvals".format(**words)
 
     @property
-    def inputs(self) -> list[tuple[str, str]]:
+    def shortened_inputs(self) -> list[tuple[str, str]]:
         """Inputs that were filled in, shortened for the facts."""
         labels = {line_input.key: line_input.label or line_input.key for line_input in self.line.inputs}
         files = {line_input.key for line_input in self.line.inputs if line_input.type == "file"}
@@ -247,7 +251,7 @@ class TaskView:
         return [(label, value) for label, value in filled if value]
 
     @property
-    def files(self) -> list[tuple[str, str, str, bool]]:
+    def uploaded_files(self) -> list[tuple[str, str, str, bool]]:
         """The files that were uploaded for its inputs: key, label, name, and whether they are still kept."""
         uploads = [
             (line_input, value)
@@ -270,7 +274,7 @@ class TaskView:
         ]
 
     @property
-    def end_word(self) -> str:
+    def end_name(self) -> str:
         return target_name(self.line, self.task.end) if self.task.end else ""
 
     @property
@@ -286,7 +290,7 @@ class TaskView:
             ("events", "Events", self.task.seq),
         ]
 
-    def why(self, decision_id: str = "") -> whys.DecisionExplanation | None:
+    def explain_decision(self, decision_id: str = "") -> whys.DecisionExplanation | None:
         """Return the explanation of the decision `decision_id`, otherwise of the last one; None if nothing has
         been decided yet."""
         ids = self.decision_ids
@@ -304,11 +308,11 @@ class TaskView:
         return explanation
 
     @property
-    def elapsed(self) -> float:
+    def elapsed_seconds(self) -> float:
         return ((self.task.ended_at or self.now) - self.task.created_at).total_seconds()
 
     @property
-    def expected(self) -> float | None:
+    def expected_seconds(self) -> float | None:
         """The sum over the stations that say what is expected of them; None if none does."""
         durations = [
             float(station.limits.expected) for station in self.line.stations if station.limits.expected
@@ -317,7 +321,7 @@ class TaskView:
 
     @property
     def expected_end(self) -> datetime:
-        return self.task.created_at + timedelta(seconds=self.expected or 0)
+        return self.task.created_at + timedelta(seconds=self.expected_seconds or 0)
 
     @property
     def takes_longer(self) -> bool:

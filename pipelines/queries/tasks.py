@@ -27,7 +27,7 @@ from pipelines.models import (
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries.dates import EVER, DateRange
 from pipelines.queries.line_filter import line_condition
-from pipelines.queries.pauses import is_paused
+from pipelines.queries.pauses import line_is_paused_condition
 from pipelines.queries.task_search import NEWEST, OLDEST, search_ids
 from pipelines.queries.unmerged import unmerged_among
 
@@ -65,7 +65,7 @@ class TaskFilter:
     """When they were started."""
 
     @property
-    def narrowed(self) -> bool:
+    def is_narrowed(self) -> bool:
         return self != TaskFilter(sort=self.sort)
 
 
@@ -87,18 +87,18 @@ class BoundedPaginator(Paginator):
         self.most = most
 
     @cached_property
-    def reached(self) -> int:
+    def count_up_to_limit(self) -> int:
         rows = cast("QuerySet[Task]", self.object_list)
         # One more than `most` tells that there are more.
         return rows.order_by().values("pk")[: self.most + 1].count()
 
     @cached_property
     def count(self) -> int:
-        return min(self.reached, self.most)
+        return min(self.count_up_to_limit, self.most)
 
     @property
-    def beyond(self) -> bool:
-        return self.reached > self.most
+    def exceeds_limit(self) -> bool:
+        return self.count_up_to_limit > self.most
 
     def page(self, number: int | str) -> Page:
         """Its rows with the status that is shown, which is looked up for no other row."""
@@ -116,7 +116,7 @@ class SearchPaginator(BoundedPaginator):
     def __init__(self, rows: QuerySet[Task], most: int, ids: Sequence[int]) -> None:
         super().__init__(rows, most)
         self.object_list: Any = ids
-        self.reached = len(ids)
+        self.count_up_to_limit = len(ids)
         self._rows = rows
 
     def rows(self, part: Any) -> QuerySet[Task]:
@@ -181,11 +181,13 @@ UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)
 """Statuses of tasks that may be shown as another one: few tasks have them at a time."""
 
 
-def counts_by_line(projects: Iterable[Project]) -> dict[int, Counter[str]]:
+def displayed_status_counts_by_line(projects: Iterable[Project]) -> dict[int, Counter[str]]:
     """Return how many tasks there are in each displayed status, by the id of each line with open tasks."""
     lines = _line_ids(projects=[project.pk for project in projects])
     by_line: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for (line, status), number in _by_status(lines, set(Status.values) - {*ENDED, *UNLIKE}).items():
+    for (line, status), number in _count_by_line_and_status(
+        lines, set(Status.values) - {*ENDED, *UNLIKE}
+    ).items():
         by_line[line][status] = number
     for line, status, number in _display_status_counts(lines=lines):
         by_line[line][status] += number
@@ -209,7 +211,9 @@ def _status_counts(lines: Any, statuses: Any) -> QuerySet[Task, tuple[int, str, 
     return rows.values_list("line_id", "status").annotate(n=Count("*"))
 
 
-def _by_status(lines: Collection[int], statuses: Collection[str]) -> dict[tuple[int, str], int]:
+def _count_by_line_and_status(
+    lines: Collection[int], statuses: Collection[str]
+) -> dict[tuple[int, str], int]:
     """Return the counts by line and status, read from the index of lines and statuses alone."""
     rows = _status_counts(lines=list(lines), statuses=[str(status) for status in statuses])
     return {(line, status): number for line, status, number in rows}
@@ -222,14 +226,14 @@ def lines_with_counts(project: Project) -> list[Line]:
         Line.objects.filter(project=project)
         .select_related("live", "draft_by")
         .annotate(
-            is_paused=is_paused(),
+            is_paused=line_is_paused_condition(),
             drawing_digest=Case(When(drawing__wide__gt="", then="drawing__digest")),
         )
     )
     ordered_lines = lines.defer("draft", "draft_text").order_by(
         F("archived_at").asc(nulls_first=True), "name", "key"
     )
-    counted = _by_status([line.pk for line in ordered_lines], set(Status.values) - {*ENDED})
+    counted = _count_by_line_and_status([line.pk for line in ordered_lines], set(Status.values) - {*ENDED})
     for line in ordered_lines:
         by_status = {status: number for (key, status), number in counted.items() if key == line.pk}
         line.open_count = sum(by_status.values())  # type: ignore[attr-defined]

@@ -24,15 +24,15 @@ class TriggerRow:
     deliveries: list[TriggerDelivery] = field(default_factory=list)
 
     @property
-    def last(self) -> TriggerDelivery | None:
+    def last_delivery(self) -> TriggerDelivery | None:
         return self.deliveries[0] if self.deliveries else None
 
     @property
-    def started(self) -> int:
+    def started_count(self) -> int:
         return sum(delivery.task is not None for delivery in self.deliveries)
 
     @property
-    def completed(self) -> int:
+    def completed_count(self) -> int:
         return sum(
             delivery.task is not None and delivery.task.status == Status.COMPLETED
             for delivery in self.deliveries

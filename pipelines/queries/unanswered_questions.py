@@ -17,7 +17,7 @@ from pipelines.routing.sentences.waits import Sentence
 PROGRAMS: Final = "kind:command"
 
 
-def unanswered_sentences(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]:
+def unanswered_sentence_by_token(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]:
     """Return {token id: why nobody answers, and what would help}: three statements, however many tokens there are."""
     waiting = [token.pk for token in tokens if token.status == Status.EVALUATING]
     if not waiting:

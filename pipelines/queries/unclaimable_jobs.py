@@ -48,7 +48,7 @@ class Unclaimed:
         """Return where they wait, and how many."""
         names = {
             "number": self.number,
-            "station": self.work.published.name,
+            "station": self.work.published_station.name,
             "line": versions.by_id(self.work.version).name,
         }
         if self.number == MOST_COUNTED:
@@ -65,7 +65,7 @@ class Unclaimed:
 
 def count_unclaimable() -> int:
     """Count the jobs that wait for a worker that is not there."""
-    return sum(row.number for row in _unclaimed_stations(queued_work.queued_work(), most=None))
+    return sum(row.number for row in _unclaimed_stations(queued_work.queued_work_everywhere(), most=None))
 
 
 def unclaimable_in_project(project: int) -> list[Unclaimed]:
@@ -83,17 +83,21 @@ def _unclaimed_stations(waiting: Sequence[QueuedWork], most: int | None) -> list
     if not waiting:
         return []
     offered = live_claims()
-    images = environments.ImageRepositories.of({work.project for work in waiting})
+    images = environments.ImageRepositories.of_projects({work.project for work in waiting})
     lacking = []
     for work, secrets in zip(
-        waiting, secret_needs_by_station([(work.reach, work.published) for work in waiting]), strict=True
+        waiting,
+        secret_needs_by_station([(work.reach, work.published_station) for work in waiting]),
+        strict=True,
     ):
         # Where an input names the repository, each task has its own: those are not counted.
         besides = (IMAGES,) if images.all_need_images(work) else ()
         claims_there = _claims_in_project(offered, work.project)
-        if not any(claim.can_do(work.owner, work.published, secrets, besides) for claim in claims_there):
+        if not any(
+            claim.can_do(work.owner, work.published_station, secrets, besides) for claim in claims_there
+        ):
             lacking.append(
-                (work, unclaimed_reason(work.owner, work.published, claims_there, secrets, besides))
+                (work, unclaimed_reason(work.owner, work.published_station, claims_there, secrets, besides))
             )
     if not lacking:
         return []
@@ -125,7 +129,7 @@ def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Senten
             )
             continue
         line = versions.by_id(job.pinned_id)
-        besides = environments.required_offers(task.project_id, line, station, task.inputs)
+        besides = environments.offers_required_of_worker(task.project_id, line, station, task.inputs)
         if not any(claim.can_do(owner, station, brought, besides) for claim in offered):
             sentences[token] = unclaimed_reason(owner, station, offered, brought, besides)
     return sentences

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.models import Job, Purpose, Status, Task
 from pipelines.queries import versions
-from pipelines.queries.failure_causes import FailureCause, failure_causes, has_failed
+from pipelines.queries.failure_causes import FailureCause, failure_causes, has_failed_station_run
 from pipelines.queries.observed_facts import fact_groups, findings_words
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.sentences.names import station_name
@@ -37,7 +37,9 @@ def reporting_runs(task: Task, jobs: Iterable[Job]) -> list[Job]:
     if any(job.kind == DELIVER.key for job in last.values()):
         return []
     return [
-        job for job in last.values() if _finding_counts(job) or (has_failed(job) and not _without_tests(job))
+        job
+        for job in last.values()
+        if _finding_counts(job) or (has_failed_station_run(job) and not _has_no_tests(job))
     ]
 
 
@@ -58,5 +60,5 @@ def _finding_counts(job: Job) -> dict[str, int]:
     return dict(counts) if counts.get("total") else {}
 
 
-def _without_tests(job: Job) -> bool:
+def _has_no_tests(job: Job) -> bool:
     return fact_groups(job.outcome).get("tests", {}).get("suites") == 0

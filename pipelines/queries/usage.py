@@ -52,15 +52,15 @@ class Spending:
         )
 
     @property
-    def tokens(self) -> str:
+    def tokens_text(self) -> str:
         """Tokens in and out together; "" where none were reported."""
         total = self.tokens_in + self.tokens_out
         return f"{total:,}" if total else ""
 
     @property
-    def both_ways(self) -> str:
+    def tokens_in_and_out_text(self) -> str:
         """`1.2k tokens in, 300 out`; "" where none were reported."""
-        if not self.tokens:
+        if not self.tokens_text:
             return ""
         words = "%(given)s tokens in, %(made)s out"
         return words % {
@@ -69,14 +69,14 @@ class Spending:
         }
 
     @property
-    def amount(self) -> str:
+    def amount_text(self) -> str:
         """Amount in dollars; “no price” for runs without a price."""
         if self.cost is None:
             return "no price" if self.runs else ""
         return dollars_text(self.cost)
 
     @property
-    def unpriced(self) -> str:
+    def unpriced_text(self) -> str:
         """Number of runs without a price beside those that the amount is of."""
         without = self.runs - self.priced if self.priced else 0
         if not without:
@@ -84,9 +84,9 @@ class Spending:
         return plural("%(n)s run without a price", "%(n)s runs without a price", without) % {"n": without}
 
     @property
-    def price(self) -> str:
+    def price_text(self) -> str:
         """Amount and unpriced runs in one line."""
-        return f"{self.amount} + {self.unpriced}" if self.unpriced else self.amount
+        return f"{self.amount_text} + {self.unpriced_text}" if self.unpriced_text else self.amount_text
 
 
 NOTHING = Spending()
@@ -135,12 +135,12 @@ def spending_of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
     return _spending_sums("job.task_id", OF_TASKS, [list(task_ids)])
 
 
-def of_open_tasks(project_ids: Iterable[int]) -> dict[int, Spending]:
+def spending_of_open_tasks_by_line(project_ids: Iterable[int]) -> dict[int, Spending]:
     """Return what the open tasks of each line of these projects cost so far, by the id of the line."""
     return _spending_sums("line.id", OF_OPEN_TASKS, [list(project_ids)], LINES)
 
 
-def by_month(project_id: int) -> dict[date, Spending]:
+def spending_by_month(project_id: int) -> dict[date, Spending]:
     """Return the spending of a project, by the month in which the run ended, as UTC has it."""
     return _spending_sums(MONTH_ENDED, IN_PROJECT, [project_id], LINES)
 

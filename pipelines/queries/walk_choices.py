@@ -52,11 +52,11 @@ def _choice_fields(line: ParsedLine, position: SimulatedPosition, choice: Simula
         "number": _rule_number(line, choice.rule),
         "leads": choice.leads,
         "gate": choice.gate,
-        "word": _word_at_gate(choice),
+        "word": _gate_word(choice),
     }
 
 
-def _word_at_gate(choice: SimulationChoice) -> str:
+def _gate_word(choice: SimulationChoice) -> str:
     """The word at the gate, for the look of its button."""
     if choice.kind != choices.WORD or choice.step is None:
         return ""

@@ -132,7 +132,7 @@ def _result_sentences(line: ParsedLine, step: ScenarioStep | None, record: StepR
     if record.entered[: not record.also]:
         again = station_name(line, record.entered[0])
         return " ".join([f"{again} runs again.", *others])
-    return " ".join(others) or _escalations_after(record)
+    return " ".join(others) or _escalation_after_sentence(record)
 
 
 def _also_sentences(line: ParsedLine, record: StepRecord) -> Iterable[str]:
@@ -141,7 +141,7 @@ def _also_sentences(line: ParsedLine, record: StepRecord) -> Iterable[str]:
         yield decision_sentence(line, station, decision.to_dict())
 
 
-def _escalations_after(record: StepRecord) -> str:
+def _escalation_after_sentence(record: StepRecord) -> str:
     if record.walk.is_over:
         return "The task is cancelled."
     if record.walk.escalations:

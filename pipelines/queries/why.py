@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
-from pipelines.queries.decision_trace import TraceStep, check_results, decision_trace, trace_steps
+from pipelines.queries.decision_trace import TraceStep, decision_trace, gate_check_results, trace_steps
 from pipelines.routing.document.line import ParsedLine, Rule
 from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import decision_sentence, policy_summary, stopping_gate_text
@@ -124,7 +124,7 @@ def explain_answer(
         answer.get("rule") is None and answer.get("by") in ("policy", None) and None in tested,
         _trace_note_sentences(line, trace),
         [],
-        check_results(line, trace),
+        gate_check_results(line, trace),
         trace_steps(line, trace),
     )
 

@@ -45,7 +45,7 @@ def _card_html(context: Context, card: Any) -> SafeString:
     task_at, may = context["card_pages"][card.task.project_id]
     address = at_task(task_at, card.task.name)
     css = " card-danger" if card.status == "stuck" else " card-attention" if card.status in ATTENTION else ""
-    runs = bool(card.expected and card.runs)
+    runs = bool(card.expected and card.is_running)
     return format_html(
         CARD,
         css=css,
@@ -54,7 +54,7 @@ def _card_html(context: Context, card: Any) -> SafeString:
         seq=card.task.seq,
         again=_repeat_html(card),
         choose=choose_html(card.task, card.token.pk) if may["operate"] else NOTHING,
-        by_hand=_by_hand_html(card, address) if may["operate"] and card.movable else NOTHING,
+        by_hand=_by_hand_html(card, address) if may["operate"] and card.is_movable_by_hand else NOTHING,
         token=card.token.pk,
         address=address,
         title=card.task.title,
@@ -88,20 +88,20 @@ def _repeat_html(card: Any) -> SafeString:
 def _status_html(card: Any) -> SafeString:
     if card.status == "awaiting_review":
         return status_pill("awaiting_review", "In review", "yes")
-    loud = card.sentence or card.manual
+    loud = card.sentence or card.is_manual
     return status_pill(card.status) if loud else status_pill(card.status, "", "yes")
 
 
 def _details_html(context: Context, card: Any, address: str, may: Any) -> Any:
     """Return the parts that few cards have: a bar, a cost, what they wait for and what can be done about it,
     the end of a log."""
-    bar = card.expected and (card.runs or card.gate)
+    bar = card.expected and (card.is_running or card.gate)
     if not (
         bar
         or card.spending.runs
         or (card.sentence and not card.gate)
         or card.line
-        or card.manual
+        or card.is_manual
         or card.visit
     ):
         return NOTHING

@@ -172,7 +172,7 @@ def _approval_button(connection: ChannelConnection, visit: GateVisit, gate: Gate
     ):
         return {}
     chat = engine.Chat(connection.name, connection.created_by)
-    if chat.refusal(visit, visit_policy(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()):
+    if chat.vote_refusal(visit, visit_policy(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()):
         return {}
     approve = next(option for option in vote_options(visit) if option.word == Word.APPROVE)
     value = interactions.button_value(visit)

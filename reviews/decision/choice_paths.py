@@ -13,7 +13,7 @@ from pipelines.routing.analysis.lint.transitions import drawn_edge
 from pipelines.routing.document.line import ParsedLine
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
 from pipelines.web.lines.marks import NOT, TAKEN, PlaceMark, TaskPath
-from pipelines.web.tasks.task_path import station_edges
+from pipelines.web.tasks.task_path import station_edge_names
 from reviews.decision.consequences import VoteOption
 
 ENDS = {"completed": "ok", "failed": "danger", "cancelled": TAKEN}
@@ -64,7 +64,7 @@ def _drawing_data(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any],
     path.ways.clear()
     for line_station in line.stations:
         path.places[line_station.key] = PlaceMark()
-        path.ways |= dict.fromkeys(station_edges(line_station), NOT)
+        path.ways |= dict.fromkeys(station_edge_names(line_station), NOT)
     path.places |= {end.key: PlaceMark() for end in line.ends}
     path.places[station] = PlaceMark(HERE)
     path.gates[rule_id] = PlaceMark(HERE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.engine import VoteResult
-from pipelines.engine.moves.entitlement import not_approved
+from pipelines.engine.moves.entitlement import usernames_yet_to_approve
 from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
@@ -186,7 +186,7 @@ def _consequence_with_counts(
     policy = visit_policy(visit, line)
     missing = policy.min_votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
     # Without the vote itself, unless it is among those that were counted
-    missing = max(missing, len(not_approved(visit, policy))) - (not counted)
+    missing = max(missing, len(usernames_yet_to_approve(visit, policy))) - (not counted)
     if missing <= 0:
         return follows
     needed = plural("%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipelines.engine.moves.absences import Seat, seats_across_projects, usable
+from pipelines.engine.moves.absences import Seat, seats_across_projects, usable_seats_of
 from pipelines.engine.moves.entitlement import decides_alone, meets_any
 from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, Role, User
@@ -27,13 +27,13 @@ class Entitlement:
 
     @property
     def stands_in(self) -> bool:
-        return any(seat.stands_in for seat in self.seats)
+        return any(seat.is_stand_in for seat in self.seats)
 
     @property
     def absent_person_id(self) -> int | None:
         """The id of whom they would decide in the place, or None where they may as themselves, or not at all."""
         first = self.seats[0] if self.seats else None
-        return first.person.user_id if first is not None and first.stands_in else None
+        return first.person.user_id if first is not None and first.is_stand_in else None
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Entitlements:
         votes = visit.votes.all()
         if any(vote.user_id == self.user.pk for vote in votes):
             return Entitlement(False, "You have voted; more votes are needed.", overrides=overrides)
-        usable_seats = usable(own_seats, visit, policy, votes)
+        usable_seats = usable_seats_of(own_seats, visit, policy, votes)
         if usable_seats:
             alone = usable_seats[0] is own and decides_alone(own.person, visit.task, visit, policy)
             return Entitlement(True, alone=alone, overrides=overrides, seats=usable_seats)

@@ -9,7 +9,7 @@ from django import forms
 from pipelines.errors import Invalid
 from pipelines.models import Word
 from pipelines.routing.document.line import Gate, Problem
-from pipelines.web.tasks.start import StartField, input_values, start_fields
+from pipelines.web.tasks.start import StartField, input_values_of_form, start_fields
 
 FIELDS = "fields"
 
@@ -46,4 +46,4 @@ class DecisionForm(forms.Form):
     def filled(self, gate: Gate) -> dict[str, Any]:
         """The values for the engine: of an approval only."""
         approves = gate.fields and self.data.get("word") == Word.APPROVE
-        return input_values(gate.fields, self.data, FIELDS) if approves else {}
+        return input_values_of_form(gate.fields, self.data, FIELDS) if approves else {}

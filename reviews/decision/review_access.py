@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.moves.absences import Seat, seats_across_projects
-from pipelines.engine.moves.entitlement import barred_people
+from pipelines.engine.moves.entitlement import barred_person_ids
 from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import bulk_rows
@@ -80,7 +80,7 @@ def asked_places(visit: GateVisit) -> list[AskedPlace]:
     candidates = dict.fromkeys(
         (candidate.kind, candidate.lookup_key[:LONGEST_NAME]) for candidate in policy.who
     )
-    barred = barred_people(visit.task, visit, policy)
+    barred = barred_person_ids(visit.task, visit, policy)
     return [
         bulk_rows.new_row(
             AskedPlace,

@@ -10,7 +10,7 @@ from django.urls import reverse
 from pipelines import engine
 from pipelines.models import GateVisit, User
 from pipelines.routing.document.preconditions import AGENT, HANDOFF
-from pipelines.web.tasks.start import input_values
+from pipelines.web.tasks.start import input_values_of_form
 from reviews.attention import questions
 from reviews.inbox.item import InboxItem, InboxViewer
 
@@ -72,7 +72,7 @@ def resolve_deadlock(need: InboxItem, user: User, fields: ActFields) -> str:
 
 def supply_metadata(need: InboxItem, user: User, fields: ActFields) -> str:
     """Supply metadata that a precondition asks for: the task is decided again with it."""
-    metadata = input_values(need.about["metadata"], fields["posted"], "metadata")
+    metadata = input_values_of_form(need.about["metadata"], fields["posted"], "metadata")
     engine.supply(int(need.key), user=user, token_version=fields["token_version"], values=metadata)
     return "Added"
 

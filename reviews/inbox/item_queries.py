@@ -285,7 +285,7 @@ def _waiting_positions(viewer: InboxViewer) -> QuerySet[Token]:
 
 
 def _may_answer_for(viewer: InboxViewer, row: Escalation | Deadlock) -> bool:
-    return viewer.roles[row.task.project_id].may_answer(row.roles, viewer.user)
+    return viewer.roles[row.task.project_id].may_person_answer(row.roles, viewer.user)
 
 
 def manual_station_items(viewer: InboxViewer) -> Iterator[InboxItem]:

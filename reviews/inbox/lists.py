@@ -291,7 +291,7 @@ def list_rows(
 
 def _absent_names(standings: Entitlements, visits: Sequence[GateVisit]) -> dict[UUID, str]:
     """Return, by visit, in whose place alone this person may decide there."""
-    if not any(seat.stands_in for person_seats in standings.seats.values() for seat in person_seats):
+    if not any(seat.is_stand_in for person_seats in standings.seats.values() for seat in person_seats):
         return {}
     by_visit = {visit.pk: standings.at(visit).absent_person_id for visit in visits}
     people = User.objects.in_bulk({pk for pk in by_visit.values() if pk}) if any(by_visit.values()) else {}

@@ -10,9 +10,9 @@ from datetime import datetime
 from pipelines.models import Task, User
 from pipelines.queries.home import (
     TroubledPosition,
-    living_positions,
-    requested_tasks,
-    station_words,
+    living_tokens_by_task,
+    open_tasks_requested_by,
+    station_names_of_tokens,
     troubled_positions,
 )
 from pipelines.routing.basics.plural import plural
@@ -69,7 +69,7 @@ def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedIt
         _summary_text(offered_items),
         len(late),
         next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
-        _requested_rows(requested_tasks(user, viewer.visible_projects, listed)),
+        _requested_rows(open_tasks_requested_by(user, viewer.visible_projects, listed)),
         troubled_positions(viewer.visible_projects, now, listed),
     )
 
@@ -93,10 +93,12 @@ def _need_row(offered: OfferedItem, late: Sequence[OfferedItem], following: Offe
 
 
 def _requested_rows(tasks: Sequence[Task]) -> list[RequestedRow]:
-    living = living_positions(tasks)
+    living = living_tokens_by_task(tasks)
     return [
         RequestedRow(
-            task, station_words(task, living.get(task.pk, [])), task_path_strip(task, living.get(task.pk, []))
+            task,
+            station_names_of_tokens(task, living.get(task.pk, [])),
+            task_path_strip(task, living.get(task.pk, [])),
         )
         for task in tasks
     ]

@@ -145,7 +145,7 @@ class Insights:
                 "Cost per accepted change", "What all runs reported, failed ones too.", "usd",
                 now.each(cost.amount), were.each(spent.amount), False,
                 [done.each(run.amount) for done, _, run in buckets],
-                f"{cost.spending.price} in all" if cost.runs else "",
+                f"{cost.spending.price_text} in all" if cost.runs else "",
             ),
         ]  # fmt: skip
 

@@ -44,7 +44,7 @@ class MonthRow:
 
     @property
     def amount(self) -> str:
-        return self.spending.price or usage.dollars_text(Decimal())
+        return self.spending.price_text or usage.dollars_text(Decimal())
 
     @property
     def percent(self) -> int:
@@ -56,7 +56,7 @@ class MonthRow:
 
 
 def health_figures(project: Project, now: datetime, line: Line | None) -> list[FigureRow]:
-    names = query.gate_names(project)
+    names = query.line_and_gate_names(project)
     rows = []
     for figure in query.health_figures(project, now, line.key if line else ""):
         # A gate that only old versions have keeps its keys.
@@ -79,7 +79,7 @@ def _value_text(figure: Figure) -> str:
 def month_rows(project: Project, now: datetime) -> list[MonthRow]:
     """The newest first; with a limit also the one that runs, whatever it cost."""
     # Months are those of UTC, each by its first day.
-    by_month, today = usage.by_month(project.pk), now.astimezone(UTC).date().replace(day=1)
+    by_month, today = usage.spending_by_month(project.pk), now.astimezone(UTC).date().replace(day=1)
     limit = project.month_cost_usd
     if limit is not None:
         by_month = {**by_month, today: by_month.get(today, usage.NOTHING)}

@@ -10,12 +10,12 @@ from typing import Any
 
 from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
 
-from pipelines.engine.moves.entitlement import not_approved
+from pipelines.engine.moves.entitlement import usernames_yet_to_approve
 from pipelines.engine.moves.gates import visit_policy
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.models.plumbing.django_internals import set_prefetched
-from pipelines.queries.actors import station_actor
+from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.task_branch import PeoplePush, people_pushes
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.versions import parsed_version
@@ -108,7 +108,10 @@ class ReviewDetail:
     @property
     def agent(self) -> bool:
         """Return whether an agent produced what is under review, so that its words are a claim."""
-        return station_actor(self.line.stations_by_key.get(self.visit.asked_by.station))[0] == "agent"
+        return (
+            station_actor_kind_and_name(self.line.stations_by_key.get(self.visit.asked_by.station))[0]
+            == "agent"
+        )
 
     @property
     def repository(self) -> str:
@@ -273,7 +276,7 @@ def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | 
         log=logs.read_log_tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_evaluated_checks(visit),
         seats=_seat_choices(entitlement, user),
-        missing=sorted(not_approved(visit, visit_policy(visit, line))) if is_open else (),
+        missing=sorted(usernames_yet_to_approve(visit, visit_policy(visit, line))) if is_open else (),
     )
 
 
@@ -305,7 +308,7 @@ def seat_choices(entitlement: Entitlement, people: Mapping[int, User]) -> list[t
     return [
         (
             seat.person.username,
-            f"In place of {people[seat.person.user_id]}, who is away" if seat.stands_in else "As yourself",
+            f"In place of {people[seat.person.user_id]}, who is away" if seat.is_stand_in else "As yourself",
         )
         for seat in entitlement.seats
     ]

@@ -21,7 +21,7 @@ from pipelines.formats.evidence.claims.claim_checks import (
 from pipelines.formats.evidence.claims.manifests import dependency_names, is_manifest, is_unread_manifest
 from pipelines.formats.evidence.trees.file_kinds import path_sensitivity
 from pipelines.models import Job
-from pipelines.queries.observed_facts import fact_groups, printed_tests, tests_words
+from pipelines.queries.observed_facts import fact_groups, printed_tests_words, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import PRESETS
@@ -209,7 +209,7 @@ class ReviewEvidence(ToolReports):
     @property
     def printed_tests(self) -> str:
         """Return what the last command printed of its tests; "" where none did."""
-        return next(filter(None, (printed_tests(run.job) for run in reversed(self.command_runs))), "")
+        return next(filter(None, (printed_tests_words(run.job) for run in reversed(self.command_runs))), "")
 
     # Claims
 

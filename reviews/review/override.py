@@ -14,13 +14,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from pipelines import engine
-from pipelines.engine.commands.override import require_administrator
+from pipelines.engine.commands.override import administrator_for_override
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate, Problem
 from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
-from pipelines.web.tasks.start import StartField, input_values, start_fields
+from pipelines.web.tasks.start import StartField, input_values_of_form, start_fields
 from reviews.decision.forms import FIELDS
 from reviews.decision.gates import gate_of_visit
 
@@ -43,7 +43,7 @@ def override_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         ).filter(pk=visit)
     )
     try:
-        require_administrator(gate_visit, request.user)
+        administrator_for_override(gate_visit, request.user)
     except NotFound as problem:
         raise Http404 from problem
     except Forbidden as problem:
@@ -55,7 +55,7 @@ def override_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return _override_page(request, gate_visit, gate, form, [], 400)
     try:
-        filled = input_values(gate.fields, request.POST, FIELDS)
+        filled = input_values_of_form(gate.fields, request.POST, FIELDS)
         engine.override(gate_visit.pk, user=request.user, fields=filled, **form.cleaned_data)
     except Invalid as problem:
         own = [fault for fault in problem.problems if fault.path.startswith(f"{FIELDS}.")]

@@ -20,7 +20,7 @@ from pipelines.formats.evidence.readers.report import (
     UnreadableReport,
 )
 from pipelines.models import Artifact, Job
-from pipelines.queries.actors import station_actor
+from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.observed_facts import fact_groups, findings_words, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
@@ -325,4 +325,4 @@ class ToolReports:
         return int(counts.get("critical", 0)) + int(counts.get("high", 0))
 
     def _is_agent(self, job: Job) -> bool:
-        return station_actor(self._stations.get(job.station))[0] == "agent"
+        return station_actor_kind_and_name(self._stations.get(job.station))[0] == "agent"

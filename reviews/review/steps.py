@@ -10,7 +10,7 @@ from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.models import Artifact, Job, Purpose, Task
 from pipelines.models.plumbing.compiled_queries import compiled
-from pipelines.queries.actors import station_actor
+from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.routing.document.line import ParsedLine
 
 
@@ -37,7 +37,7 @@ def path_steps(task: Task, line: ParsedLine, before: datetime | None = None) -> 
         PathStep(
             known[job.station].name if job.station in known else job.station,
             job,
-            station_actor(known.get(job.station))[0] == "agent",
+            station_actor_kind_and_name(known.get(job.station))[0] == "agent",
         )
         for job in sorted(last.values(), key=lambda job: (job.ended_at, job.pk))
     ]

@@ -16,7 +16,7 @@ from django.urls import reverse
 from pipelines.engine.commands.event_export import export_task, export_tasks, handoff_id
 from pipelines.engine.core import gate_results
 from pipelines.engine.invariants import check
-from pipelines.engine.invariants.gates import events_name_what_was_evaluated
+from pipelines.engine.invariants.gates import event_evaluation_violations
 from pipelines.models import Task
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
@@ -287,5 +287,5 @@ def test_an_event_that_names_what_was_not_evaluated_is_seen(
     tasks = list(Task.objects.values_list("pk", flat=True))
     with monkeypatch.context() as planted:
         planted.setattr(gate_results, name, lambda decision: said)
-        found = [each.invariant for each in events_name_what_was_evaluated(tasks)]
+        found = [each.invariant for each in event_evaluation_violations(tasks)]
     assert found == ["I11"] * 2

@@ -106,10 +106,12 @@ def test_a_gate_counts_the_working_time_of_its_project(world: World) -> None:
     task = gated(world, business=True, before="1h")
     visit = GateVisit.objects.get(task=task)
     project = Project.objects.get(pk=world.project.pk)
-    assert visit.due_at == WorkingTime.of(project).later(visit.opened_at, 4 * 3600)
+    assert visit.due_at == WorkingTime.of_project(project).end_after_working_seconds(
+        visit.opened_at, 4 * 3600
+    )
     assert visit.due_at is not None and visit.due_at - visit.opened_at >= timedelta(days=2)
     soon = Due.objects.filter(task=task).order_by("due_at")[0].due_at
-    assert soon == WorkingTime.of(project).later(visit.opened_at, 3 * 3600)
+    assert soon == WorkingTime.of_project(project).end_after_working_seconds(visit.opened_at, 3 * 3600)
     working_time.change_working_hours(
         project, WorkingHours("UTC", range(1, 8), time(0), time(0)), by=world.admin
     )

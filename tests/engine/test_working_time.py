@@ -38,23 +38,23 @@ def at(text: str, zone: ZoneInfo = BERLIN) -> datetime:
     ],
 )
 def test_only_working_time_counts(start: str, hours: int, due: str) -> None:
-    assert OFFICE.later(at(start), hours * HOUR) == at(due)
+    assert OFFICE.end_after_working_seconds(at(start), hours * HOUR) == at(due)
 
 
 def test_a_weekend_with_a_change_of_the_clock_is_an_hour_shorter_or_longer() -> None:
-    spring = OFFICE.later(at("2026-03-27T16:00"), 2 * HOUR) - at("2026-03-27T16:00").astimezone(
-        ZoneInfo("UTC")
-    )
-    autumn = OFFICE.later(at("2026-10-23T16:00"), 2 * HOUR) - at("2026-10-23T16:00").astimezone(
-        ZoneInfo("UTC")
-    )
+    spring = OFFICE.end_after_working_seconds(at("2026-03-27T16:00"), 2 * HOUR) - at(
+        "2026-03-27T16:00"
+    ).astimezone(ZoneInfo("UTC"))
+    autumn = OFFICE.end_after_working_seconds(at("2026-10-23T16:00"), 2 * HOUR) - at(
+        "2026-10-23T16:00"
+    ).astimezone(ZoneInfo("UTC"))
     assert (spring, autumn) == (timedelta(hours=65), timedelta(hours=67))
 
 
 def test_hours_that_the_clock_skips_or_repeats_count_as_they_pass() -> None:
     # 2026-03-29 has 23 hours, 2026-10-25 has 25.
-    assert NIGHTS.later(at("2026-03-29T00:00"), 23 * HOUR) == at("2026-03-30T00:00")
-    assert NIGHTS.later(at("2026-10-25T00:00"), 25 * HOUR) == at("2026-10-26T00:00")
+    assert NIGHTS.end_after_working_seconds(at("2026-03-29T00:00"), 23 * HOUR) == at("2026-03-30T00:00")
+    assert NIGHTS.end_after_working_seconds(at("2026-10-25T00:00"), 25 * HOUR) == at("2026-10-26T00:00")
 
 
 @pytest.mark.parametrize(
@@ -77,25 +77,27 @@ def test_an_opening_that_the_clock_skips_begins_once_it_has_passed_it(
 ) -> None:
     hours = (time.fromisoformat(opens), time.fromisoformat(closes))
     office = WorkingTime(ZoneInfo(zone), frozenset(range(1, 8)), *hours)
-    due = office.later(datetime.fromisoformat(start), HOUR)
+    due = office.end_after_working_seconds(datetime.fromisoformat(start), HOUR)
     assert due == datetime.fromisoformat(begins) + timedelta(hours=1)
 
 
 def test_a_closing_that_the_clock_skips_has_come_once_it_has_passed_it() -> None:
     office = WorkingTime(BERLIN, frozenset(range(1, 8)), time(1), time(2, 30))
     # On 2026-03-29 an hour, from 01:00 to the jump; the next half hour is that of the day after.
-    assert office.later(at("2026-03-29T00:00"), 1.5 * HOUR) == at("2026-03-30T01:30")
+    assert office.end_after_working_seconds(at("2026-03-29T00:00"), 1.5 * HOUR) == at("2026-03-30T01:30")
 
 
 def test_a_day_off_counts_nothing() -> None:
     free = WorkingTime(BERLIN, WEEK, time(9), time(17), frozenset({date(2026, 12, 25)}))
-    assert free.later(at("2026-12-24T16:00"), 2 * HOUR) == at("2026-12-28T10:00")
+    assert free.end_after_working_seconds(at("2026-12-24T16:00"), 2 * HOUR) == at("2026-12-28T10:00")
 
 
 def test_the_day_is_that_of_the_time_zone() -> None:
     tokyo = WorkingTime(ZoneInfo("Asia/Tokyo"), WEEK, time(9), time(17))
     # Sunday night in Berlin is Monday morning in Tokyo.
-    assert tokyo.later(at("2026-11-22T23:30"), HOUR) == at("2026-11-23T10:00", ZoneInfo("Asia/Tokyo"))
+    assert tokyo.end_after_working_seconds(at("2026-11-22T23:30"), HOUR) == at(
+        "2026-11-23T10:00", ZoneInfo("Asia/Tokyo")
+    )
 
 
 @pytest.mark.wide
@@ -106,6 +108,8 @@ def test_the_day_is_that_of_the_time_zone() -> None:
 )
 def test_a_wait_in_two_parts_is_due_when_the_whole_is(since: int, first: int, second: int) -> None:
     start = at("2026-01-01T00:00") + timedelta(seconds=since)
-    halfway = OFFICE.later(start, first)
-    assert OFFICE.later(halfway, second) == OFFICE.later(start, first + second)
+    halfway = OFFICE.end_after_working_seconds(start, first)
+    assert OFFICE.end_after_working_seconds(halfway, second) == OFFICE.end_after_working_seconds(
+        start, first + second
+    )
     assert start < halfway

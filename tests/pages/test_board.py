@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines.models import Job, Line, Task
-from pipelines.queries.board import Board, Filters, board
+from pipelines.queries.board import Board, Filters, line_board
 from pipelines.work.logs import Writer
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
@@ -33,7 +33,7 @@ LINE = document(
 
 
 def seen(line: Line, *, later: int = 0, **filters: str) -> Board:
-    return board(line, Filters(**filters), timezone.now() + timedelta(seconds=later))
+    return line_board(line, Filters(**filters), timezone.now() + timedelta(seconds=later))
 
 
 def where(found: Board) -> dict[str, list[str]]:
@@ -129,9 +129,9 @@ def test_ends_of_the_last_day_stand_in_the_last_column(world: World) -> None:
         world.report(task)
         world.report(task)
     day = timedelta(hours=25)
-    found = board(version.line, Filters(), timezone.now())
+    found = line_board(version.line, Filters(), timezone.now())
     assert [each.task.title for each in found.ended] == ["new", "old"]
-    assert board(version.line, Filters(), timezone.now() + day).ended_count == 0
+    assert line_board(version.line, Filters(), timezone.now() + day).ended_count == 0
 
 
 def test_a_task_of_an_earlier_version_keeps_its_column(world: World) -> None:

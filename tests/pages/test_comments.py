@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
 
-from pipelines.engine.invariants.immutability import no_key_leads_across_projects
+from pipelines.engine.invariants.immutability import cross_project_key_violations
 from pipelines.lines import comments, drafts
 from pipelines.lines.publishing import create_line, publish_draft, save_draft
 from pipelines.models import Comment, Line, User
@@ -239,6 +239,6 @@ def test_an_answer_that_left_its_thread_is_found(world: World, line: Line) -> No
     reply = comments.write_comment(line, world.viewer, "Two", timezone.now(), parent=thread.pk)
     with transaction.atomic():
         Comment.objects.filter(pk=reply.pk).update(kind="station", key="build")
-    assert [each.message for each in no_key_leads_across_projects(None)] == [
+    assert [each.message for each in cross_project_key_violations(None)] == [
         "answer at another place than its thread"
     ]

@@ -94,7 +94,7 @@ def test_no_more_tasks_are_read_than_are_counted(
     for _ in range(3):
         ended(world, version, None)
     found = line_stats.line_stats(version.line_id)
-    assert (found.ended, found.completed, found.more, found.amount) == (2, 2, True, "")
+    assert (found.ended, found.completed, found.more, found.cost_text) == (2, 2, True, "")
 
 
 def test_the_overview_says_the_figures_or_that_nothing_ended(

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from pipelines.models import Decision
 from pipelines.queries import rule_match_counts
-from pipelines.queries.rule_match_counts import station_matches
+from pipelines.queries.rule_match_counts import count_station_matches
 from pipelines.routing.analysis.condition_matching import ConditionAnswer, match_rules
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
@@ -151,13 +151,13 @@ def test_however_many_outcomes_it_takes_as_many_statements_and_is_bounded(
     given, taken = read_line(drawn(HIGH)), []
     for said in (1, 9):
         line = outcomes(world, *(high(value) for value in range(said)))
-        station_matches(line, given, "build")
+        count_station_matches(line, given, "build")
         with CaptureQueriesContext(connection) as seen:
-            station_matches(line, given, "build")
+            count_station_matches(line, given, "build")
         taken.append(len(seen))
     assert taken == [2, 2]
     monkeypatch.setattr(rule_match_counts, "OUTCOMES", 4)
-    told = station_matches(line, given, "build")
+    told = count_station_matches(line, given, "build")
     assert (told.outcomes, told.rules["high"].matches) == (4, 4)
     monkeypatch.setattr(rule_match_counts, "TESTS", 3)
-    assert station_matches(line, given, "build").outcomes == 3
+    assert count_station_matches(line, given, "build").outcomes == 3

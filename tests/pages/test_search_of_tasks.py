@@ -11,7 +11,7 @@ from django.urls import reverse
 from pipelines.models import Task, TaskText
 from pipelines.queries import task_search
 from pipelines.queries import tasks as tables
-from pipelines.queries.task_search import indexed_words_condition, search_ids
+from pipelines.queries.task_search import indexed_search_words_condition, search_ids
 from pipelines.queries.tasks import SORTS
 from tests.factories import World
 from tests.pages.conftest import As
@@ -45,7 +45,7 @@ OTHERS = (
 
 
 def found(words: str) -> set[int]:
-    return set(Task.objects.filter(indexed_words_condition(words)).values_list("pk", flat=True))
+    return set(Task.objects.filter(indexed_search_words_condition(words)).values_list("pk", flat=True))
 
 
 def test_the_index_finds_what_reading_every_title_found(world: World) -> None:
@@ -162,5 +162,5 @@ def test_a_search_reads_by_the_index(world: World) -> None:
         # A table of one row is read by anything rather than by this index.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
         for words in ("limit", "it", "WI-app-42"):
-            plan = Task.objects.filter(indexed_words_condition(words)).explain(format="json")
+            plan = Task.objects.filter(indexed_search_words_condition(words)).explain(format="json")
             assert "task_text_grams" in plan, words

@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from pipelines import engine
 from pipelines.models import Task, User
 from pipelines.queries.task_view import TaskView
-from pipelines.web.tasks.task import _live_context as live_context
+from pipelines.web.tasks.task import _live_part_context as live_context
 from tests.browser.looking import look
 from tests.engine.test_move import protected
 from tests.factories import World, document, station

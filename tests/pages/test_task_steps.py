@@ -110,7 +110,7 @@ def test_the_edits_of_a_screen_are_compared_within_one_budget(world: World) -> N
     edit = replace(found.rows[0].step, changes=(TextChange("a.py", before, after),))
     rows = [replace(found.rows[0], step=edit) for _ in range(20)]
     shown: list[list[str]] = []
-    done = calls(lambda: shown.extend([line.kind for line in row.diff] for row in rows))
+    done = calls(lambda: shown.extend([line.kind for line in row.diff_lines] for row in rows))
     assert shown[0][:6] == ["removed", "added", "same"] * 2
     assert shown[-1] == ["removed"] * 24 + ["gap"]
     assert done < 100_000

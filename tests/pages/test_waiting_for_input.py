@@ -15,7 +15,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Job, Task
 from pipelines.queries import tasks as tables
-from pipelines.queries.board import Filters, board
+from pipelines.queries.board import Filters, line_board
 from pipelines.work.scheduler import timers
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
@@ -142,12 +142,12 @@ def test_the_api_says_so_and_finds_them(world: World) -> None:
 
 def test_it_is_counted_as_waiting_and_never_as_running(world: World) -> None:
     tasks = [by_hand(world), asking(world), running(world)]
-    by_line = tables.counts_by_line([world.project])
+    by_line = tables.displayed_status_counts_by_line([world.project])
     assert sum(by_line.values(), Counter()) == {INPUT: 2, "running": 1}
-    sign = board(tasks[0].line, Filters(), timezone.now())
+    sign = line_board(tasks[0].line, Filters(), timezone.now())
     assert [sign.counts[name] for name in ("running", "waiting", "input", "blocked")] == [0, 1, 1, 0]
     for show, expected in (("running", 0), ("waiting", 1), ("input", 1), ("blocked", 0)):
-        assert board(tasks[0].line, Filters(show=show), timezone.now()).shown == expected
+        assert line_board(tasks[0].line, Filters(show=show), timezone.now()).shown == expected
     client, place = as_(world.operator), [world.project.owner.key, world.project.key]
     for status, titles in ((INPUT, {"Sign", "Paint"}), ("running", {"Run"}), ("blocked", set())):
         page = client.get(reverse("tasks", args=place), {"status": status}).content.decode()

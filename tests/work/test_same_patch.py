@@ -177,7 +177,7 @@ def test_a_delivery_waits_for_the_one_before_without_a_worker(
     delivery = Delivery.objects.get()
     assert delivery.repository_id is not None and delivery.task_id == first.pk
     Task.objects.filter(pk=first.pk).update(status="awaiting_review")
-    assert delivery_queue.seconds_to_turn(job, delivery.repository_id, "main") == 0
+    assert delivery_queue.seconds_until_delivery_looks_again(job, delivery.repository_id, "main") == 0
     Task.objects.filter(pk=first.pk).update(status="queued")
     run(bench, first)
     run(bench, second)

@@ -15,7 +15,7 @@ from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.lines.starters.commands import StationCommands
 from pipelines.models import Task
 from pipelines.queries import line_stats, medians
-from pipelines.queries.home import home
+from pipelines.queries.home import read_home
 from pipelines.web.setup import templates
 from reviews.models import Notification
 from reviews.notifications.kinds.ended import COMPLETED
@@ -215,9 +215,9 @@ def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
     row = Notification.objects.get(kind="completed", task=task)
     assert "its change is not merged" in COMPLETED.says(row).text
     now = timezone.now()
-    assert home([task.project], [], now).today.completed == 0
+    assert read_home([task.project], [], now).today.completed == 0
     assert (line_stats.line_stats(task.line_id).ended, line_stats.line_stats(task.line_id).completed) == (
         1,
         0,
     )
-    assert medians.line_median(task.line_id) is None
+    assert medians.median_seconds_of_line(task.line_id) is None

@@ -43,8 +43,10 @@ def _register_agent(project: Project, key: str, values: Mapping[str, Any], actor
     )
     if not made:
         raise Conflict("An agent with this key already exists.")
-    record_agent_event(agent, actor, "added", **{name: _json_value(getattr(agent, name)) for name in FIELDS})
-    _tell_owner(agent, actor)
+    record_agent_event(
+        agent, actor, "added", **{name: _datetime_as_iso_text(getattr(agent, name)) for name in FIELDS}
+    )
+    _notify_agent_owner(agent, actor)
     # Tokens may be held because nobody of this name was registered
     wake_waiting_for_agent(project.pk, key)
     return agent
@@ -64,15 +66,15 @@ def _change_agent(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Age
             setattr(agent, name, value)
         agent.save(update_fields=[name.removesuffix("_id") for name in changed])
         record_agent_event(
-            agent, actor, "changed", **{name: _json_value(value) for name, value in changed.items()}
+            agent, actor, "changed", **{name: _datetime_as_iso_text(value) for name, value in changed.items()}
         )
         if "owner_id" in changed:
-            _tell_owner(agent, actor)
+            _notify_agent_owner(agent, actor)
         wake_waiting_for_agent(agent.project_id, agent.key)
     return agent
 
 
-def _tell_owner(agent: Agent, actor: Actor) -> None:
+def _notify_agent_owner(agent: Agent, actor: Actor) -> None:
     """Tell the owner, unless they assigned the agent to themselves."""
     if str(actor) != f"person:{agent.owner_id}":
         name = agent.name or agent.key
@@ -81,5 +83,5 @@ def _tell_owner(agent: Agent, actor: Actor) -> None:
         )
 
 
-def _json_value(value: Any) -> Any:
+def _datetime_as_iso_text(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value

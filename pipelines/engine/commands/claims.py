@@ -13,7 +13,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import drop_late_due_time, set_late_due_time
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.core.values import ENGINE, Actor, Report, job_ref, token_state
+from pipelines.engine.core.values import ENGINE, Actor, Report, job_reference_fields, token_state_fields
 from pipelines.engine.moves.job_creation import may_take_job
 from pipelines.engine.moves.pausing import add_hold
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
@@ -64,7 +64,7 @@ def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
         for pause in pauses:
             add_hold(batch, task, token, ENGINE, pause.wait)
         return False
-    if not batch.agents.may_start(task, job):
+    if not batch.agents.agent_may_start_job(task, job):
         return False
     job.worker_id, job.state, job.started_at = claim.worker, Job.State.RUNNING, batch.now
     if not asks:
@@ -80,16 +80,16 @@ def expire_lease(job_id: int, attempt: int, lease: UUID) -> str:
     """Handle an expired lease. Returns `requeued` (attempt + 1, with a new ticket), `ended` (that was the last
     attempt: the outcome is cancelled with `lease_lost` and routed like any other) or `kept` (renewed or reported in
     the meantime)."""
-    return run_in_transaction(partial(_take_back, job_id, attempt, lease, expired=True))
+    return run_in_transaction(partial(_take_back_job, job_id, attempt, lease, expired=True))
 
 
 def requeue(job_id: int, attempt: int, lease: UUID, after: float = 0.0) -> str:
     """Give back the job of a worker that stops as planned, or that looks again `after` seconds. Returns `requeued`,
     without counting an attempt, or `kept`, see `expire_lease`."""
-    return run_in_transaction(partial(_take_back, job_id, attempt, lease, expired=False, after=after))
+    return run_in_transaction(partial(_take_back_job, job_id, attempt, lease, expired=False, after=after))
 
 
-def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: float = 0.0) -> str:
+def _take_back_job(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: float = 0.0) -> str:
     batch = Batch.of_jobs([job_id])
     job = batch.jobs.get(job_id)
     if job is None or (job.state, job.attempt, job.lease_key) != (Job.State.RUNNING, attempt, lease):
@@ -128,7 +128,7 @@ def _take_lease(job_id: int, lease: UUID, expired: bool) -> bool:
 def _record_job_event(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     batch.mark_token_changed(token)
-    batch.derive_status(task)
+    batch.set_derived_status(task)
     batch.event(
         task,
         kind,
@@ -137,6 +137,6 @@ def _record_job_event(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
         source=job.station,
         target=job.station,
         trigger=f"job:{job.pk}.{job.attempt}",
-        tokens=[token_state(token)],
-        job=job_ref(job),
+        tokens=[token_state_fields(token)],
+        job=job_reference_fields(job),
     )

@@ -10,17 +10,17 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
-from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_second
+from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_if_resolved
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, decision_situation
 from pipelines.engine.core.expected_times import is_late
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import ENGINE, job_ref
+from pipelines.engine.core.values import ENGINE, job_reference_fields
 from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.completion import finish_job
-from pipelines.engine.moves.deadlock_records import deadlock_party, new_record, open_record
-from pipelines.engine.moves.pausing import hold_token, hold_working_token, let_go, paused_by_test
+from pipelines.engine.moves.deadlock_records import deadlock_party, new_deadlock, open_deadlock
+from pipelines.engine.moves.pausing import hold_token, hold_working_token, paused_by_test, release_holds
 from pipelines.engine.moves.releases import DEPENDENCY, close_deadlock
 from pipelines.errors import Conflict
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
@@ -46,13 +46,13 @@ def handle_late_work(batch: Batch, due: Due) -> None:
     if not is_late(batch, task, token, job):
         batch.flush()
         return
-    deadlock = new_record(task, TIMEOUT)
+    deadlock = new_deadlock(task, TIMEOUT)
     if hold_working_token(batch, task, token, ENGINE, str(deadlock.pk), deadlock=TIMEOUT):
-        open_record(batch, deadlock, [deadlock_party(task, token)])
+        open_deadlock(batch, deadlock, [deadlock_party(task, token)])
         batch.flush()
 
 
-def record_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
+def record_waiting_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     """Record a circle of tasks that wait for each other; all of them are locked. Does nothing if there is none, or if
     it is already recorded and unresolved."""
     open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
@@ -60,14 +60,16 @@ def record_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     # A circle within one that is recorded is the same deadlock
     if not circle or any({each.pk for each in circle} <= each for each in recorded):
         return
-    deadlock = new_record(task, CIRCULAR)
-    parties = [(member, token) for member in circle for token in batch.living(member) if not token.forked]
+    deadlock = new_deadlock(task, CIRCULAR)
+    parties = [
+        (member, token) for member in circle for token in batch.living_tokens(member) if not token.forked
+    ]
     for member, token in parties:
         hold_working_token(batch, member, token, ENGINE, str(deadlock.pk), deadlock=CIRCULAR)
-    open_record(batch, deadlock, [deadlock_party(*party) for party in parties])
+    open_deadlock(batch, deadlock, [deadlock_party(*party) for party in parties])
 
 
-def question_edges(project_id: int) -> Iterator[tuple[int, int]]:
+def question_task_pairs(project_id: int) -> Iterator[tuple[int, int]]:
     """Return the pairs (asking task, asked task) of a project: tasks whose signal `hold` names another task
     in `meta.task`. A task that asks a person is not among them."""
     asking = Token.objects.filter(task__project=project_id, status=Status.BLOCKED, wait__has_key="question")
@@ -100,10 +102,10 @@ def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, o
     if output is not None:
         # It becomes the outcome of a station, which is refused what cannot be stored
         payload.checked_digest({"output": output}, "outcome")
-    return run_in_transaction(partial(_resolve, deadlock_id, answer))
+    return run_in_transaction(partial(_resolve_deadlock, deadlock_id, answer))
 
 
-def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
+def _resolve_deadlock(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     known = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
     offered = WORDS if known is None or known.kind == TIMEOUT else WORDS[1:]
     deadlock = check_role_answer(known, answer, WORDS, offered)
@@ -113,14 +115,14 @@ def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     task = batch.tasks[deadlock.task_id]
     # Once more, under the lock: somebody else may have resolved it meanwhile.
     deadlock = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)
-    refuse_second(deadlock)
+    refuse_if_resolved(deadlock)
     deadlock.resolved_by, deadlock.answer = answer.user, answer.reason
     close_deadlock(batch, deadlock, answer.word)
     _record_resolution(batch, deadlock, answer)
     paused = [
         (member, token)
         for member in batch.tasks.values()
-        for token in batch.living(member)
+        for token in batch.living_tokens(member)
         if any(map(paused_by_test(deadlock.pk), flatten_holds(token.wait)))
     ]
     ACTS[answer.word](batch, deadlock, task, paused, answer)
@@ -165,7 +167,7 @@ def _complete_with_output(
             source=job.station,
             target=job.station,
             trigger=cause,
-            job=job_ref(job),
+            job=job_reference_fields(job),
             outcome={"result": job.result},
         )
         turn = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
@@ -180,14 +182,14 @@ def _rerun_with_reason(
         # Those of the circle alone: it may wait for other tasks besides
         Dependency.objects.filter(task=task, on__in=parties).delete()
         # By a due time: this batch read the dependencies before they were deleted
-        batch.set_due(DEPENDENCY, task, batch.now, key=str(deadlock.pk))
+        batch.schedule_due_time(DEPENDENCY, task, batch.now, key=str(deadlock.pk))
         _answer_question(batch, task, answer)
     for member, token in paused:
         if member.pk == task.pk and _had_begun(token, deadlock):
-            _begin_anew(batch, task, token, answer)
+            _begin_new_visit_with_reason(batch, task, token, answer)
             continue
         feedback = answer.reason if member.pk == task.pk else ""
-        let_go(batch, member, token, answer.actor, paused_by_test(deadlock.pk), feedback=feedback)
+        release_holds(batch, member, token, answer.actor, paused_by_test(deadlock.pk), feedback=feedback)
 
 
 def _had_begun(token: Token, deadlock: Deadlock) -> bool:
@@ -199,7 +201,7 @@ def _had_begun(token: Token, deadlock: Deadlock) -> bool:
     )
 
 
-def _begin_anew(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) -> None:
+def _begin_new_visit_with_reason(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) -> None:
     """End the running job and start a new visit that gets the reason. Other holds on the task apply to it as well."""
     job = batch.open_job_of(token)
     assert job is not None
@@ -212,8 +214,8 @@ def _begin_anew(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) 
 
 def _answer_question(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
     """Answer the question that the task asked another one, with the reason of whoever resolves the circle."""
-    asking = {pk for pk, _ in question_edges(task.project_id)}
-    for token in batch.living(task) if task.pk in asking else ():
+    asking = {pk for pk, _ in question_task_pairs(task.project_id)}
+    for token in batch.living_tokens(task) if task.pk in asking else ():
         if token.status == Status.BLOCKED and token.wait.get("question"):
             question = str(token.wait["question"])
             manual_actions.run_again(
@@ -221,12 +223,12 @@ def _answer_question(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
             )
 
 
-def _escalate(
+def _escalate_deadlock(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
     """Open an escalation, which from now on holds what the deadlock held."""
     line = versions.by_id(task.pinned_id)
-    opened = escalations.open_one(
+    opened = escalations.open_escalation(
         batch, task, line, "deadlock", answer.actor, role=ARCHITECT, reason=answer.reason
     )
     for member, token in paused:
@@ -243,7 +245,7 @@ def _escalate(
                 nest_holds([pause_hold(str(opened.pk), opened.trigger), *others]),
             )
         else:
-            let_go(batch, member, token, answer.actor, paused_by_test(deadlock.pk))
+            release_holds(batch, member, token, answer.actor, paused_by_test(deadlock.pk))
 
 
 def _release_other_parties(
@@ -251,13 +253,13 @@ def _release_other_parties(
 ) -> None:
     """Release the other parties; the caller then cancels the task itself."""
     for member, token in paused:
-        let_go(batch, member, token, answer.actor, paused_by_test(deadlock.pk))
+        release_holds(batch, member, token, answer.actor, paused_by_test(deadlock.pk))
 
 
 ACTS = {
     "output": _complete_with_output,
     "context": _rerun_with_reason,
-    "escalate": _escalate,
+    "escalate": _escalate_deadlock,
     "cancel": _release_other_parties,
 }
 
@@ -265,6 +267,6 @@ ACTS = {
 def handle_resume(batch: Batch, due: Due) -> None:
     """Handle due times of kind `resume`: a deadlock is over because another party ended."""
     task = batch.tasks[due.task_id]
-    for token in batch.living(task):
-        let_go(batch, task, token, ENGINE, paused_by_test(due.key))
+    for token in batch.living_tokens(task):
+        release_holds(batch, task, token, ENGINE, paused_by_test(due.key))
     batch.flush()

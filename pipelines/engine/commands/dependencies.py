@@ -11,7 +11,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves.pausing import WORKING, hold_token, let_go
+from pipelines.engine.moves.pausing import WORKING, hold_token, release_holds
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.statements import LOCK_DEPENDENCIES
 from pipelines.errors import Conflict, Invalid, existing
@@ -63,7 +63,7 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
         raise Conflict("This task has already ended.", at=task.ended_at)
     # Read under the lock: a task read earlier may be completed by now and would no longer release anybody.
     record_dependencies(batch, task, [batch.tasks[other.pk] for other in others], actor)
-    deadlocks.record_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
+    deadlocks.record_waiting_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     batch.flush()
     return task
 
@@ -89,10 +89,10 @@ def look_for_circle(batch: Batch, due: Due) -> None:
     task = batch.tasks[due.task_id]
     circle_ids = _circle_task_ids(task.project_id, task.pk)
     if set(circle_ids) <= set(batch.tasks):
-        deadlocks.record_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
+        deadlocks.record_waiting_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     else:
         # The circle changed before its tasks were locked: look again, with all of them.
-        batch.set_due(CIRCLE, task, batch.now)
+        batch.schedule_due_time(CIRCLE, task, batch.now)
     batch.flush()
 
 
@@ -109,7 +109,7 @@ def record_dependencies(batch: Batch, task: Task, others: Sequence[Task], actor:
     Dependency.objects.bulk_create(rows, ignore_conflicts=True)
     new = {other.name: str(other.status) for other in others if other.status != Status.COMPLETED}
     names = {**batch.unmet.get(task.pk, {}), **new}
-    for token in batch.living(task) if new else ():
+    for token in batch.living_tokens(task) if new else ():
         job = batch.open_job_of(token)
         # law §12: a job that runs goes on to its end while a dependency is open.
         if job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED):
@@ -135,10 +135,10 @@ def handle_dependency_due(batch: Batch, due: Due) -> None:
     """Handle due times of kind `dependency`: a task that this one waits for has ended, or is no longer waited for."""
     task = batch.tasks[due.task_id]
     names = batch.unmet.get(task.pk)
-    for token in batch.living(task):
+    for token in batch.living_tokens(task):
         job = batch.open_job_of(token)
         if not names:
-            let_go(batch, task, token, ENGINE, is_dependency)
+            release_holds(batch, task, token, ENGINE, is_dependency)
         elif job and any(map(is_dependency, flatten_holds(token.wait))):
             _hold_for_dependencies(batch, task, token, job, ENGINE, names)
     batch.flush()
@@ -151,6 +151,6 @@ def open_dependency_graph(project_id: int) -> defaultdict[str, set[str]]:
     for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):
         edges[str(waits)].add(str(on))
     # Whoever asks another task waits for it as well, so that both kinds may make one circle
-    for waits, on in deadlocks.question_edges(project_id):
+    for waits, on in deadlocks.question_task_pairs(project_id):
         edges[str(waits)].add(str(on))
     return edges

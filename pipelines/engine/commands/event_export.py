@@ -41,7 +41,7 @@ class _ExportState:
 def export_task(task: Task, *, transitions: bool = False) -> Iterator[dict[str, Any]]:
     """Yield every event of the task in the exchange format, oldest first. `transitions`: only those that lead
     from one state to another."""
-    return export_chunk([task], transitions=transitions)
+    return export_events_of_chunk([task], transitions=transitions)
 
 
 def export_tasks(
@@ -54,14 +54,14 @@ def export_tasks(
     stream = changed.iterator(chunk_size=AT_ONCE)
     # A project may have more events than there is memory
     while chunk := list(islice(stream, AT_ONCE)):
-        yield from export_chunk(chunk, since=since, transitions=transitions)
+        yield from export_events_of_chunk(chunk, since=since, transitions=transitions)
 
 
-def export_chunk(
+def export_events_of_chunk(
     tasks: Sequence[Task], *, since: datetime | None = None, transitions: bool = False
 ) -> Iterator[dict[str, Any]]:
     by_id = {task.pk: task for task in tasks}
-    firsts = _first_versions(by_id.values())
+    firsts = _start_version_by_task(by_id.values())
     visits = GateVisit.objects.filter(task__in=by_id).select_related("decided_by").prefetch_related("votes")
     words: dict[int, dict[str, GateVisit]] = {}
     for visit in visits:
@@ -80,7 +80,7 @@ def _ordered_events(tasks: list[int]) -> Iterator[Event]:
     return rows.order_by("task__project_id", "task__number", "seq").iterator(chunk_size=500)
 
 
-def _first_versions(tasks: Iterable[Task]) -> dict[int, int]:
+def _start_version_by_task(tasks: Iterable[Task]) -> dict[int, int]:
     """The version each task was started under. The first migration names it, so events are read newest first."""
     pinned = {task.pk: task.pinned_id for task in tasks}
     migrated = Event.objects.filter(task__in=pinned, kind="task.migrated").order_by("task_id", "-seq")
@@ -91,8 +91,8 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
     history.pinned = event.data.get("pinned", history.pinned)
     moved = event.kind in TRANSITIONS
     source, target = (
-        _agent_names(history.line, event.source),
-        _agent_names(history.line, _target_states(event)),
+        _worker_names_of_places(history.line, event.source),
+        _worker_names_of_places(history.line, _target_states(event)),
     )
     told_as = {
         "event_id": f"EVT-{event.pk}",
@@ -108,7 +108,7 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
         "gate_results": _gate_results(history, event),
         "trust_level": event.data.get("trust_level"),
         "human_approval": _approval_fields(history, event),
-        "duration_seconds": _duration(history, event, moved),
+        "duration_seconds": _duration_of_left_state(history, event, moved),
         "kind": event.kind,
         "sequence": event.seq,
         "actor": event.actor,
@@ -126,7 +126,7 @@ def _target_states(event: Event) -> str:
     return ",".join(str(child["station"]) for child in event.data.get("tokens", ())[1:]) or event.target
 
 
-def _duration(history: _ExportState, event: Event, moved: bool) -> int:
+def _duration_of_left_state(history: _ExportState, event: Event, moved: bool) -> int:
     """Return how long the position was in the state that a transition leaves; for other events the time since
     the previous event."""
     began = history.since.get(event.token_id or 0, history.before) if moved else history.before
@@ -149,7 +149,7 @@ def _handoff_name(event: Event, source: str | None, target: str | None) -> str |
     return str(event.data.get("handoff") or handoff_id(source, target, event.at))
 
 
-def _agent_names(line: ParsedLine, places: str) -> str | None:
+def _worker_names_of_places(line: ParsedLine, places: str) -> str | None:
     """Return who works at each station: its agent, or else the station itself. Ends have nobody."""
     stations = [line.stations_by_key.get(place) for place in places.split(",")]
     names = [_station_agent_name(station) for station in stations if station]

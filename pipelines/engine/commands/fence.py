@@ -16,7 +16,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 Key = tuple[int, int, str]
 
 
-def fence_answer(batch: Batch, report: Report, digest: str) -> ReportResult | None:
+def answer_instead_of_recording(batch: Batch, report: Report, digest: str) -> ReportResult | None:
     """Return None if the report is to be recorded; otherwise the answer to give, and nothing moves."""
     job = batch.jobs.get(report.job_id)
     if job is None:
@@ -25,14 +25,14 @@ def fence_answer(batch: Batch, report: Report, digest: str) -> ReportResult | No
     if job.state == Job.State.DONE:
         # law §5 step 1: an identical repeat gets the first answer, another payload 409.
         if same and job.report_digest == digest:
-            return first_answer(job)
+            return answer_of_first_report(job)
         return _refused_result("conflict" if same else "ignored", job)
-    if not same or not _is_open(batch, job, report):
+    if not same or not _is_report_of_open_job(batch, job, report):
         return _refused_result("ignored", job)
     return None
 
 
-def _is_open(batch: Batch, job: Job, report: Report) -> bool:
+def _is_report_of_open_job(batch: Batch, job: Job, report: Report) -> bool:
     token = batch.tokens.get(job.token_id)
     # None where it has ended: only living tokens are loaded
     if token is None or token.status in ENDED or job.state != Job.State.RUNNING:
@@ -52,7 +52,7 @@ def _refused_result(status: Any, job: Job) -> ReportResult:
     return ReportResult(status, 409, why[status])
 
 
-def first_answer(job: Job) -> ReportResult:
+def answer_of_first_report(job: Job) -> ReportResult:
     """The answer that the recorded report got."""
     answer = dict(job.report_answer or {})
     lease = answer.pop("next_lease", None)
@@ -79,7 +79,7 @@ def record_ignored(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
         key = (report.job_id, report.attempt, digest)
         counts[key] = counts.get(key, 0) + 1
         by.setdefault(key, report.by)
-    for key in sorted(_count_ignored(counts)):
+    for key in sorted(_count_and_list_first_ignored(counts)):
         job = batch.jobs[key[0]]
         batch.event(
             batch.tasks[job.task_id],
@@ -94,7 +94,7 @@ def record_ignored(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
         )
 
 
-def _count_ignored(counts: dict[Key, int]) -> list[Key]:
+def _count_and_list_first_ignored(counts: dict[Key, int]) -> list[Key]:
     if not counts:
         return []
     columns = [list(column) for column in zip(*counts, strict=True)]

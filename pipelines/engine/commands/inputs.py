@@ -16,7 +16,7 @@ from django.utils.dateparse import parse_datetime
 from pipelines.errors import InputError
 from pipelines.models import Project, Repository, Upload
 from pipelines.ports.vault.value_lookup import SECRET, ValueScope
-from pipelines.queries.allowed_folders import fault_of_folder
+from pipelines.queries.allowed_folders import reason_against_folder
 from pipelines.routing.basics import values
 from pipelines.routing.basics.file_signatures import contradicting_ending
 from pipelines.routing.basics.hidden_characters import shortened_at_word
@@ -45,7 +45,7 @@ def fill_input_values(
     file has to have been uploaded to the project that `reach` names, a secret to be stored there; its default counts
     only while it is."""
     fields = tuple(fields)
-    known = known_secrets(fields, reach)
+    known = accepted_secret_names(fields, reach)
     known_repositories = list(nameable_repositories(fields, reach) if connected is None else connected)
     problems = [
         _unknown_input_problem(at, key) for key in values if key not in {field.key for field in fields}
@@ -54,13 +54,13 @@ def fill_input_values(
     for field in fields:
         value = values.get(field.key)
         if value is None or value == "":
-            value = allowed_default(field, known)
+            value = default_value_if_allowed(field, known)
         if value is None:
             problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
             continue
         fault = input_fault_text(field, value) or secret_fault(field, value, known)
         fault = fault or repository_fault(field, value, reach, known_repositories)
-        value = value if fault else stored_repository(field, value, known_repositories)
+        value = value if fault else repository_value_to_store(field, value, known_repositories)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
         filled[field.key] = value
     problems += _faulty_files(fields, filled, reach.project, at)
@@ -69,13 +69,13 @@ def fill_input_values(
     return filled
 
 
-def allowed_default(field: Input, known: Collection[str]) -> Any:
+def default_value_if_allowed(field: Input, known: Collection[str]) -> Any:
     if not field.has_default or (field.type == "secret" and field.default not in known):
         return None
     return field.default
 
 
-def known_secrets(fields: Iterable[Input], reach: ValueScope) -> Sequence[str]:
+def accepted_secret_names(fields: Iterable[Input], reach: ValueScope) -> Sequence[str]:
     """Return the names that a field of type secret accepts. They are read only if there is such a field."""
     return reach.names(SECRET) if any(field.type == "secret" for field in fields) else ()
 
@@ -102,12 +102,12 @@ def repository_fault(field: Input, value: Any, reach: ValueScope, connected: Ite
     address = next((repository.address for repository in connected if repository.name == value), value)
     if not address.startswith("/"):
         return str(NO_REPOSITORY) if REPOSITORY_NAME.fullmatch(address) else ""
-    if not fault_of_folder(reach.owner, address):
+    if not reason_against_folder(reach.owner, address):
         return ""
     return "is a folder of the server that is not allowed; connect it under Settings, Repositories"
 
 
-def stored_repository(field: Input, value: Any, connected: Iterable[Repository]) -> Any:
+def repository_value_to_store(field: Input, value: Any, connected: Iterable[Repository]) -> Any:
     """The value as a task keeps it: a folder of the server by the name of its repository, so that nobody reads a path
     in the task; any other repository by its address."""
     if field.type != "repository":
@@ -309,7 +309,7 @@ def _file_fault(field: Input, value: Any) -> str:
     """Return what is wrong with a reference `{name, digest}` to an uploaded file, or "". A size in it is
     ignored; `size_fault` checks the stored one."""
     stored = isinstance(value, dict) and {"name", "digest"} <= set(value) <= {"name", "digest", "size"}
-    if not stored or not _is_name(value["name"]) or not DIGEST.match(str(value["digest"])):
+    if not stored or not _is_printable_name(value["name"]) or not DIGEST.match(str(value["digest"])):
         return "has to be an uploaded file: {name, digest}"
     if field.accept and not value["name"].lower().endswith(field.accept):
         return f"has to be a file of the type {', '.join(field.accept)}"
@@ -331,7 +331,7 @@ def content_fault(field: Input, name: str, content: str) -> str:
     return f"has the ending {ending}, but its content is of another type"
 
 
-def _is_name(name: Any) -> bool:
+def _is_printable_name(name: Any) -> bool:
     return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()
 
 

@@ -45,7 +45,7 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     gone = expired_files(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
         raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
-    last = _last_visit(old, station)
+    last = _last_job_at_station(old, station)
     station = last.station
     new = Task(
         project=old.project,
@@ -105,22 +105,24 @@ def _follow_up(old: Task, new: Task, start: str) -> Task:
         raise Conflict(f"{old.name} is followed up already.")
     batch = begin_at_first_station(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
     # law §8: two may follow each other so; the next one is held and escalated.
-    if _count_follow_ups(old) >= IN_A_ROW:
+    if _count_follow_up_chain(old) >= IN_A_ROW:
         line = versions.by_id(task.pinned_id)
         role = next((budget.role for budget in line.named_limits if budget.kind == "restart"), None)
         reason = (
             f"{IN_A_ROW} tasks followed each other by themselves. Find out why before the next one works."
         )
         task = batch.tasks[task.pk]
-        opened = escalations.open_one(batch, task, line, RETRY_LIMIT, ENGINE, role=role or "", reason=reason)
+        opened = escalations.open_escalation(
+            batch, task, line, RETRY_LIMIT, ENGINE, role=role or "", reason=reason
+        )
         # Fail closed: else each would end as the last one did, without end.
         escalations.ACTIONS["block"](batch, task, opened)
-        batch.derive_status(task)
+        batch.set_derived_status(task)
     batch.flush()
     return batch.tasks[task.pk]
 
 
-def _count_follow_ups(task: Task | None) -> int:
+def _count_follow_up_chain(task: Task | None) -> int:
     """Count the tasks up to this one that ends started, one after the other; no more than matter."""
     number = 0
     while task and number < IN_A_ROW and task.events.filter(seq=1, trigger=FOLLOW_UP).exists():
@@ -133,10 +135,10 @@ def stations_to_retry(task: Task) -> list[str]:
     has. A station last visited by a branch of a fork is left out, because a join behind it would wait for branches
     that do not exist: the retry starts before the fork."""
     # Without branches of a fork: a join behind them would wait for others that the new task has not
-    return list(_last_visits(task))
+    return list(_last_job_by_visited_station(task))
 
 
-def _last_visits(task: Task) -> dict[str, Job]:
+def _last_job_by_visited_station(task: Task) -> dict[str, Job]:
     known = versions.by_id(task.pinned_id).stations_by_key
     jobs = task.jobs.filter(purpose=Purpose.STATION).select_related("token").order_by("-pk")
     last: dict[str, Job] = {}
@@ -145,8 +147,8 @@ def _last_visits(task: Task) -> dict[str, Job]:
     return {key: job for key, job in last.items() if key in known and job.token.parent_id is None}
 
 
-def _last_visit(old: Task, station: str) -> Job:
-    visits = _last_visits(old)
+def _last_job_at_station(old: Task, station: str) -> Job:
+    visits = _last_job_by_visited_station(old)
     if not station and visits:
         return next(iter(visits.values()))
     if station not in visits:

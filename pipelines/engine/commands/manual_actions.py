@@ -14,12 +14,19 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import MANUAL
-from pipelines.engine.core.values import Actor, Report, ReportResult, job_ref, merge_counts, token_state
+from pipelines.engine.core.values import (
+    Actor,
+    Report,
+    ReportResult,
+    job_reference_fields,
+    merge_counts,
+    token_state_fields,
+)
 from pipelines.engine.moves import decision_application, evaluations
 from pipelines.engine.moves.completion import Ending, end_token, finish_job
 from pipelines.engine.moves.job_creation import open_job
-from pipelines.engine.moves.pausing import let_go
-from pipelines.engine.moves.releases import release_circles, wait_no_longer
+from pipelines.engine.moves.pausing import release_holds
+from pipelines.engine.moves.releases import release_circles, stop_waiting_for_dependencies
 from pipelines.errors import Conflict, Invalid, NotFound, existing
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.ports import observers
@@ -176,7 +183,7 @@ def run_again(
     decision_application.place_token(batch, token, entry)
     job = open_job(batch, task, token, feedback=entry.feedback, asked=asked)
     batch.mark_token_changed(token)
-    batch.derive_status(task)
+    batch.set_derived_status(task)
     batch.event(
         task,
         "token.moved",
@@ -185,8 +192,8 @@ def run_again(
         source=source,
         target=token.station,
         trigger=why,
-        tokens=[token_state(token)],
-        job=job_ref(job),
+        tokens=[token_state_fields(token)],
+        job=job_reference_fields(job),
         count=count,
         reason=reason,
         # law §14: moves by hand are outside of guarantees, and their event says so.
@@ -249,8 +256,8 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
         raise Conflict("It is paused. Resume what is paused.")
     # What it waits for would hold it again as soon as it begins
     if any(map(is_dependency, flatten_holds(token.wait))):
-        wait_no_longer(batch, task)
-    let_go(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
+        stop_waiting_for_dependencies(batch, task)
+    release_holds(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
     batch.flush()
     return task
 
@@ -267,10 +274,10 @@ def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
     batch, task = lock_open_task(task_id)
     # Also before its first decision, which whoever cancels may have worked out.
-    sampling.remember_drawn(task, sampling.drawn_samples(versions.by_id(task.pinned_id), task, {}))
+    sampling.remember_drawn_request(task, sampling.drawn_samples(versions.by_id(task.pinned_id), task, {}))
     how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
     # Whichever position it is: a cancellation ends all of them.
-    end_token(batch, task, batch.living(task)[0], how)
+    end_token(batch, task, batch.living_tokens(task)[0], how)
     batch.flush()
     return task
 

@@ -143,7 +143,7 @@ def _plan(request: MoveRequest) -> MovePlan:
         job, spent = batch.open_job_of(token), float(cost_of_task(task.pk))
         work = job.station if job and job.state == Job.State.RUNNING else ""
         _carry_out_move(batch, task, token, request, [name for name, _sentence in broken])
-        plan = _described(batch, task, token)
+        plan = _move_plan_fields(batch, task, token)
         # What was done is what is planned; nothing of it stays.
         transaction.set_rollback(True)
     names, sentences = tuple(name for name, _ in broken), tuple(sentence for _, sentence in broken)
@@ -152,8 +152,8 @@ def _plan(request: MoveRequest) -> MovePlan:
     return MovePlan(**{**plan, "closes": closes, **more})
 
 
-def _described(batch: Batch, task: Task, token: Token) -> dict[str, Any]:
-    line, living = versions.by_id(task.pinned_id), batch.living(task)
+def _move_plan_fields(batch: Batch, task: Task, token: Token) -> dict[str, Any]:
+    line, living = versions.by_id(task.pinned_id), batch.living_tokens(task)
     own = [other for other in living if other.pk == token.pk or other.parent_id == token.pk]
     here = [other for other in own if not other.forked]
     gates = [gate for other in here for gate in other.wait.get("gates", ())]
@@ -246,7 +246,7 @@ def _broken_promises(task: Task, token: Token, request: MoveRequest) -> list[tup
     if target in (SUCCESS, token.station) or target not in line.stations_by_key:
         return []
     # Without a promise nothing of the past is asked
-    past = _past(task, token) if line.guarantees else MovedPast()
+    past = _moved_past(task, token) if line.guarantees else MovedPast()
     broken = [
         (guarantee.id, line_guarantee_sentence(line, guarantee))
         for guarantee in broken_guarantees(line, target, past)
@@ -260,7 +260,7 @@ def _broken_promises(task: Task, token: Token, request: MoveRequest) -> list[tup
     return broken
 
 
-def _past(task: Task, token: Token) -> MovedPast:
+def _moved_past(task: Task, token: Token) -> MovedPast:
     part = token_ancestry(token.pk, task.tokens.values_list("pk", "parent_id", "joined_id"))
     jobs = Job.objects.filter(token__in=part, purpose=Purpose.STATION, state=Job.State.DONE).order_by(
         "ended_at"

@@ -12,7 +12,7 @@ from pipelines.engine.commands.vote import decide_visit, record_gate_event
 from pipelines.engine.commands.vote_request import (
     VoteRequest,
     approval_field_values,
-    require_current_token,
+    token_of_current_vote,
     too_late_error,
 )
 from pipelines.engine.core import payload
@@ -53,15 +53,15 @@ def override(
 def _override(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
     visit = get_visit(visit_id)
     # Before any lock, so that a stranger holds up nobody
-    require_administrator(visit, request.user)
+    administrator_for_override(visit, request.user)
     if visit.state != GateVisit.State.OPEN:
         raise too_late_error(visit)
     _check_override_request(visit, request, confirm)
     batch = Batch.of_tasks(visit.task_id)
     task, visit = batch.tasks[visit.task_id], get_visit(visit_id)
     # Again under the lock: roles and votes may have changed meanwhile.
-    person = require_administrator(visit, request.user)
-    token = require_current_token(batch, visit, request)
+    person = administrator_for_override(visit, request.user)
+    token = token_of_current_vote(batch, visit, request)
     request = replace(request, fields=approval_field_values(visit, request))
     record_gate_event(
         batch, task, visit, request, "gate.overridden", entitled_as=person.to_dict(), via=request.via
@@ -71,7 +71,7 @@ def _override(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
     return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
 
-def require_administrator(visit: GateVisit, user: User | None) -> EntitledPerson:
+def administrator_for_override(visit: GateVisit, user: User | None) -> EntitledPerson:
     """Return the administrator who overrides the gate. Raises NotFound, Forbidden."""
     person = entitled_person(visit.task.project_id, user) if user else None
     if person is None:

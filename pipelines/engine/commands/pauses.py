@@ -11,11 +11,11 @@ from typing import Any
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.due_times import ESCALATION_DUE, TASK_DUE, covering_pauses, is_paused
+from pipelines.engine.core.due_times import ESCALATION_DUE, TASK_DUE, covering_pauses, is_clock_paused
 from pipelines.engine.core.transaction import PauseSpan, run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves.pausing import add_hold, hold_token, let_go
+from pipelines.engine.moves.pausing import add_hold, hold_token, release_holds
 from pipelines.engine.statements import (
     LOCK_COUNTER,
     PAUSE_DEADLINES,
@@ -57,7 +57,7 @@ class PauseScope:
     task: Task | None = None
 
     @property
-    def name(self) -> str:
+    def scope_key(self) -> str:
         if self.task is not None:
             return f"task:{self.task.pk}"
         if self.line is None:
@@ -81,12 +81,12 @@ def pause(scope: PauseScope, *, user: User, reason: str = "", stops: bool = Fals
 
 
 def _pause(scope: PauseScope, user: User, reason: str, stops: bool) -> Pause:
-    at, row = _lock_scope(scope)
+    at, row = _lock_project_and_find_pause(scope)
     if row is not None:
         raise Conflict(f"It is paused already, by {row.by}.")
     row = Pause.objects.create(
         project=scope.project,
-        scope=scope.name,
+        scope=scope.scope_key,
         line=scope.line,
         station=scope.station,
         task=scope.task,
@@ -108,7 +108,7 @@ def resume(scope: PauseScope, *, user: User) -> None:
 
 
 def _resume(scope: PauseScope, user: User) -> None:
-    at, row = _lock_scope(scope)
+    at, row = _lock_project_and_find_pause(scope)
     if row is None:
         raise Conflict("It is not paused. Somebody else may have resumed it.")
     row.ended_at = at
@@ -117,16 +117,16 @@ def _resume(scope: PauseScope, user: User) -> None:
     _schedule_wake(scope, RESUME_PAUSED, at, row.pk, user)
 
 
-def _lock_scope(scope: PauseScope) -> tuple[datetime, Pause | None]:
+def _lock_project_and_find_pause(scope: PauseScope) -> tuple[datetime, Pause | None]:
     """Return the time, and the pause of exactly this scope that is in force. The counter of the project is locked, so
     that one of two people is first, and each new task is there when its scope is told, or sees the pause itself."""
     [(at,)] = fetch(LOCK_COUNTER, [scope.project.pk])
-    pauses = Pause.objects.filter(project=scope.project, scope=scope.name, ended_at=None)
+    pauses = Pause.objects.filter(project=scope.project, scope=scope.scope_key, ended_at=None)
     return at, pauses.select_related("by").first()
 
 
 def _record_in_audit(kind: str, scope: PauseScope, user: User, at: datetime, **data: Any) -> None:
-    audit.record(kind, by=user, at=at, project=scope.project, about=scope.name, name=scope.title, **data)
+    audit.record(kind, by=user, at=at, project=scope.project, about=scope.scope_key, name=scope.title, **data)
 
 
 def _schedule_wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, user: User) -> None:
@@ -134,7 +134,7 @@ def _schedule_wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, us
         WAKE_SCOPE,
         {
             "kind": kind,
-            "key": f"{pause_id}|{Actor.person(user)}|{scope.name.partition(':')[0]}|{scope.station}",
+            "key": f"{pause_id}|{Actor.person(user)}|{scope.scope_key.partition(':')[0]}|{scope.station}",
             "at": at,
             "project": scope.project.pk,
             "line": scope.line.pk if scope.line else None,
@@ -144,7 +144,7 @@ def _schedule_wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, us
     due_notices.announce()
 
 
-def pause_task(batch: Batch, due: Due) -> None:
+def handle_pause_due(batch: Batch, due: Due) -> None:
     """Handle due times of kind `pause`: hold what is covered, and stop its clocks."""
     task, actor = batch.tasks[due.task_id], _pause_actor(due)
     pause = next((span for span in batch.pauses.get(task.pk, ()) if span.id == _pause_id(due)), None)
@@ -152,7 +152,7 @@ def pause_task(batch: Batch, due: Due) -> None:
         return
     # Resumed before its turn came, it holds nothing, and its clocks stood still nevertheless.
     if pause.in_force:
-        for token in batch.living(task):
+        for token in batch.living_tokens(task):
             _hold_for_pause(batch, task, token, pause, actor)
     stop_clocks(batch, batch.dues.values(), [pause])
     _record_pause_event(batch, task, "task.paused", due, reason=pause.reason)
@@ -188,7 +188,7 @@ def _hold_for_pause(batch: Batch, task: Task, token: Token, pause: PauseSpan, ac
         hold_token(batch, task, token, job, actor, pause.wait)
 
 
-def resume_task(batch: Batch, due: Due) -> None:
+def handle_unpause_due(batch: Batch, due: Due) -> None:
     """Handle due times of kind `unpause`: let go of what this pause held, and move what it stopped."""
     task, pause_id, actor = batch.tasks[due.task_id], _pause_id(due), _pause_actor(due)
     _stop_clocks_of_ended_pauses(batch, task)
@@ -196,8 +196,8 @@ def resume_task(batch: Batch, due: Due) -> None:
     def over(wait: Hold) -> bool:
         return wait.get(PAUSED) == pause_id
 
-    for token in batch.living(task):
-        let_go(batch, task, token, actor, over)
+    for token in batch.living_tokens(task):
+        release_holds(batch, task, token, actor, over)
     moved = restart_clocks(batch, task)
     _record_pause_event(batch, task, "task.resumed", due, moved=moved)
     batch.flush()
@@ -210,7 +210,7 @@ def _stop_clocks_of_ended_pauses(batch: Batch, task: Task) -> None:
         # Its turn has not come, and resuming was first: its clocks stop now, or they would move twice
         if row.kind == PAUSE and (span := over.get(_pause_id(row))):
             stop_clocks(batch, batch.dues.values(), [span])
-            batch.drop_due(PAUSE, task, row.key)
+            batch.drop_due_time(PAUSE, task, row.key)
 
 
 # Due times under a pause: their clock stands still, and goes on when the last pause is over (law §17).
@@ -230,14 +230,16 @@ def stop_clocks(batch: Batch, dues: Iterable[Due], pauses: Collection[PauseSpan]
 
 def restart_clocks(batch: Batch, task: Task) -> dict[str, str]:
     """Move what no pause covers any more by as long as it was covered. Returns the new instants, by kind and key."""
-    going = [due for due in batch.dues.values() if due.paused_at is not None and not is_paused(batch, due)]
+    going = [
+        due for due in batch.dues.values() if due.paused_at is not None and not is_clock_paused(batch, due)
+    ]
     if not going:
         return {}
     spans = batch.pauses.get(task.pk, ())
     moved: dict[str, str] = {}
     for due in going:
         shift = paused_duration(due, covering_pauses(batch, due, spans))
-        _move_subject(batch, task, due, shift)
+        _shift_subject_times(batch, task, due, shift)
         due.due_at += shift
         moved[f"{due.kind}:{due.key}" if due.key else due.kind] = due.due_at.isoformat()
     execute(RESUME_DUE_TIMES, [[due.pk for due in going], [due.due_at for due in going]])
@@ -265,7 +267,7 @@ def paused_duration(due: Due, pauses: Sequence[PauseSpan]) -> timedelta:
     return shift
 
 
-def _move_subject(batch: Batch, task: Task, due: Due, shift: timedelta) -> None:
+def _shift_subject_times(batch: Batch, task: Task, due: Due, shift: timedelta) -> None:
     """Move the instants that people see, and by which lists are sorted."""
     if due.visit_id is not None:
         visit = GateVisit.objects.get(pk=due.visit_id)

@@ -53,7 +53,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
     if _is_known_push(task, push):
         return "known"
     # A forked token is no position: its branches are.
-    positions = [position for position in batch.living(task) if not position.forked]
+    positions = [position for position in batch.living_tokens(task) if not position.forked]
     if len(positions) != 1:
         return "side_by_side"
     [token] = positions
@@ -69,7 +69,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
     # Of several who may be meant none is named as the one who pushed; all of them are barred
     actor = Actor.person(people[0]) if len(people) == 1 else ENGINE
     close_work(batch, task, token, actor, why=PUSH)
-    visit = _sent_on(batch, task, token, actor, station, push)
+    visit = _rerun_station_after_push(batch, task, token, actor, station, push)
     batch.flush()
     # After the flush, which writes the job that it refers to
     made = BranchPush.objects.create(
@@ -120,7 +120,9 @@ def _has_changed_files(job: Job) -> bool:
     return bool(source.get("before")) and source.get("before") != source.get("tree")
 
 
-def _sent_on(batch: Batch, task: Task, token: Token, actor: Actor, station: str, push: ObservedPush) -> Job:
+def _rerun_station_after_push(
+    batch: Batch, task: Task, token: Token, actor: Actor, station: str, push: ObservedPush
+) -> Job:
     run_again(
         batch, task, token, actor, PUSH, feedback="", reason=f"{push.who}: {push.commit[:7]}", at=station
     )

@@ -10,7 +10,7 @@ from pipelines.engine.core.decision_context import (
     DecisionContext,
     current_facts,
     decide_and_store,
-    with_current_agents,
+    situation_with_current_agents,
 )
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
@@ -35,7 +35,7 @@ def _reconsider(task_id: int, actor: Actor) -> list[int]:
     batch = Batch.of_tasks(task_id)
     task = batch.tasks[task_id]
     changed = []
-    for token in batch.living(task):
+    for token in batch.living_tokens(task):
         # A token before it may have ended the whole task.
         if (
             token.status == Status.HELD
@@ -61,7 +61,7 @@ def reconsidered_situation(
         **before.situation,
         "facts": effects.refreshed_facts(before.situation["facts"], current_facts(turn)),
     }
-    return turn, with_current_agents(turn, situation), before
+    return turn, situation_with_current_agents(turn, situation), before
 
 
 def _decide_again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:

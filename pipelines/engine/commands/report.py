@@ -21,7 +21,7 @@ from pipelines.engine.core.decision_context import (
     judged_outcome,
 )
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import Report, ReportResult, job_ref
+from pipelines.engine.core.values import Report, ReportResult, job_reference_fields
 from pipelines.engine.moves import decision_application, evaluations, pass_through
 from pipelines.engine.moves.completion import finish_job
 from pipelines.errors import Invalid
@@ -73,10 +73,10 @@ def _record_chunk(chunk: Sequence[Report]) -> list[ReportResult]:
         if len(chunk) == 1 and isinstance(error, OperationalError):
             raise
         log.exception("batch_rolled_back", members=len(chunk))
-        return _one_by_one(chunk)
+        return _record_one_by_one(chunk)
 
 
-def _one_by_one(chunk: Sequence[Report]) -> list[ReportResult]:
+def _record_one_by_one(chunk: Sequence[Report]) -> list[ReportResult]:
     """An error of one member must not affect the others (house §2); replayed alone, each reports its own. And an error
     at a station that would be passed through must not lose what was reported of the one before."""
     return (
@@ -106,7 +106,7 @@ def _record_together(chunk: Sequence[Report], *, passing_through: bool = False) 
             results.append(member)
             continue
         # law §5 step 1: fence
-        refusal = fence.fence_answer(batch, member.report, member.digest)
+        refusal = fence.answer_instead_of_recording(batch, member.report, member.digest)
         # Of a repeat there is the record already, and what names no job has no task to be kept with
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
@@ -216,10 +216,10 @@ def record_outcome(batch: Batch, member: CheckedReport) -> ReportResult:
         source=job.station,
         target=job.station,
         trigger=cause,
-        job=job_ref(job),
+        job=job_reference_fields(job),
         outcome={"result": job.result, "exit_code": job.exit_code, "digest": job.report_digest},
     )
-    _tell_faulty_signals(batch, task, token, job, member, cause)
+    _record_faulty_signals(batch, task, token, job, member, cause)
     if job.purpose == Purpose.STATION:
         # Facts got their source since.
         parsed_outcome = None if member.outcome.facts else member.outcome
@@ -238,7 +238,7 @@ def record_outcome(batch: Batch, member: CheckedReport) -> ReportResult:
     return result
 
 
-def _tell_faulty_signals(
+def _record_faulty_signals(
     batch: Batch, task: Task, token: Token, job: Job, member: CheckedReport, cause: str
 ) -> None:
     """Emit an event for each signal with an unknown verdict. It is recorded with the outcome and decides nothing

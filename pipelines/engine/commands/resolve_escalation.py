@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
 from pipelines.engine.commands.reconsider import reconsider
-from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_second
+from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_if_resolved
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_facts, decide_and_store
@@ -60,7 +60,7 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
 def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation:
     batch, task = manual_actions.lock_open_task(task_id)
     line = versions.by_id(task.pinned_id)
-    opened = escalations.open_one(batch, task, line, trigger, Actor.person(user), reason=reason)
+    opened = escalations.open_escalation(batch, task, line, trigger, Actor.person(user), reason=reason)
     batch.flush()
     return opened
 
@@ -87,7 +87,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     task = batch.tasks[escalation.task_id]
     # Once more, under the lock: somebody else may have resolved it meanwhile.
     escalation = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
-    refuse_second(escalation)
+    refuse_if_resolved(escalation)
     _carry_out_answer(batch, task, escalation, answer)
     batch.flush()
     if answer.word == "cancel":
@@ -118,7 +118,7 @@ def _carry_out_answer(batch: Batch, task: Task, escalation: Escalation, answer: 
     )
     if escalation.trigger == DEADLOCK:
         # A circle of waiting tasks still exists unless somebody opened it in the meantime.
-        batch.set_due(CIRCLE, task, batch.now)
+        batch.schedule_due_time(CIRCLE, task, batch.now)
     if chosen:
         task.context = {**task.context, **chosen}
         batch.mark_task_changed(task, "context")

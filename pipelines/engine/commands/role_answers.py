@@ -48,7 +48,7 @@ def check_role_answer(
     return record
 
 
-def refuse_second(record: Escalation | Deadlock) -> None:
+def refuse_if_resolved(record: Escalation | Deadlock) -> None:
     """Raises Conflict if it is already resolved."""
     if record.resolved_at is not None:
         raise Conflict("This is already resolved.", by=str(record.resolved_by or ""), at=record.resolved_at)

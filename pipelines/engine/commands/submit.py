@@ -12,7 +12,7 @@ from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.due_times import TASK_DUE
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import Actor, job_ref, token_state
+from pipelines.engine.core.values import Actor, job_reference_fields, token_state_fields
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import NEXT_NUMBER
 from pipelines.errors import Conflict, InputError, Invalid
@@ -56,7 +56,9 @@ def submit(
     due, unread = _parsed_due_time(due_at)
     # Collected before any is raised, so that a form shows them all
     problems = (
-        unread + _task_field_problems(title, description, priority, labels, due) + _not_over(version, follows)
+        unread
+        + _task_field_problems(title, description, priority, labels, due)
+        + _followed_task_problems(version, follows)
     )
     try:
         of = version.line.project
@@ -179,7 +181,7 @@ def _task_field_problems(
     return [Problem(path, message, hint) for path, fine, message, hint in checks if not fine]
 
 
-def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
+def _followed_task_problems(version: LineVersion, follows: Task | None) -> list[Problem]:
     """Only an ended task can be followed up. Ends are final, so this stays true."""
     if follows is None:
         return []
@@ -227,9 +229,9 @@ def begin_at_first_station(
     task, token = batch.tasks[task.pk], batch.tokens[token.pk]
     job = open_job(batch, task, token)
     if task.due_at and task.due_at > batch.now:
-        batch.set_due(TASK_DUE, task, task.due_at)
+        batch.schedule_due_time(TASK_DUE, task, task.due_at)
     batch.mark_token_changed(token)
-    batch.derive_status(task)
+    batch.set_derived_status(task)
     inherited = {name: value for name in INHERITED if (value := getattr(task, name))}
     batch.event(
         task,
@@ -238,8 +240,8 @@ def begin_at_first_station(
         token=token,
         target=start,
         trigger=trigger,
-        tokens=[token_state(token)],
-        job=job_ref(job),
+        tokens=[token_state_fields(token)],
+        job=job_reference_fields(job),
         pinned=task.pinned_id,
         count={"visits": {start: 1}},
         **inherited,

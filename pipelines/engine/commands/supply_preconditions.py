@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.commands.inputs import (
+    accepted_secret_names,
     input_fault_text,
-    known_secrets,
     nameable_repositories,
     repository_fault,
+    repository_value_to_store,
     secret_fault,
-    stored_repository,
 )
 from pipelines.engine.commands.reconsider import reconsidered_situation
 from pipelines.engine.core import payload
@@ -22,7 +22,7 @@ from pipelines.engine.core.decision_context import (
     DecisionContext,
     current_facts,
     decide_and_store,
-    with_current_agents,
+    situation_with_current_agents,
 )
 from pipelines.engine.core.handoffs import station_worker_name
 from pipelines.engine.core.transaction import run_in_transaction
@@ -58,7 +58,9 @@ def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> 
         task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
     )
     batch.event(task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause)
-    decision_application.apply_decision(turn, decide_and_store(turn, with_current_agents(turn, situation)))
+    decision_application.apply_decision(
+        turn, decide_and_store(turn, situation_with_current_agents(turn, situation))
+    )
     batch.flush()
     return task
 
@@ -86,7 +88,10 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     if not fields.keys() >= values.keys():
         raise Conflict(str(CHANGED))
     reach = ValueScope.of(task)
-    known, connected = known_secrets(fields.values(), reach), nameable_repositories(fields.values(), reach)
+    known, connected = (
+        accepted_secret_names(fields.values(), reach),
+        nameable_repositories(fields.values(), reach),
+    )
     problems = [
         Problem(
             f"metadata.{key}",
@@ -99,7 +104,7 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     ]
     if any(problem.message for problem in problems):
         raise Invalid(problem for problem in problems if problem.message)
-    values = {key: stored_repository(fields[key], value, connected) for key, value in values.items()}
+    values = {key: repository_value_to_store(fields[key], value, connected) for key, value in values.items()}
     input_keys = {field.key for field in turn.judging_line.inputs}
     inputs = {key: value for key, value in values.items() if key in input_keys}
     rest = {key: value for key, value in values.items() if key not in input_keys}
@@ -111,7 +116,9 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     )
     # Once more, since inputs and context have just changed
     now = {**situation, "facts": effects.refreshed_facts(situation["facts"], current_facts(turn))}
-    decision_application.apply_decision(turn, decide_and_store(turn, with_current_agents(turn, now)))
+    decision_application.apply_decision(
+        turn, decide_and_store(turn, situation_with_current_agents(turn, now))
+    )
     batch.flush()
     return task
 

@@ -14,7 +14,7 @@ DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
-def typed_value(field: Input, text: str) -> Any:
+def parsed_value_or_text(field: Input, text: str) -> Any:
     """Text that is not a value of the type stays text, so that its check refuses it."""
     if field.type in ("text", "long_text"):
         # Browsers send a form's line ends so, whatever was typed

@@ -10,9 +10,9 @@ from typing import Any
 from pipelines.engine.commands.vote_request import (
     VoteRequest,
     approval_field_values,
-    check_free,
-    checked_seat,
-    require_current_token,
+    check_seat_has_no_vote,
+    seat_and_policy_of_vote,
+    token_of_current_vote,
     too_late_error,
 )
 from pipelines.engine.core import sampling, sampling_fallback
@@ -33,7 +33,7 @@ from pipelines.engine.moves.entitlement import (
 )
 from pipelines.engine.moves.gates import (
     close_visit,
-    drop_times,
+    drop_visit_due_times,
     find_visit,
     get_visit,
     store_visit_decision,
@@ -98,10 +98,12 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         # No lock for a late vote: a closed visit never opens again.
         visit = get_visit(stale_visit.pk)
         # For what it refuses: a stranger, or who may not vote here, is not told who decided
-        checked_seat(visit, request, list(visit.votes.all()), entitled_person(project_id, request.user))
+        seat_and_policy_of_vote(
+            visit, request, list(visit.votes.all()), entitled_person(project_id, request.user)
+        )
         raise too_late_error(visit)
     # law §12: entitlement is what holds when the vote is cast, so it is read after the lock.
-    batch, (together, votes, memberships) = Batch.of_task_with(
+    batch, (together, votes, memberships) = Batch.of_task_and_answers(
         task_id,
         visits_asked_together.bind(visit=stale_visit.pk),
         votes_of_visit.bind(visit=stale_visit.pk),
@@ -109,16 +111,16 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     )
     visit = find_visit(stale_visit.pk, together)
     task = visit.task = batch.tasks[task_id]
-    seat, policy = checked_seat(visit, request, votes, person_from_rows(request.user, memberships))
+    seat, policy = seat_and_policy_of_vote(visit, request, votes, person_from_rows(request.user, memberships))
     request = replace(request, fields=approval_field_values(visit, request))
-    token = require_current_token(batch, visit, request, votes)
+    token = token_of_current_vote(batch, visit, request, votes)
     # law §12: refused here, and the gate stays open.
     if request.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(f"This was already sent back {policy.max_rounds} times. Approve or reject it.")
-    check_free(votes, seat)
+    check_seat_has_no_vote(votes, seat)
     # law §6, A project of one: an approval that is barred elsewhere is marked `self_approved`.
     alone = (
-        not seat.stands_in
+        not seat.is_stand_in
         and request.word == Word.APPROVE
         and decides_alone(seat.person, task, visit, policy)
     )
@@ -144,14 +146,14 @@ def _store_vote(
         Vote,
         visit=visit,
         user=request.user,
-        stands_for_id=seat.person.user_id if seat.stands_in else None,
+        stands_for_id=seat.person.user_id if seat.is_stand_in else None,
         word=request.word,
         reason=request.reason,
         route=request.route,
         token_version=request.token_version,
         evidence_digest=request.evidence_digest,
         entitled_as=seat.person.to_dict()
-        | ({"people": list(seat.people)} if seat.stands_in else {})
+        | ({"people": list(seat.people)} if seat.is_stand_in else {})
         | (request.chat.to_dict() if request.chat else {})
         | marks,
         fields=request.fields,
@@ -160,7 +162,7 @@ def _store_vote(
     )
     # At once and not with the batch: the event names the vote by its id
     bulk_rows.insert_rows([cast])
-    instead = {"stands_for": seat.person.username} if seat.stands_in else {}
+    instead = {"stands_for": seat.person.username} if seat.is_stand_in else {}
     instead |= {"chat": request.chat.name} if request.chat else {}
     record_gate_event(
         batch,
@@ -193,14 +195,16 @@ def decide_visit(
     _store_decision(batch, visit, request)
     approvals = [] if request.word != Word.APPROVE else _approval_votes(visit, votes)
     # What is decided is due no longer, and an escalation of it has its answer
-    drop_times(batch, task, visit)
-    escalations.close_for_visit(batch, task, visit, request.actor)
+    drop_visit_due_times(batch, task, visit)
+    escalations.close_escalations_of_visit(batch, task, visit, request.actor)
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     if gate.sample is not None and request.user:
         if request.word == Word.APPROVE:
             sampling.forget_request(gate, task)
         elif sampling.was_drawn(gate, task):
-            sampling_fallback.fall_back(task, [gate], sampling_fallback.REFUSED, batch.now)
+            sampling_fallback.make_gates_ask_about_every_task(
+                task, [gate], sampling_fallback.REFUSED, batch.now
+            )
     count = merge_counts(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
     variables = (
         _store_filled_variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}

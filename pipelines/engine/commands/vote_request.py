@@ -10,7 +10,7 @@ from pipelines.engine.commands.inputs import fill_input_values
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves.absences import Seat, seats_in_project, usable
+from pipelines.engine.moves.absences import Seat, seats_in_project, usable_seats_of
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import EntitledPerson, meets_any
 from pipelines.engine.moves.gates import visit_policy
@@ -50,7 +50,7 @@ class VoteRequest:
         return Actor.person(self.user) if self.user else ENGINE
 
 
-def checked_seat(
+def seat_and_policy_of_vote(
     visit: GateVisit, request: VoteRequest, votes: Sequence[Vote], person: EntitledPerson | None
 ) -> tuple[Seat, Approval]:
     """Return the seat in which somebody votes, and the policy of the visit. `person`: their membership of the
@@ -60,9 +60,9 @@ def checked_seat(
     assert request.user is not None
     own_seats = seats_in_project(request.user, visit.task.project_id, person)
     seat = _voting_seat(own_seats, visit, policy, request.seat, votes)
-    if request.chat and (refusal := request.chat.refusal(visit, policy, votes)):
+    if request.chat and (refusal := request.chat.vote_refusal(visit, policy, votes)):
         raise Forbidden(refusal)
-    _check_words(line, line.gate(visit.gate), request, reason_required=policy.reason_required)
+    _check_vote_word_and_reason(line, line.gate(visit.gate), request, reason_required=policy.reason_required)
     return seat, policy
 
 
@@ -75,8 +75,10 @@ def _voting_seat(
     matching = [seat for seat in seats if name in ("", seat.person.username)]
     if not matching:
         raise Forbidden(f"You do not stand in for {name} in this project.")
-    # Where each seat is taken, one of them is returned all the same: check_free names who took it.
-    usable_seats = usable(matching, visit, policy, votes) or usable(matching, visit, policy, ())
+    # Where each seat is taken, one of them is returned all the same: check_seat_has_no_vote names who took it.
+    usable_seats = usable_seats_of(matching, visit, policy, votes) or usable_seats_of(
+        matching, visit, policy, ()
+    )
     if not usable_seats:
         eligible = next((seat for seat in matching if meets_any(seat.person, policy.who)), None)
         why = eligible.bar_reason(visit.task, visit, policy) if eligible else ""
@@ -84,7 +86,7 @@ def _voting_seat(
     return usable_seats[0]
 
 
-def check_free(votes: Sequence[Vote], seat: Seat) -> None:
+def check_seat_has_no_vote(votes: Sequence[Vote], seat: Seat) -> None:
     """Check that nobody has voted for this seat yet. Raises Conflict."""
     for vote in votes:
         if vote.seat_id == seat.person.user_id:
@@ -98,7 +100,9 @@ def check_free(votes: Sequence[Vote], seat: Seat) -> None:
             )
 
 
-def _check_words(line: ParsedLine, gate: Gate, request: VoteRequest, *, reason_required: bool) -> None:
+def _check_vote_word_and_reason(
+    line: ParsedLine, gate: Gate, request: VoteRequest, *, reason_required: bool
+) -> None:
     if request.word not in gate.offers:
         raise Invalid.at(
             "word",
@@ -139,7 +143,7 @@ def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
     )
 
 
-def require_current_token(
+def token_of_current_vote(
     batch: Batch, visit: GateVisit, request: VoteRequest, votes: Sequence[Vote] = ()
 ) -> Token:
     """Return the token if the visit is open, the vote is about its current evidence, and the person has no

@@ -39,9 +39,9 @@ def work_items(tasks: QuerySet[Task]) -> Iterator[Item]:
 def _task_items(tasks: Sequence[Task]) -> Iterator[Item]:
     ids = [task.pk for task in tasks]
     # One statement for each table, however many tasks there are
-    living = _by_task(Token.objects.filter(task__in=ids, forked=False, ended_at=None).order_by("pk"))
-    visits = _by_task(_station_jobs(ids))
-    escalations = _by_task(
+    living = _rows_by_task(Token.objects.filter(task__in=ids, forked=False, ended_at=None).order_by("pk"))
+    visits = _rows_by_task(_station_jobs(ids))
+    escalations = _rows_by_task(
         Escalation.objects.filter(task__in=ids).select_related("resolved_by").order_by("opened_at", "pk")
     )
     handoffs = _handoff_names_by_job(ids)
@@ -69,7 +69,7 @@ def _task_items(tasks: Sequence[Task]) -> Iterator[Item]:
         }
 
 
-def _by_task(rows: QuerySet[Any]) -> defaultdict[int, list[Any]]:
+def _rows_by_task(rows: QuerySet[Any]) -> defaultdict[int, list[Any]]:
     rows_by_task: defaultdict[int, list[Any]] = defaultdict(list)
     for row in rows:
         rows_by_task[row.task_id].append(row)

@@ -37,14 +37,14 @@ class Agents:
         self._elsewhere: dict[Name, int] = {}
         self._freed: set[Name] = set()
 
-    def facts(self, task: Task, keys: Iterable[str]) -> dict[str, Any]:
+    def agent_facts(self, task: Task, keys: Iterable[str]) -> dict[str, Any]:
         """Return the facts of the registered agents, as a decision reads them (docs/rules.md, Facts)."""
         names = [(task.project_id, key) for key in keys]
-        self._load(names)
+        self._load_agents(names)
         rows = {name: agent for name in names if (agent := self._rows[name]) is not None}
-        return {key: self._fact((project, key), agent) for (project, key), agent in rows.items()}
+        return {key: self._agent_fact((project, key), agent) for (project, key), agent in rows.items()}
 
-    def _fact(self, name: Name, agent: Agent) -> dict[str, Any]:
+    def _agent_fact(self, name: Name, agent: Agent) -> dict[str, Any]:
         state = "available"
         if agent.suspended_at is not None:
             state = "suspended"
@@ -53,9 +53,9 @@ class Agents:
         # Without a limit nothing has to be counted
         if agent.capacity is None:
             return {"state": state}
-        return {"state": state, "free": max(0, agent.capacity - self._count_open(name))}
+        return {"state": state, "free": max(0, agent.capacity - self._count_open_jobs(name))}
 
-    def may_start(self, task: Task, job: Job) -> bool:
+    def agent_may_start_job(self, task: Task, job: Job) -> bool:
         """Return whether the job's agent may begin another job: not while it is suspended or party to a
         deadlock (AEEF E23), nor beyond its capacity."""
         if not job.agent:
@@ -63,20 +63,20 @@ class Agents:
         name = (task.project_id, job.agent)
         if _is_deadlocked(*name):
             return False
-        self._load([name])
+        self._load_agents([name])
         agent = self._rows[name]
         # Whether it is registered is a precondition (law §8), which not every line has
         if agent is None:
             return True
         if agent.suspended_at is not None:
             return False
-        return agent.capacity is None or self._count_running(name) < agent.capacity
+        return agent.capacity is None or self._count_running_jobs(name) < agent.capacity
 
-    def free_place(self, task: Task, job: Job) -> None:
+    def free_agent_place(self, task: Task, job: Job) -> None:
         """Give back the place that the job took at its agent: somebody else may have it."""
         if job.agent:
             name = (task.project_id, job.agent)
-            self._load([name])
+            self._load_agents([name])
             # Only noted: who waits for it is decided at the end, when this move may have taken the place
             # again
             self._freed.add(name)
@@ -85,16 +85,16 @@ class Agents:
         """Mark agents as free whose deadlock is resolved; they got no work while it was open."""
         self._freed.update((project, key) for key in keys)
 
-    def trust(self, task: Task, key: str, station: str) -> int | None:
+    def trust_level(self, task: Task, key: str, station: str) -> int | None:
         """Return how far the agent is trusted at this station; None where there is no such agent."""
         if not key:
             return None
         name = (task.project_id, key)
-        self._load([name])
+        self._load_agents([name])
         agent = self._rows[name]
         return agent.trust_at(station) if agent is not None else None
 
-    def flush(self, opened: Collection[int]) -> None:
+    def decide_for_freed_agents(self, opened: Collection[int]) -> None:
         """Decide again for everybody who waits for an agent that is free now, branches of the same task
         included.
 
@@ -104,14 +104,14 @@ class Agents:
         for project, key in sorted(self._freed):
             wake_waiting_for_agent(project, key, opened)
 
-    def _count_open(self, name: Name) -> int:
+    def _count_open_jobs(self, name: Name) -> int:
         project, key = name
         here = (job for job in self.batch.jobs.values() if job.agent == key and job.state != Job.State.DONE)
         return self._elsewhere[name] + sum(
             self.batch.tasks[job.task_id].project_id == project for job in here
         )
 
-    def _count_running(self, name: Name) -> int:
+    def _count_running_jobs(self, name: Name) -> int:
         project, key = name
         running = Job.objects.filter(agent=key, task__project=project, state=Job.State.RUNNING)
         here = (
@@ -122,17 +122,17 @@ class Agents:
             self.batch.tasks[job.task_id].project_id == project for job in here
         )
 
-    def _load(self, names: Iterable[Name]) -> None:
+    def _load_agents(self, names: Iterable[Name]) -> None:
         """Load, at the first need, all that the tasks of the batch could need, in one order, so that no two
         wait for each other."""
         if all(name in self._rows for name in names):
             return
-        missing = {*names, *self._named()} - self._rows.keys()
+        missing = {*names, *self._agents_named_by_lines()} - self._rows.keys()
         projects, keys = {project for project, _ in missing}, {key for _, key in missing}
         rows = Agent.objects.filter(project__in=projects, key__in=keys).order_by("pk")
         # FOR NO KEY UPDATE, so that rows which refer to an agent can be written meanwhile
         by_name = {(agent.project_id, agent.key): agent for agent in rows.select_for_update(no_key=True)}
-        # Without those of this batch: they are counted in memory (`_count_open`), where they may have changed
+        # Without those of this batch: they are counted in memory (`_count_open_jobs`), where they may have changed
         counted = (
             Job.objects.filter(agent__in=keys, task__project__in=projects)
             .exclude(state=Job.State.DONE)
@@ -145,7 +145,7 @@ class Agents:
             self._rows[name] = by_name.get(name)
             self._elsewhere[name] = open_jobs.get(name, 0)
 
-    def _named(self) -> Iterable[Name]:
+    def _agents_named_by_lines(self) -> Iterable[Name]:
         for task in self.batch.tasks.values():
             for key in versions.by_id(task.pinned_id).agents:
                 yield task.project_id, key

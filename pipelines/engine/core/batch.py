@@ -18,7 +18,7 @@ from pipelines.engine.core import due_times, transaction
 from pipelines.engine.core.agent_capacity import Agents
 from pipelines.engine.core.lease_transfers import LeaseTransfer, transfer_statement
 from pipelines.engine.core.transaction import Loaded, PauseSpan
-from pipelines.engine.core.values import Actor, token_state
+from pipelines.engine.core.values import Actor, token_state_fields
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
@@ -117,18 +117,18 @@ class Batch:
 
     @classmethod
     def of_tasks(cls, *ids: int) -> Batch:
-        return cls(transaction.load_tasks(ids))
+        return cls(transaction.lock_and_load_tasks(ids))
 
     @classmethod
-    def of_task_with(cls, pk: int, *besides: BoundQuery[Any]) -> tuple[Batch, list[list[Any]]]:
+    def of_task_and_answers(cls, pk: int, *besides: BoundQuery[Any]) -> tuple[Batch, list[list[Any]]]:
         """Return the batch of a task and the answers to further questions, in the same round trip and after
         the lock."""
-        loaded = transaction.load_tasks([pk], besides)
+        loaded = transaction.lock_and_load_tasks([pk], besides)
         return cls(loaded), loaded.besides
 
     @classmethod
     def of_jobs(cls, ids: Iterable[int]) -> Batch:
-        return cls(transaction.load_tasks_of_jobs(list(ids)))
+        return cls(transaction.lock_and_load_tasks_of_jobs(list(ids)))
 
     def _know_token(self, token: Token) -> None:
         self.tokens[token.id] = token
@@ -140,7 +140,7 @@ class Batch:
 
     # What is there
 
-    def living(self, task: Task) -> list[Token]:
+    def living_tokens(self, task: Task) -> list[Token]:
         """The task's tokens that have not ended, forked ones included, oldest first."""
         living = [token for token in self._tokens_of.get(task.id, ()) if token.status not in ENDED]
         # Nearly every task is at one place
@@ -156,10 +156,14 @@ class Batch:
 
     def pauses_at(self, task_id: int, station: str) -> list[PauseSpan]:
         """Return the pauses in force over work at this station of the task, oldest first."""
-        return [pause for pause in self.pauses.get(task_id, ()) if pause.in_force and pause.covers(station)]
+        return [
+            pause
+            for pause in self.pauses.get(task_id, ())
+            if pause.in_force and pause.covers_station(station)
+        ]
 
     @cached_property
-    def awaited(self) -> frozenset[int]:
+    def awaited_task_ids(self) -> frozenset[int]:
         """Tasks whose end somebody may wait for. Who begins to wait locks them first."""
         return transaction.awaited_task_ids(self.tasks)
 
@@ -236,7 +240,7 @@ class Batch:
     def drop_lease(self, job: Job) -> None:
         self._dropped.add(job.id)
 
-    def set_due(
+    def schedule_due_time(
         self,
         kind: str,
         task: Task,
@@ -249,7 +253,7 @@ class Batch:
     ) -> None:
         """Schedule a call of the function of this kind (`engine/deadlines.py`) at `at`, unless what it is
         bound to is over by then. A second one of the same kind and key takes the place of the first."""
-        self.drop_due(kind, task, key)
+        self.drop_due_time(kind, task, key)
         self._new_dues.append(
             Due(
                 task=task,
@@ -263,17 +267,17 @@ class Batch:
             )
         )
 
-    def immediate_due(self, kind: str, task: Task, key: str) -> Due | None:
+    def due_time_over_when_set(self, kind: str, task: Task, key: str) -> Due | None:
         """Return a due time that was set in this transaction and was over when it was set."""
         due_key = (task.pk, kind, key)
         at_once = (due for due in self._new_dues if due.due_at <= due.set_at)
         return next((due for due in at_once if (due.task_id, due.kind, due.key) == due_key), None)
 
-    def is_new(self, job: Job) -> bool:
+    def is_new_job(self, job: Job) -> bool:
         """Return whether this transaction opened the job."""
         return job.pk in self._new_jobs
 
-    def drop_due(self, kind: str, task: Task, key: str = "") -> None:
+    def drop_due_time(self, kind: str, task: Task, key: str = "") -> None:
         """Drop a due time whose purpose is over."""
         due_key = (task.pk, kind, key)
         self._over |= {due.pk for due in self.dues.values() if (due.task_id, due.kind, due.key) == due_key}
@@ -333,17 +337,17 @@ class Batch:
     ) -> None:
         """Record that the token stays at its station in another state."""
         self.mark_token_changed(token)
-        self.derive_status(task)
-        at, state = token.station, [token_state(token)]
+        self.set_derived_status(task)
+        at, state = token.station, [token_state_fields(token)]
         self.event(
             task, kind, actor, token=token, source=at, target=at, trigger=trigger, tokens=state, **data
         )
 
-    def events(self, task: Task) -> list[Event]:
+    def events_so_far(self, task: Task) -> list[Event]:
         """Return the events of this transaction so far."""
         return [event for event in self._events if event.task_id == task.pk]
 
-    def derive_status(self, task: Task) -> None:
+    def set_derived_status(self, task: Task) -> None:
         """Derive the status of a task that has not ended from its positions."""
         tokens = self._tokens_of.get(task.id, ())
         positions = [token.status for token in tokens if token.status not in ENDED and not token.forked]
@@ -359,7 +363,7 @@ class Batch:
         # What changes comes first: a token has one open job, and a lease that went on may be over.
         send([*self._update_statements(), *self._insert_statements()])
         # Behind the rows: from them it reads who waits for an agent, and which jobs are queued
-        self.agents.flush(self._new_jobs.keys())
+        self.agents.decide_for_freed_agents(self._new_jobs.keys())
         # Also where none is new: the move may have ended what a stored one waits for
         if self._new_dues or self._over or self.dues:
             due_times.replace_due_times(self, self._new_dues, self._over)

@@ -11,8 +11,8 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
-from pipelines.engine.core.sampling import DRAWN, drawn_samples, remember_drawn
-from pipelines.engine.core.sampling_fallback import CONTRADICTED, fall_back
+from pipelines.engine.core.sampling import DRAWN, drawn_samples, remember_drawn_request
+from pipelines.engine.core.sampling_fallback import CONTRADICTED, make_gates_ask_about_every_task
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.models.plumbing import bulk_rows
@@ -115,8 +115,8 @@ def decision_situation(turn: DecisionContext) -> dict[str, Any]:
             "signal_reworks": token.signal_reworks,
             "origin": token.origin or None,
             **_spent_cost_fact(turn.judging_line, turn.job),
-            **_station_facts(turn),
-            **_sample_facts(turn),
+            **_other_station_facts(turn),
+            **_drawn_sample_facts(turn),
             **_approval_facts(turn),
         },
     }
@@ -130,7 +130,7 @@ def _spent_cost_fact(line: ParsedLine, job: Job) -> dict[str, Any]:
     return {"spent": spent} if spent else {}
 
 
-def _station_facts(turn: DecisionContext) -> dict[str, Any]:
+def _other_station_facts(turn: DecisionContext) -> dict[str, Any]:
     """Return what was observed at other stations in the token's own past, if the line reads that (law §13)."""
     if not turn.judging_line.reads_stations or turn.job.outcome is None:
         return {}
@@ -144,16 +144,16 @@ def _station_facts(turn: DecisionContext) -> dict[str, Any]:
     return {"observed": observed} if observed else {}
 
 
-def _sample_facts(turn: DecisionContext) -> dict[str, Any]:
+def _drawn_sample_facts(turn: DecisionContext) -> dict[str, Any]:
     """Return the samples drawn at gates that ask about a sample."""
     outcome = turn.job.outcome or {}
     if ((outcome.get("facts") or {}).get("claims") or {}).get("contradicted"):
         # Before the draw, so that this very task is asked about
-        fall_back(turn.task, turn.judging_line.gates, CONTRADICTED, turn.batch.now)
+        make_gates_ask_about_every_task(turn.task, turn.judging_line.gates, CONTRADICTED, turn.batch.now)
     drawn = drawn_samples(turn.judging_line, turn.task, outcome)
     if DRAWN in drawn.values():
         # From here on it can be read on the page of the task.
-        remember_drawn(turn.task, drawn)
+        remember_drawn_request(turn.task, drawn)
     return {"samples": drawn} if drawn else {}
 
 
@@ -201,7 +201,7 @@ def current_facts(turn: DecisionContext) -> dict[str, Any]:
     """Return the facts that may differ when the same outcome is decided again: all about the task, but not what
     the token brought along."""
     # A query for lines that read it, and for no other
-    words = {"words": last_words(turn.task)} if turn.judging_line.reads_gate_words else {}
+    words = {"words": last_vote_by_gate(turn.task)} if turn.judging_line.reads_gate_words else {}
     return {**current_task_facts(turn), **words}
 
 
@@ -220,7 +220,7 @@ def current_task_facts(turn: DecisionContext) -> dict[str, Any]:
     }
 
 
-def last_words(task: Task) -> dict[str, str]:
+def last_vote_by_gate(task: Task) -> dict[str, str]:
     """The last decision at each gate of this task, for checks that read it."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED).order_by("decided_at")
     return dict(decided.values_list("gate", "word"))
@@ -231,7 +231,7 @@ def parallel_stations_fact(batch: Batch, task: Task, token: Token, line: ParsedL
     parallel. Tokens that wait at a join do not count."""
     if not line.forbidden_parallel:
         return {}
-    others = [other for other in batch.living(task) if other.pk != token.pk and not other.forked]
+    others = [other for other in batch.living_tokens(task) if other.pk != token.pk and not other.forked]
     return {"beside": [other.station for other in others if "join" not in other.wait]}
 
 
@@ -249,13 +249,13 @@ def task_fields(task: Task) -> dict[str, Any]:
     }
 
 
-def with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
+def situation_with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
     """Return the situation with the current state of the line's agents: a free place is taken by the move
     itself (law §8). Includes a handoff that a person added since."""
     line, facts = turn.judging_line, situation["facts"]
     if line.agents:
         # Only of lines that name agents: it locks their rows until the end of the move
-        facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}
+        facts = {**facts, "agents": turn.batch.agents.agent_facts(turn.task, line.agents)}
     if HANDOFF in line.requirements_of(situation["station"]) and added_by_hand(turn.job) is not None:
         facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}
     return situation if facts is situation["facts"] else {**situation, "facts": facts}
@@ -264,7 +264,7 @@ def with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dic
 def decide_and_store(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and store the decision with everything that it read. Returns the answer;
     `decision_application` applies it. Of the trace only what cannot be computed again is stored."""
-    facts = with_current_agents(turn, facts)
+    facts = situation_with_current_agents(turn, facts)
     began = time.perf_counter_ns()
     read = situation_from_engine(facts, turn.told)
     # house §1: `routing` has no clock, so it is handed one to time the rules.

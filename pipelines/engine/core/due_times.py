@@ -26,7 +26,7 @@ def replace_due_times(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[
     # Who frees an agent tells those that wait for it without their locks: the same time may be there already.
     pending = [due for due in new if not _is_over(batch, due)]
     for due in pending:
-        if is_paused(batch, due):
+        if is_clock_paused(batch, due):
             due.paused_at = batch.now
     Due.objects.bulk_create(pending, ignore_conflicts=True)
     if paused := [due.task_id for due in pending if due.paused_at]:
@@ -52,7 +52,7 @@ def _is_over(batch: LockedTasks, due: Due) -> bool:
     return token is None or token.status in ENDED or token.forked or token.entered_at > due.set_at
 
 
-def is_paused(batch: LockedTasks, due: Due) -> bool:
+def is_clock_paused(batch: LockedTasks, due: Due) -> bool:
     """Return whether a pause in force stops this clock."""
     return any(pause.in_force for pause in covering_pauses(batch, due, batch.pauses.get(due.task_id, ())))
 
@@ -63,7 +63,7 @@ def covering_pauses(batch: LockedTasks, due: Due, pauses: Collection[PauseSpan])
         return []
     # A pause of the whole task covers it wherever it is
     station = _due_station(batch, due) if any(pause.station for pause in pauses) else None
-    return [pause for pause in pauses if pause.covers(station)]
+    return [pause for pause in pauses if pause.covers_station(station)]
 
 
 def _due_station(batch: LockedTasks, due: Due) -> str | None:

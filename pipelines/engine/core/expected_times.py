@@ -34,7 +34,7 @@ def set_late_due_time(batch: Batch, task: Task, token: Token, job: Job) -> None:
 
 def drop_late_due_time(batch: Batch, task: Task, token: Token) -> None:
     """Drop that due time: the job was taken back, and gets a new one when it starts again."""
-    batch.drop_due(LATE, task, str(token.pk))
+    batch.drop_due_time(LATE, task, str(token.pk))
 
 
 def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
@@ -54,7 +54,7 @@ def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
 def _schedule_late(batch: Batch, task: Task, token: Token, seconds: float) -> None:
     """Late is strictly more than that (`timed_out`)."""
     late = batch.now + timedelta(seconds=seconds) + TICK
-    batch.set_due(LATE, task, late, key=str(token.pk), token=token)
+    batch.schedule_due_time(LATE, task, late, key=str(token.pk), token=token)
 
 
 def _working_seconds(

@@ -33,7 +33,7 @@ def checked_digest(value: Any, path: str = "") -> str:
             f"larger than {SIZE >> 20} MiB",
             "Pass large data as an artifact.",
         )
-    return _sha(text)
+    return _sha256_hex(text)
 
 
 def checked_text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
@@ -46,17 +46,19 @@ def checked_text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
 
 def digest(value: Any) -> str:
     """SHA-256, hex, of a JSON value, whatever the order of its keys."""
-    return _sha(_canonical_json(value))
+    return _sha256_hex(_canonical_json(value))
 
 
 def _canonical_json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_too_exact)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_refuse_unencodable_value
+    )
 
 
-def _too_exact(value: Any) -> Any:
+def _refuse_unencodable_value(value: Any) -> Any:
     """Refuse what JSON cannot hold. A number with more digits than an int or a double keeps arrives as a Decimal."""
     raise ValueError(f"{type(value).__name__} has no place in JSON")
 
 
-def _sha(text: str) -> str:
+def _sha256_hex(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()

@@ -71,7 +71,7 @@ def record_reviewed_subjects(visit: GateVisit, gate: Gate, outcome: Mapping[str,
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def remember_drawn(task: Task, draws: Mapping[str, str]) -> None:
+def remember_drawn_request(task: Task, draws: Mapping[str, str]) -> None:
     """Let whatever asks the same as a task that was drawn be asked about as well, until somebody approves it: nobody
     draws anew by cancelling, by leaving it where it waits, or after a rejection. Nothing is kept of a task that was not
     drawn."""

@@ -15,7 +15,7 @@ from pipelines.routing.document.line import Gate
 REVERTED, CONTRADICTED, REFUSED = "reverted", "contradicted", "refused"
 
 
-def fall_back(task: Task, gates: Iterable[Gate], cause: str, now: datetime) -> None:
+def make_gates_ask_about_every_task(task: Task, gates: Iterable[Gate], cause: str, now: datetime) -> None:
     """Let these gates of the task's line ask about every task, note why, and tell who answers for the line: once, until
     they sample again. Gates without a sample stay as they are."""
     for gate in gates:
@@ -33,7 +33,9 @@ def fall_back_after_revert(tasks: Iterable[Task], now: datetime) -> None:
     for task in tasks:
         visited_gates = set(GateVisit.objects.filter(task=task).values_list("gate", flat=True))
         gates = versions.by_id(task.pinned_id).gates
-        fall_back(task, (gate for gate in gates if gate.key not in visited_gates), REVERTED, now)
+        make_gates_ask_about_every_task(
+            task, (gate for gate in gates if gate.key not in visited_gates), REVERTED, now
+        )
 
 
 def _record_fallback(task: Task, gate: Gate, cause: str, now: datetime) -> None:

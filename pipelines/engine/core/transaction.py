@@ -75,7 +75,7 @@ class PauseSpan:
         """The `wait` of work that it holds."""
         return scope_hold(self.id, self.by, self.reason, self.since.isoformat())
 
-    def covers(self, station: str | None) -> bool:
+    def covers_station(self, station: str | None) -> bool:
         return self.station in ("", station)
 
     @property
@@ -108,11 +108,11 @@ class Loaded:
     besides: list[list[Any]]
 
 
-def load_tasks(ids: Collection[int], besides: Sequence[BoundQuery[Any]] = ()) -> Loaded:
+def lock_and_load_tasks(ids: Collection[int], besides: Sequence[BoundQuery[Any]] = ()) -> Loaded:
     return _lock_and_load(TASKS_BY_ID, list(ids), [], besides)
 
 
-def load_tasks_of_jobs(ids: Collection[int]) -> Loaded:
+def lock_and_load_tasks_of_jobs(ids: Collection[int]) -> Loaded:
     return _lock_and_load(TASKS_OF_JOBS, list(ids), list(ids))
 
 

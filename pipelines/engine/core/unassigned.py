@@ -35,13 +35,13 @@ def start_unassigned(batch: Batch, task: Task, job: Job) -> None:
             at = wait_end(versions.by_id(job.pinned_id).station(job.station), task, batch.now)
         except NotATime:
             at = batch.now
-        batch.set_due(WAIT, task, at, key=str(job.pk), job=job)
+        batch.schedule_due_time(WAIT, task, at, key=str(job.pk), job=job)
 
 
 def undo_start(batch: Batch, task: Task, job: Job) -> None:
     """Undo `start_unassigned`: the task turned out to be held."""
     job.state, job.started_at = Job.State.QUEUED, None
-    batch.drop_due(WAIT, task, str(job.pk))
+    batch.drop_due_time(WAIT, task, str(job.pk))
 
 
 def wait_end(station: Station, task: Task, now: datetime) -> datetime:

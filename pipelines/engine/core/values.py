@@ -104,13 +104,13 @@ TOKEN_FIELDS = (
 _fields = attrgetter(*TOKEN_FIELDS)
 
 
-def token_state(token: Token) -> dict[str, Any]:
+def token_state_fields(token: Token) -> dict[str, Any]:
     """`join`: what the token brought, if it waits at a join."""
     state = {"id": token.id, **dict(zip(TOKEN_FIELDS, _fields(token), strict=True))}
     return {**state, "join": token.wait["join"]} if "join" in token.wait else state
 
 
-def job_ref(job: Job) -> dict[str, Any]:
+def job_reference_fields(job: Job) -> dict[str, Any]:
     return {
         "id": job.id,
         "station": job.station,

@@ -25,7 +25,7 @@ class WorkingTime:
     free: frozenset[date] = frozenset()
 
     @classmethod
-    def of(cls, project: Project) -> WorkingTime:
+    def of_project(cls, project: Project) -> WorkingTime:
         return cls(
             ZoneInfo(project.time_zone),
             frozenset(project.work_days),
@@ -34,11 +34,11 @@ class WorkingTime:
             frozenset(project.days_off),
         )
 
-    def later(self, start: datetime, seconds: float) -> datetime:
+    def end_after_working_seconds(self, start: datetime, seconds: float) -> datetime:
         """The instant at which this much working time has passed since `start`. An hour that the clock skips or repeats
         within the working time counts as it passes."""
         left, end = timedelta(seconds=seconds), start
-        for opens, closes in self._windows(start):
+        for opens, closes in self._working_windows(start):
             # The first day has begun already
             begins = max(opens, start)
             if begins < closes:
@@ -48,16 +48,16 @@ class WorkingTime:
                 break
         return end
 
-    def _windows(self, start: datetime) -> Iterator[tuple[datetime, datetime]]:
+    def _working_windows(self, start: datetime) -> Iterator[tuple[datetime, datetime]]:
         """The working hours of each day that is one, from that of `start` on, in UTC."""
         first = start.astimezone(self.zone).date()
         for number in range(LONGEST):
             day = first + timedelta(days=number)
             if day.isoweekday() in self.days and day not in self.free:
                 last = day if self.closes != time(0) else day + timedelta(days=1)
-                yield self._at(day, self.opens), self._at(last, self.closes)
+                yield self._clock_instant(day, self.opens), self._clock_instant(last, self.closes)
 
-    def _at(self, day: date, at: time) -> datetime:
+    def _clock_instant(self, day: date, at: time) -> datetime:
         """The instant at which the clock shows this, or has passed it, where it skips it."""
         wall = datetime.combine(day, at)
         # PEP 495: of a time shown twice fold 0 is the first; of a skipped one it is the later.

@@ -9,96 +9,99 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.engine.invariants.agents import (
-    agents_within_capacity,
-    free_agents_wake_waiting,
-    idle_agents_begin_nothing,
-    suspensions_match_audit,
+    agent_capacity_violations,
+    idle_agent_violations,
+    suspension_audit_violations,
+    unwoken_agent_wait_violations,
 )
-from pipelines.engine.invariants.budgets import named_budgets_hold
-from pipelines.engine.invariants.deadlocks import deadlocks_are_consistent, dependency_waits_end
+from pipelines.engine.invariants.budgets import named_budget_violations
+from pipelines.engine.invariants.deadlocks import (
+    deadlock_consistency_violations,
+    endless_dependency_wait_violations,
+)
 from pipelines.engine.invariants.escalations import (
-    escalations_are_consistent,
-    holds_have_open_cause,
-    nothing_went_forward,
-    nothing_works_while_blocked,
+    escalation_consistency_violations,
+    forward_move_while_escalated_violations,
+    hold_without_cause_violations,
+    work_while_blocked_violations,
 )
 from pipelines.engine.invariants.gates import (
-    events_name_what_was_evaluated,
-    gates_were_passed_by_votes,
-    waiting_has_open_visits,
+    event_evaluation_violations,
+    gate_vote_violations,
+    review_wait_violations,
 )
-from pipelines.engine.invariants.handoffs import handoffs_are_sound, handoffs_match_events
+from pipelines.engine.invariants.handoffs import handoff_event_violations, handoff_soundness_violations
 from pipelines.engine.invariants.history import (
-    counters_match_history,
-    events_are_gapless,
-    fold_is_row,
-    moves_have_one_cause,
+    counter_mismatch_violations,
+    event_gap_violations,
+    fold_mismatch_violations,
+    move_cause_violations,
 )
 from pipelines.engine.invariants.immutability import (
-    events_are_append_only,
-    no_key_leads_across_projects,
-    versions_are_unchanged,
+    append_only_guard_violations,
+    changed_version_violations,
+    cross_project_key_violations,
 )
-from pipelines.engine.invariants.joins import decidable_joins_are_merged, joins_are_as_decided
-from pipelines.engine.invariants.pauses import pauses_let_go
+from pipelines.engine.invariants.joins import join_decision_violations, unmerged_join_violations
+from pipelines.engine.invariants.pauses import endless_pause_violations
 from pipelines.engine.invariants.positions import (
-    ended_is_final,
-    running_has_one_live_job,
-    something_wakes_it,
-    status_is_derived,
-    visits_within_budgets,
+    ended_task_violations,
+    live_job_violations,
+    status_derivation_violations,
+    unwoken_position_violations,
+    visit_budget_violations,
 )
-from pipelines.engine.invariants.questions import answers_were_given
+from pipelines.engine.invariants.questions import ungiven_answer_violations
 from pipelines.engine.invariants.record_reading import caching_records
-from pipelines.engine.invariants.replay import decisions_come_out_again, waits_are_as_decided
+from pipelines.engine.invariants.replay import decision_replay_violations, wait_decision_violations
 from pipelines.engine.invariants.timers import (
-    due_times_end_with_their_wait,
-    gates_keep_their_times,
-    late_work_is_noticed,
+    gate_without_due_time_violations,
+    stale_due_time_violations,
+    unnoticed_late_work_violations,
 )
-from pipelines.engine.invariants.vote_effects import votes_lead_as_displayed
+from pipelines.engine.invariants.vote_effects import vote_effect_violations
 from pipelines.ports import observers
 from pipelines.ports.observers import Invariant, InvariantSource, Violation
 
 CHECKS: tuple[Invariant, ...] = (
-    status_is_derived,  # I1
-    fold_is_row,  # I2
-    events_are_gapless,  # I3
-    moves_have_one_cause,  # I4
-    gates_were_passed_by_votes,  # I5
-    waiting_has_open_visits,  # I6
-    running_has_one_live_job,  # I7
-    ended_is_final,  # I8
-    due_times_end_with_their_wait,  # I8
-    decisions_come_out_again,  # I9
-    waits_are_as_decided,  # I9
-    answers_were_given,  # I9
-    joins_are_as_decided,  # I9
-    visits_within_budgets,  # I10
-    named_budgets_hold,  # I10
-    counters_match_history,  # I11
-    events_name_what_was_evaluated,  # I11
-    no_key_leads_across_projects,  # I13
-    versions_are_unchanged,  # I14
-    events_are_append_only,  # I15
-    nothing_went_forward,  # I10
-    nothing_works_while_blocked,  # I10
-    handoffs_are_sound,  # I10
-    escalations_are_consistent,  # I11
-    deadlocks_are_consistent,  # I11
-    handoffs_match_events,  # I11
-    suspensions_match_audit,  # I11
-    something_wakes_it,  # I17
-    votes_lead_as_displayed,  # I19
-    agents_within_capacity,  # I18
-    idle_agents_begin_nothing,  # I18
-    free_agents_wake_waiting,  # I17
-    dependency_waits_end,  # I17
-    late_work_is_noticed,  # I17
-    decidable_joins_are_merged,  # I17
-    holds_have_open_cause,  # I17
-    gates_keep_their_times,  # I17
-    pauses_let_go,  # I17
+    status_derivation_violations,  # I1
+    fold_mismatch_violations,  # I2
+    event_gap_violations,  # I3
+    move_cause_violations,  # I4
+    gate_vote_violations,  # I5
+    review_wait_violations,  # I6
+    live_job_violations,  # I7
+    ended_task_violations,  # I8
+    stale_due_time_violations,  # I8
+    decision_replay_violations,  # I9
+    wait_decision_violations,  # I9
+    ungiven_answer_violations,  # I9
+    join_decision_violations,  # I9
+    visit_budget_violations,  # I10
+    named_budget_violations,  # I10
+    counter_mismatch_violations,  # I11
+    event_evaluation_violations,  # I11
+    cross_project_key_violations,  # I13
+    changed_version_violations,  # I14
+    append_only_guard_violations,  # I15
+    forward_move_while_escalated_violations,  # I10
+    work_while_blocked_violations,  # I10
+    handoff_soundness_violations,  # I10
+    escalation_consistency_violations,  # I11
+    deadlock_consistency_violations,  # I11
+    handoff_event_violations,  # I11
+    suspension_audit_violations,  # I11
+    unwoken_position_violations,  # I17
+    vote_effect_violations,  # I19
+    agent_capacity_violations,  # I18
+    idle_agent_violations,  # I18
+    unwoken_agent_wait_violations,  # I17
+    endless_dependency_wait_violations,  # I17
+    unnoticed_late_work_violations,  # I17
+    unmerged_join_violations,  # I17
+    hold_without_cause_violations,  # I17
+    gate_without_due_time_violations,  # I17
+    endless_pause_violations,  # I17
 )
 
 

@@ -17,7 +17,7 @@ from pipelines.ports.clock import now
 from pipelines.ports.observers import Violation
 
 
-def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def agent_capacity_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I18: no agent has more jobs running than its capacity, unless the work is a person's or the capacity was lowered
     since they began."""
     counted = {(project, key): n for project, key, n in _running_job_counts()}
@@ -44,7 +44,7 @@ def _has_changed_capacity(agent: Agent) -> bool:
     return agent.events.filter(kind="changed", data__has_key="capacity").exists()
 
 
-def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def idle_agent_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I18: an agent that is suspended, or party to a deadlock, began no work since (AEEF E18, E23). People's is not
     given to it."""
     for record in task_records(task_ids, "jobs"):
@@ -66,7 +66,7 @@ def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violat
                 yield record.violation("I18", f"job {job.pk} began during a deadlock of {job.agent}")
 
 
-def suspensions_match_audit(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def suspension_audit_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I11: an agent is suspended exactly if the last entry of its audit record says so."""
     for event in _last_suspension_events():
         if (event.kind == "suspended") != (event.agent.suspended_at is not None):
@@ -82,7 +82,7 @@ def _last_suspension_events() -> QuerySet[AgentEvent]:
     return events.distinct("agent").select_related("agent")
 
 
-def free_agents_wake_waiting(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def unwoken_agent_wait_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I17: a token that is held only for an agent which is free has a due time that decides it again."""
     for record in task_records(task_ids, "tokens", "dues"):
         notified = {due.token_id for due in record.dues if due.kind == FACTS}

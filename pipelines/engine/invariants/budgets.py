@@ -24,7 +24,7 @@ class CountedMoves:
     failures: Counter[str] = field(default_factory=Counter)
 
 
-def named_budgets_hold(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def named_budget_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I10: nothing was taken more often than a named budget of its version allows. Of a task that was migrated every
     decision was bound by its own version, which I9 decides again."""
     for record in task_records(task_ids, "events"):

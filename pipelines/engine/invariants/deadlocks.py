@@ -19,7 +19,7 @@ from pipelines.routing.decide.effects import flatten_holds, is_dependency
 EVENT_KINDS = ("deadlock.found", "deadlock.resolved")
 
 
-def deadlocks_are_consistent(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def deadlock_consistency_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I11: each party was told once that a deadlock was found, and of its resolution at most once, one of them at
     least; an open one of work that is late holds that work; none is open of which a party has ended (I8)."""
     if not _any_deadlock_id():
@@ -62,7 +62,7 @@ def _deadlock_faults(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Vi
         yield Violation("I11", where, f"is {deadlock.state}, its parties were told so {resolutions} times")
 
 
-def dependency_waits_end(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def endless_dependency_wait_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I17: a token that waits for other tasks waits for one that is not completed, or has a due time that
     releases it."""
     for record in task_records(task_ids, "tokens", "dues"):

@@ -29,7 +29,7 @@ Ids = Sequence[int] | None
 EVENT_KINDS = ("escalation.opened", "escalation.breached", "escalation.resolved")
 
 
-def escalations_are_consistent(task_ids: Ids) -> Iterable[Violation]:
+def escalation_consistency_violations(task_ids: Ids) -> Iterable[Violation]:
     """I11: a task counts the escalations that are open; each was told once of opening, of its breach and of its
     resolution; an incident is kept where one that was not answered in time asks for it; none outlives its task, nor
     the review that it is about (I8)."""
@@ -65,7 +65,7 @@ def _missing_incidents(record: TaskRecord) -> Iterable[Violation]:
         yield record.violation("I11", f"no incident is kept of the breach of escalation {pk}")
 
 
-def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
+def work_while_blocked_violations(task_ids: Ids) -> Iterable[Violation]:
     """I10: while an escalation is open that blocks its task since its breach, nothing of the task is queued for work
     or works (law §8)."""
     for record in task_records(task_ids, "tokens", "escalated"):
@@ -82,7 +82,7 @@ def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
                 )
 
 
-def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
+def forward_move_while_escalated_violations(task_ids: Ids) -> Iterable[Violation]:
     """I10: no rule, policy or gate led forward while an escalation was open (law §8). By hand a station is
     only run again."""
     for record in task_records(task_ids, "events", "decisions"):
@@ -109,7 +109,7 @@ def _is_forward_move(decision: Decision, event: Event) -> bool:
     return any(line.position(to) > here for to in decision.answer["to"])
 
 
-def holds_have_open_cause(task_ids: Ids) -> Iterable[Violation]:
+def hold_without_cause_violations(task_ids: Ids) -> Iterable[Violation]:
     """I17: a token held by an escalation or a deadlock is held by an open one, or has a due time that releases
     it; so is a token held only because something is escalated. An open escalation with a time limit has its due
     time until it is breached."""

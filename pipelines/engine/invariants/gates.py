@@ -32,7 +32,7 @@ from pipelines.routing.document.line import Approval, ParsedLine
 Ids = Sequence[int] | None
 
 
-def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
+def gate_vote_violations(task_ids: Ids) -> Iterable[Violation]:
     """I5: no gate passed without the votes that its policy asks for, by entitled people, none of them barred, on that
     visit and that evidence; and no other word without a vote that says it."""
     for record in task_records(task_ids, "visits", "decisions", "events"):
@@ -153,7 +153,7 @@ def _votes_on_other_outcomes(record: TaskRecord) -> Iterable[Violation]:
                 )
 
 
-def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
+def review_wait_violations(task_ids: Ids) -> Iterable[Violation]:
     """I6: awaiting_review ⇔ open gate visits, all of one decision, per token; every vote can still count."""
     for record in task_records(task_ids, "tokens", "visits"):
         for token in record.tokens:
@@ -172,7 +172,7 @@ def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
                 )
 
 
-def events_name_what_was_evaluated(task_ids: Ids) -> Iterable[Violation]:
+def event_evaluation_violations(task_ids: Ids) -> Iterable[Violation]:
     """I11: what the event of a transition says of gates is what was evaluated: each result is that of a check or tool
     in the trace of its decision, or of a word that was said; a gate that it names has one of these."""
     for record in task_records(task_ids, "events", "visits", "decisions"):
@@ -182,11 +182,11 @@ def events_name_what_was_evaluated(task_ids: Ids) -> Iterable[Violation]:
             if decision is None or event.kind not in TRANSITIONS:
                 continue
             visits = [visit for visit in record.visits if visit.job_id == decision.job_id and visit.word]
-            for why in _not_evaluated(decision, visits):
+            for why in _unevaluated_results(decision, visits):
                 yield record.violation("I11", f"event {event.seq} {why}")
 
 
-def _not_evaluated(decision: Decision, visits: list[GateVisit]) -> Iterable[str]:
+def _unevaluated_results(decision: Decision, visits: list[GateVisit]) -> Iterable[str]:
     verdicts = {(visit.gate, visit.word == "approve") for visit in visits}
     checked = {
         (check.get("label") or check["field"], check["passed"])

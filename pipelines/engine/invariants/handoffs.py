@@ -13,7 +13,7 @@ Ids = Sequence[int] | None
 MOVES = ("token.moved", "token.forked")
 
 
-def handoffs_match_events(task_ids: Ids) -> Iterable[Violation]:
+def handoff_event_violations(task_ids: Ids) -> Iterable[Violation]:
     """I11: a handoff that a move tells of is kept under its name, and each that has a name went along with a move that
     was decided about the outcome of its job."""
     for record in task_records(task_ids, "events", "decisions", "handoffs"):
@@ -32,7 +32,7 @@ def handoffs_match_events(task_ids: Ids) -> Iterable[Violation]:
                 yield record.violation("I11", f"handoff {handoff.pk} has a name, and nothing moved with it")
 
 
-def handoffs_are_sound(task_ids: Ids) -> Iterable[Violation]:
+def handoff_soundness_violations(task_ids: Ids) -> Iterable[Violation]:
     """I10: what left a station forward that requires a handoff took one along in which its schema finds nothing wrong.
     Of a task that was migrated each decision was bound by its own version, which I9 decides again."""
     for record in task_records(task_ids, "events", "jobs", "handoffs"):

@@ -15,7 +15,7 @@ Ids = Sequence[int] | None
 MOVES = ("token.moved", "token.forked", "token.joined", "token.ended")
 
 
-def fold_is_row(task_ids: Ids) -> Iterable[Violation]:
+def fold_mismatch_violations(task_ids: Ids) -> Iterable[Violation]:
     """I2: fold(events) = row."""
     for record in task_records(task_ids, "events", "tokens"):
         folded, row = fold(record.events), row_from_task(record.task, record.tokens)
@@ -27,7 +27,7 @@ def fold_is_row(task_ids: Ids) -> Iterable[Violation]:
                 yield record.violation("I2", f"{name} is {row[name]!r}, its events say {folded[name]!r}")
 
 
-def events_are_gapless(task_ids: Ids) -> Iterable[Violation]:
+def event_gap_violations(task_ids: Ids) -> Iterable[Violation]:
     """I3: event sequence 1…n per task, no gap."""
     for record in task_records(task_ids, "events"):
         if [event.seq for event in record.events] != list(range(1, record.task.seq + 1)):
@@ -36,7 +36,7 @@ def events_are_gapless(task_ids: Ids) -> Iterable[Violation]:
             )
 
 
-def moves_have_one_cause(task_ids: Ids) -> Iterable[Violation]:
+def move_cause_violations(task_ids: Ids) -> Iterable[Violation]:
     """I4: every move has exactly one event and one cause; a cause makes at most one decision."""
     for record in task_records(task_ids, "events", "decisions", "jobs"):
         event_counts = Counter(event.decision_id for event in record.events if event.decision_id)
@@ -66,7 +66,7 @@ def _job_opening_violations(record: TaskRecord) -> Iterable[Violation]:
             yield record.violation("I4", f"job {job.pk} was opened by {opened[job.pk]} events")
 
 
-def counters_match_history(task_ids: Ids) -> Iterable[Violation]:
+def counter_mismatch_violations(task_ids: Ids) -> Iterable[Violation]:
     """I11: the counters of a task equal what its jobs, moves and votes add up to."""
     for record in task_records(task_ids, "events", "jobs", "visits"):
         counted = {

@@ -33,7 +33,7 @@ Ids = Sequence[int] | None
 _TEXT: TextField[str, str] = TextField()
 
 
-def no_key_leads_across_projects(task_ids: Ids) -> Iterable[Violation]:
+def cross_project_key_violations(task_ids: Ids) -> Iterable[Violation]:
     """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
     for what, model, pk in fetch_prepared(
         *(_all_crossings() if task_ids is None else _crossings_statement(task_ids))
@@ -128,7 +128,7 @@ def _rows_of_tasks(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
     return rows if task_ids is None else rows.filter(**{f"{name}__in": task_ids})
 
 
-def versions_are_unchanged(task_ids: Ids) -> Iterable[Violation]:
+def changed_version_violations(task_ids: Ids) -> Iterable[Violation]:
     """I14: published versions unchanged: document and hash, and the rows written for them."""
     versions_by_id = {version.pk: version for version in _pinned_versions(task_ids)}
     rows = _written_rows([*versions_by_id])
@@ -173,7 +173,7 @@ def _expected_rows(version: LineVersion) -> Rows:
 GUARDED = ("event", "decision", "vote", "lineversion", "versionstation", "versionrule", "versiongate")
 
 
-def events_are_append_only(task_ids: Ids) -> Iterable[Violation]:
+def append_only_guard_violations(task_ids: Ids) -> Iterable[Violation]:
     """I15: every append-only table has its guard against update and delete, and it is enabled. (Tampering that
     went around it shows as I2, I3 or I9.)"""
     for (name,) in fetch_prepared(UNGUARDED_TABLES, [list(GUARDED)]):

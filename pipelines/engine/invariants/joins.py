@@ -17,7 +17,7 @@ Ids = Sequence[int] | None
 STANDINGS = {verdict: state for state, verdict in VERDICTS.items()}
 
 
-def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
+def join_decision_violations(task_ids: Ids) -> Iterable[Violation]:
     """I9: the tokens that a join merged are some that had arrived there and had not been merged yet, each station
     counts as it was delivered, and what follows is what its aggregation says of that."""
     for record in task_records(task_ids, "events", "tokens"):
@@ -64,7 +64,7 @@ def _merge_faults(
         )
 
 
-def decidable_joins_are_merged(task_ids: Ids) -> Iterable[Violation]:
+def unmerged_join_violations(task_ids: Ids) -> Iterable[Violation]:
     """I17: no join that could be decided is still waiting."""
     for record in task_records(task_ids, "tokens"):
         if any(token.waits_at_join for token in record.tokens):

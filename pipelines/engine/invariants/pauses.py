@@ -11,7 +11,7 @@ from pipelines.ports.observers import Violation
 from pipelines.routing.decide.effects import PAUSED, flatten_holds
 
 
-def pauses_let_go(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def endless_pause_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I17: what a pause holds, and each clock that stands still, has a pause in force or is told by a due time."""
     in_force: set[int] | None = None
     for record in task_records(task_ids, "tokens", "dues"):

@@ -24,7 +24,7 @@ Ids = Sequence[int] | None
 WAITS_FOR_PEOPLE = ("held", "blocked", "stuck")
 
 
-def status_is_derived(task_ids: Ids) -> Iterable[Violation]:
+def status_derivation_violations(task_ids: Ids) -> Iterable[Violation]:
     """I1: one state per token, from the declared set; the task's is derived."""
     for record in task_records(task_ids, "tokens"):
         # Of an unknown state nothing can be derived
@@ -46,7 +46,7 @@ def _derived_status(record: TaskRecord) -> str:
     return next((token.status for token in record.tokens if token.parent_id is None), "nothing")
 
 
-def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
+def live_job_violations(task_ids: Ids) -> Iterable[Violation]:
     """I7: running or evaluating ⇔ exactly one live job, per token; a live job that is not by hand has its lease. That
     of a question is live while it waits for a worker, too: the token is evaluating all the time."""
     for record in task_records(task_ids, "tokens", "jobs"):
@@ -81,7 +81,7 @@ def _expected_status(job: Job) -> str:
     return "running" if job.purpose == Purpose.STATION else "evaluating"
 
 
-def ended_is_final(task_ids: Ids) -> Iterable[Violation]:
+def ended_task_violations(task_ids: Ids) -> Iterable[Violation]:
     """I8: terminal is final: no open gate, job or position."""
     for record in task_records(task_ids, "tokens", "jobs", "visits", "decisions"):
         over = record.task.status in ENDED
@@ -110,21 +110,21 @@ def _late_row_violations(record: TaskRecord) -> Iterable[Violation]:
         yield record.violation("I8", f"{type(row).__name__.lower()} {row.pk} came after its token had ended")
 
 
-def visits_within_budgets(task_ids: Ids) -> Iterable[Violation]:
+def visit_budget_violations(task_ids: Ids) -> Iterable[Violation]:
     """I10: visits within budgets: the cap, `max_visits` of stations and `max_retries` of rules, by the version that
     decided. Entries by hand, by an answer and by a migration are not bound."""
     for record in task_records(task_ids, "events", "decisions"):
         if any(event.kind == "task.migrated" for event in record.events):
             yield from _migrated_violations(record)
             continue
-        line, unbound = versions.by_id(record.task.pinned_id), _by_hand(record)
+        line, unbound = versions.by_id(record.task.pinned_id), _moves_by_hand_by_station(record)
         visits = Counter({key: n - unbound.get(key, 0) for key, n in record.task.visits.items()})
         yield from _budget_violations(
             record, line, {"visits": visits, "rules": record.task.rules}, visits, record.task.rules
         )
 
 
-def _by_hand(record: TaskRecord) -> dict[str, int]:
+def _moves_by_hand_by_station(record: TaskRecord) -> dict[str, int]:
     counts: dict[str, int] = {}
     for event in record.events:
         if event.kind == "token.moved" and event.data.get("by") == "hand":
@@ -174,7 +174,7 @@ def _budget_violations(
 SWEPT_AFTER = timedelta(seconds=10)
 
 
-def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
+def unwoken_position_violations(task_ids: Ids) -> Iterable[Violation]:
     """I17: nothing non-terminal without something that would wake it: lease, due time, person or queue."""
     tickets = {token_id for (token_id,) in fetch_prepared(TICKETS_TO_DRIVE)}
     for record in task_records(task_ids, "tokens", "jobs", "visits", "dues"):
@@ -189,7 +189,7 @@ def _has_waker(record: TaskRecord, token: Token, tickets: set[int]) -> bool:
     if token.status in WAITS_FOR_PEOPLE:
         return bool(token.wait or token.error)
     if token.waits_at_join:
-        # Somebody can still come: see `joins_are_as_decided`.
+        # Somebody can still come: see `join_decision_violations`.
         return any(other.pk != token.pk and other.status not in ENDED for other in record.tokens)
     job = next((job for job in record.jobs if job.token_id == token.pk and job.state != "done"), None)
     if job is None:

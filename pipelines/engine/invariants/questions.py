@@ -13,7 +13,7 @@ from pipelines.routing.decide.effects import answer_fact
 Ids = Sequence[int] | None
 
 
-def answers_were_given(task_ids: Ids) -> Iterable[Violation]:
+def ungiven_answer_violations(task_ids: Ids) -> Iterable[Violation]:
     """I9: every answer among the facts of a decision was given at its token, by a person or by the job of that very
     question; a job's is what its outcome says."""
     for record in task_records(task_ids, "decisions", "events", "jobs", "tokens"):

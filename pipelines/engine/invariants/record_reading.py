@@ -61,14 +61,14 @@ def caching_records(task_ids: Sequence[int] | None) -> Iterator[None]:
         _records.reset(token)
 
 
-def is_few() -> bool:
+def are_records_cached() -> bool:
     """Return whether what belongs to the tasks of this run may be in memory at once."""
     return _records.get() is not None
 
 
 def rows_or_chunks(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
     """Return the rows: all at once if the tasks are few, otherwise in chunks by a server-side cursor."""
-    return rows if is_few() else rows.iterator(chunk_size=chunk_size)
+    return rows if are_records_cached() else rows.iterator(chunk_size=chunk_size)
 
 
 @server_prepared()
@@ -86,7 +86,7 @@ _all = server_prepared()(_tasks_in_order)
 
 def task_records(task_ids: Sequence[int] | None, *parts: str) -> Iterator[TaskRecord]:
     """The tasks, with the named parts of `TaskRecord` filled, each in the order in which it was written."""
-    if is_few():
+    if are_records_cached():
         yield from _cached_records(None if task_ids is None else tuple(task_ids), parts)
         return
     tasks = _tasks_in_order() if task_ids is None else _tasks_in_order().filter(pk__in=task_ids)

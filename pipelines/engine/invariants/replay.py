@@ -15,7 +15,7 @@ from pipelines.routing.analysis.redecide.stored_trace import is_reproducible
 Ids = Sequence[int] | None
 
 
-def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
+def decision_replay_violations(task_ids: Ids) -> Iterable[Violation]:
     """I9: the edge taken is the first match recomputed from the stored outcome, Situation and pinned version, of every
     decision of the revision of the law under which that version is read (law §12)."""
     for record in task_records(task_ids, "decisions", "events", "jobs"):
@@ -58,7 +58,7 @@ def _wrong_judges(record: TaskRecord) -> Iterable[Violation]:
 SAYS = ("missing", "trigger", "evaluation")
 
 
-def waits_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
+def wait_decision_violations(task_ids: Ids) -> Iterable[Violation]:
     """I9: the `wait` of a token agrees with its decision: missing preconditions, escalation, question."""
     for record in task_records(task_ids, "decisions", "tokens"):
         decided = {str(decision.pk): decision.answer for decision in record.decisions}

@@ -14,7 +14,7 @@ from pipelines.queries import versions
 Ids = Sequence[int] | None
 
 
-def due_times_end_with_their_wait(task_ids: Ids) -> Iterable[Violation]:
+def stale_due_time_violations(task_ids: Ids) -> Iterable[Violation]:
     """I8: no due time of a task, token, job or gate visit that is over, nor of a token that has moved on since."""
     for record in task_records(task_ids, "tokens", "jobs", "visits", "dues"):
         for due in record.dues:
@@ -40,7 +40,7 @@ def _stale_reason(record: TaskRecord, due: Due) -> str:
     return "its token has moved on" if token.entered_at > due.set_at else ""
 
 
-def late_work_is_noticed(task_ids: Ids) -> Iterable[Violation]:
+def unnoticed_late_work_violations(task_ids: Ids) -> Iterable[Violation]:
     """I17: work of which a time is expected has its due time while it runs, in a line that looks for deadlocks. (A
     migration changes no time that was set.)"""
     for record in task_records(task_ids, "tokens", "jobs", "dues", "events"):
@@ -48,13 +48,17 @@ def late_work_is_noticed(task_ids: Ids) -> Iterable[Violation]:
             continue
         late_keys = {due.key for due in record.dues if due.kind == LATE}
         for job in record.jobs:
-            if job.state == Job.State.RUNNING and str(job.token_id) not in late_keys and _is_watched(job):
+            if (
+                job.state == Job.State.RUNNING
+                and str(job.token_id) not in late_keys
+                and _needs_late_due_time(job)
+            ):
                 yield record.violation(
                     "I17", f"job {job.pk} may take as long as it likes, and nothing would tell"
                 )
 
 
-def _is_watched(job: Job) -> bool:
+def _needs_late_due_time(job: Job) -> bool:
     looks = versions.by_id(job.pinned_id).policy.deadlocks
     return looks and job.kind != WAIT and job.purpose == Purpose.STATION and expected_seconds(job) is not None
 
@@ -63,7 +67,7 @@ def _is_open_visit(visit: GateVisit) -> bool:
     return visit.state == GateVisit.State.OPEN
 
 
-def gates_keep_their_times(task_ids: Ids) -> Iterable[Violation]:
+def gate_without_due_time_violations(task_ids: Ids) -> Iterable[Violation]:
     """I17: an open gate visit whose time is still to come has its due time."""
     for record in task_records(task_ids, "visits", "dues", "events"):
         timed_visits = {due.visit_id for due in record.dues}

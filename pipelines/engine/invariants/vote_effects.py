@@ -18,7 +18,7 @@ OF_STEP_SEVEN = ("feedback", "variables", "trace")
 """Of an answer: what step 7 composes from what it finds, and the trace."""
 
 
-def votes_lead_as_displayed(task_ids: Ids) -> Iterable[Violation]:
+def vote_effect_violations(task_ids: Ids) -> Iterable[Violation]:
     """I19: the move after a decided visit is the one that the visit's page showed, or what step 7 made of it (law §12,
     Gates and words): rules and checks come out as they did when the gate asked."""
     for record in task_records(task_ids, "visits", "decisions"):
@@ -27,11 +27,11 @@ def votes_lead_as_displayed(task_ids: Ids) -> Iterable[Violation]:
         for decision in record.decisions:
             visit = decision.cause.removeprefix("gate:")
             question = decisions.get(question_ids[visit]) if visit in question_ids else None
-            if question and question.revision == decision.revision == _revision(question):
+            if question and question.revision == decision.revision == _line_revision(question):
                 yield from _word_violations(record, question, decision)
 
 
-def _revision(decision: Decision) -> int:
+def _line_revision(decision: Decision) -> int:
     return versions.by_id(decision.pinned_id).revision
 
 

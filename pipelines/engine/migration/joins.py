@@ -21,7 +21,7 @@ def rename_forked_stations(
 ) -> list[Token]:
     """Rename the stations of forked tokens to their keys in `line`. Returns the tokens whose row changed."""
     changed = []
-    for token in batch.living(task):
+    for token in batch.living_tokens(task):
         if not token.forked:
             continue
         station = _mapped_or_same_key(line, mapping, token.station)
@@ -33,20 +33,22 @@ def rename_forked_stations(
     return changed
 
 
-def fork_names(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
+def forked_token_names_by_id(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
     """Return by their ids how the forked tokens are named now, for `put_back`."""
     return {
         str(token.pk): {"station": token.station, "to": list(token.wait.get("to", ()))}
-        for token in batch.living(task)
+        for token in batch.living_tokens(task)
         if token.forked
     }
 
 
-def put_back(batch: Batch, task: Task, names: Mapping[str, Mapping[str, Any]]) -> list[Token]:
+def restore_forked_token_names(
+    batch: Batch, task: Task, names: Mapping[str, Mapping[str, Any]]
+) -> list[Token]:
     """The forked tokens under the names that they had; those whose row changed. No mapping tells them: what two
     stations were mapped to has two names before it."""
     changed = []
-    for token in batch.living(task):
+    for token in batch.living_tokens(task):
         had = names.get(str(token.pk))
         if had and (had["station"], had["to"]) != (token.station, token.wait.get("to", [])):
             token.station, token.wait = had["station"], {**token.wait, "to": had["to"]}

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import Actor, merge_counts, token_state
+from pipelines.engine.core.values import Actor, merge_counts, token_state_fields
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import (
     WHY,
@@ -86,7 +86,7 @@ def _migrate_chunk(chunk: Sequence[TaskMigration], *, actor: Actor) -> list[Migr
         ids, [member.to_version_id for member in chunk], [member.entry_id for member in chunk], actor
     )
     results = [_migrate_task(this, member) for member in chunk]
-    this.write()
+    this.write_rows()
     return results
 
 
@@ -99,7 +99,7 @@ def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
     if why or task is None:
         return this.record_result(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
     to = this.known[member.to_version_id]
-    plan = this.ground.plan(task, to, member.mapping)
+    plan = this.ground.plan_task(task, to, member.mapping)
     result = _plan_refusal(member, plan)
     if result:
         return this.record_result(member.entry_id, task, result)
@@ -110,7 +110,7 @@ def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
 def _refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
     if task is None:
         return "There is no such task."
-    if this.is_duplicate(task.pk):
+    if this.was_named_before(task.pk):
         return "This task is named twice."
     if task.status in ENDED:
         return "This task has ended."
@@ -124,7 +124,9 @@ def _refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigration
 def _plan_refusal(member: TaskMigration, plan: Planned) -> MigrateResult | None:
     """Return what prevents the migration, apart from the task itself."""
     # A person agreed to what was shown, and to nothing else
-    if member.expected is not None and plan.to_list() != [dict(effect) for effect in member.expected]:
+    if member.expected is not None and plan.effects_as_dicts() != [
+        dict(effect) for effect in member.expected
+    ]:
         return MigrateResult(member.task_id, "changed", "This task changed after the impact was shown.", plan)
     if plan.unmapped_stations:
         stations = ", ".join(plan.unmapped_stations)
@@ -145,9 +147,9 @@ def _apply_plan(
         MigrationStep(this, task, token, effect, to, member.mapping)
         for token, effect in _tokens_with_effects(this, task, plan)
     ]
-    before = [step.state_before() for step in steps]
+    before = [step.position_before() for step in steps]
     previous = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
-    forks = joins.fork_names(batch, task)
+    forks = joins.forked_token_names_by_id(batch, task)
     task.pinned = to
     batch.mark_task_changed(task, "pinned")
     changed = [step.token for step in steps if step.apply_without_events()]
@@ -164,7 +166,7 @@ def _apply_plan(
         revision=to.revision,
         mapping=dict(member.mapping),
         migration=_migration_id(this, member.entry_id),
-        tokens=[token_state(token) for token in changed],
+        tokens=[token_state_fields(token) for token in changed],
         count=merge_counts(task, plan.taken_back),
     )
     # After the event of the migration: each of these has events of its own.
@@ -188,7 +190,7 @@ def _apply_plan(
 def _tokens_with_effects(
     this: MigrationBatch, task: Task, plan: Planned
 ) -> list[tuple[Token, MigrationEffect]]:
-    return list(zip(this.ground.positions_of(task), plan.effects, strict=True))
+    return list(zip(this.ground.tokens_of_task(task), plan.effects, strict=True))
 
 
 def _migration_id(this: MigrationBatch, entry_id: int | None) -> str:

@@ -40,12 +40,12 @@ class MigrationBatch:
     done: list[MigrationEntry] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
 
-    def write(self) -> None:
+    def write_rows(self) -> None:
         bulk_rows.update_rows(list(self.jobs.values()), JOB)
         bulk_rows.update_rows(self.done, ("result", "detail", "tokens", "before", "seq", "at"))
         self.batch.flush()
 
-    def is_duplicate(self, task_id: int) -> bool:
+    def was_named_before(self, task_id: int) -> bool:
         """Return whether the task is named a second time in this batch; the first call marks it. A second
         migration would need newly read rows."""
         if task_id in self.seen:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, task_count_facts
 from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
-from pipelines.engine.core.values import job_ref, merge_counts, token_state
+from pipelines.engine.core.values import job_reference_fields, merge_counts, token_state_fields
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import WHY, MigrationBatch
 from pipelines.engine.moves import decision_application
@@ -37,14 +37,14 @@ class MigrationStep:
 
     def __post_init__(self) -> None:
         self.job, self.decision = (
-            self.this.ground.job_of(self.token),
+            self.this.ground.open_or_decided_job_of(self.token),
             self.this.ground.decision_of(self.token),
         )
-        self.judge = self.this.ground.judge_of(self.token)
+        self.judge = self.this.ground.judge_version_id_of(self.token)
         former = self.job.mapping if self.job and self.judge != self.to.pk else {}
         self.read = migration_impact.compose_mappings(former, self.mapping)
 
-    def state_before(self) -> dict[str, Any]:
+    def position_before(self) -> dict[str, Any]:
         return position_snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
 
     def state_after(self, before: dict[str, Any]) -> dict[str, Any]:
@@ -69,14 +69,14 @@ class MigrationStep:
     # Without an event of its own
 
     def _keep(self) -> bool:
-        self._map(self.read)
+        self._set_job_mapping(self.read)
         return False
 
     def _drop_mapping(self) -> bool:
-        self._map({})
+        self._set_job_mapping({})
         return False
 
-    def _map(self, mapping: Mapping[str, str]) -> None:
+    def _set_job_mapping(self, mapping: Mapping[str, str]) -> None:
         if self.job and self.job.mapping != mapping:
             self.job.mapping = dict(mapping)
             self.this.jobs[self.job.pk] = self.job
@@ -123,21 +123,21 @@ class MigrationStep:
             words = self.this.ground.approved.get(self.token.pk, {})
             before = self.decision.situation["facts"]
             facts = facts_with_votes(before, before.get("now", {}), words)
-            self._settle(self.decision.pinned_id, {**self.decision.situation, "facts": facts})
+            self._decide_and_apply(self.decision.pinned_id, {**self.decision.situation, "facts": facts})
 
     def _decide_again(self) -> None:
         assert self.decision is not None
         situation = self.decision.situation
         now = {**situation, "facts": current_facts(situation["facts"], task_count_facts(self.task))}
-        self._map({})
+        self._set_job_mapping({})
         self._rename_position()
-        self._settle(
+        self._decide_and_apply(
             self.to.pk, migration_impact.remapped_situation(now, versions.parsed_version(self.to), self.read)
         )
 
-    def _settle(self, under: int, situation: dict[str, Any]) -> None:
+    def _decide_and_apply(self, under: int, situation: dict[str, Any]) -> None:
         assert self.job is not None
-        close_visits(self.this, self.task, self.token, "migrated")
+        close_open_visits(self.this, self.task, self.token, "migrated")
         cause = f"migrate:{self.token.pk}.{self.token.version}"
         turn = DecisionContext(
             self.this.batch, self.task, self.token, self.job, self.this.actor, cause, WHY, under=under
@@ -166,7 +166,7 @@ def pin_queued_job(this: MigrationBatch, token: Token, job: Job, to: LineVersion
     station, before = versions.parsed_version(to).station(token.station), token.status
     if job.agent != station.agent:
         # An open job takes a place at its agent: somebody else may have this one now.
-        this.batch.agents.free_place(this.batch.tasks[job.task_id], job)
+        this.batch.agents.free_agent_place(this.batch.tasks[job.task_id], job)
         job.agent = station.agent
     job.pinned_id, job.kind, job.mapping = to.pk, job_kind(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD
@@ -209,9 +209,9 @@ def carry_job(
         source=source,
         target=station,
         trigger=why,
-        tokens=[token_state(token)],
-        job=job_ref(opened),
-        closed=job_ref(job),
+        tokens=[token_state_fields(token)],
+        job=job_reference_fields(opened),
+        closed=job_reference_fields(job),
         count=count,
         # law §14: moves by migration are outside of guarantees, and their event says so.
         by="migration",
@@ -219,7 +219,7 @@ def carry_job(
     batch.emit(observers.TaskMoved(task.pk, source, (station,), batch.now))
 
 
-def close_visits(this: MigrationBatch, task: Task, token: Token, why: str) -> None:
+def close_open_visits(this: MigrationBatch, task: Task, token: Token, why: str) -> None:
     """Votes on them get 409 from now on."""
     if token.status == Status.AWAITING_REVIEW:
         for visit in this.batch.open_visits(token):

@@ -50,7 +50,7 @@ class Planned:
         """Stations that the mapping does not name and the version does not have."""
         return tuple(dict.fromkeys(effect.needs for effect in self.effects if effect.needs))
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def effects_as_dicts(self) -> list[dict[str, Any]]:
         return [effect.to_dict() for effect in self.effects]
 
 
@@ -65,20 +65,20 @@ class MigrationSnapshot:
         living = [token for token in tokens if token.ended_at is None]
         positions = [token for token in living if not token.forked]
         self.tokens = sorted(positions, key=lambda token: token.pk)
-        self._living, self._of = _by_task(living), _by_task(self.tokens)
-        self.decisions = self._decisions()
-        self.open, self.jobs = self._jobs(dict(jobs or {}))
-        self.voted, self.approved = self._votes()
+        self._living, self._of = _tokens_by_task(living), _tokens_by_task(self.tokens)
+        self.decisions = self._decisions_by_id()
+        self.open, self.jobs = self._jobs_by_token_and_id(dict(jobs or {}))
+        self.voted, self.approved = self._voted_tokens_and_decided_votes()
         self._rejecting = self._rejected_task_ids()
         self._counted = self._counted_by_waiting()
 
     # Reading
 
-    def _decisions(self) -> dict[str, Decision]:
+    def _decisions_by_id(self) -> dict[str, Decision]:
         ids = [token.wait["decision"] for token in self.tokens if "decision" in token.wait]
         return {str(decision.pk): decision for decision in Decision.objects.filter(pk__in=ids)}
 
-    def _jobs(self, known: dict[int, Job]) -> tuple[dict[int, Job], dict[int, Job]]:
+    def _jobs_by_token_and_id(self, known: dict[int, Job]) -> tuple[dict[int, Job], dict[int, Job]]:
         """The open job of each token, and every job by its id: open ones and those that were decided about. A question
         about an outcome is no job that a token could start under another version: it rests by the decision that asked,
         and is judged by it to the end."""
@@ -90,7 +90,7 @@ class MigrationSnapshot:
         work = [job for job in jobs.values() if job.purpose == Purpose.STATION]
         return {job.token_id: job for job in work if job.state != Job.State.DONE}, jobs
 
-    def _votes(self) -> tuple[set[int], dict[int, dict[str, dict[str, str]]]]:
+    def _voted_tokens_and_decided_votes(self) -> tuple[set[int], dict[int, dict[str, dict[str, str]]]]:
         """Return the tokens with a vote at an open gate; and, by waiting token, the votes decided at gates that
         were asked together with the open ones."""
         decision_ids = [
@@ -120,26 +120,30 @@ class MigrationSnapshot:
 
     # Positions
 
-    def positions_of(self, task: Task) -> list[Token]:
+    def tokens_of_task(self, task: Task) -> list[Token]:
         return self._of.get(task.pk, [])
 
     def decision_of(self, token: Token) -> Decision | None:
         """Return the decision by which the token rests; None while it has a job to do."""
         return None if token.pk in self.open else self.decisions.get(token.wait.get("decision", ""))
 
-    def job_of(self, token: Token) -> Job | None:
+    def open_or_decided_job_of(self, token: Token) -> Job | None:
         """The open one, or that whose outcome it rests by."""
         decision = self.decision_of(token)
         return self.open.get(token.pk) or (self.jobs.get(decision.job_id) if decision else None)
 
-    def judge_of(self, token: Token) -> int:
+    def judge_version_id_of(self, token: Token) -> int:
         job, decision = self.open.get(token.pk), self.decision_of(token)
         if job:
             return job.pinned_id
         return decision.pinned_id if decision else self.tasks[token.task_id].pinned_id
 
-    def position(self, token: Token, to: int | None, counts: Counts) -> MigratingPosition:
-        job, decision, judge = self.job_of(token), self.decision_of(token), self.judge_of(token)
+    def migrating_position(self, token: Token, to: int | None, counts: Counts) -> MigratingPosition:
+        job, decision, judge = (
+            self.open_or_decided_job_of(token),
+            self.decision_of(token),
+            self.judge_version_id_of(token),
+        )
         there = judge == to
         return MigratingPosition(
             token=token.pk,
@@ -159,7 +163,7 @@ class MigrationSnapshot:
 
     # Planning
 
-    def plan(
+    def plan_task(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: ParsedLine | None = None
     ) -> Planned:
         """Plan one position after the other, each with the counts that the ones before it leave. `line`: of a
@@ -168,18 +172,18 @@ class MigrationSnapshot:
         back = self._counts_to_undo(task, to, mapping, line)
         counts = _added_counts({name: getattr(task, name) for name in COUNTERS}, back)
         effects: list[MigrationEffect] = []
-        for token in self.positions_of(task):
-            position = self.position(token, to.pk, counts)
+        for token in self.tokens_of_task(task):
+            position = self.migrating_position(token, to.pk, counts)
             effect = self._with_rejection_hold(
                 token, migration_impact.migration_effect(position, line, mapping), position, line
             )
-            counts = _added_counts(counts, self._counts(token, effect, mapping, line))
+            counts = _added_counts(counts, self._counts_of_effect(token, effect, mapping, line))
             effects.append(effect)
-            if self._aborts(token, effect, line):
-                effects = self._all_end(task, effect)
+            if self._is_abort_effect(token, effect, line):
+                effects = self._with_all_branches_ended(task, effect)
                 break
         # At the end: what is still to arrive depends on what becomes of every branch
-        if any(token.waits_at_join for token in self.positions_of(task)):
+        if any(token.waits_at_join for token in self.tokens_of_task(task)):
             effects = joins.with_join_effects(self._living[task.pk], effects, line, mapping)
         return Planned(tuple(effects), self._is_unchanged(task, to, mapping, effects), back)
 
@@ -188,11 +192,13 @@ class MigrationSnapshot:
     ) -> Counts:
         """Return, negated, what waiting tokens counted that will be decided again."""
         back: Counts = {}
-        for token in self.positions_of(task):
+        for token in self.tokens_of_task(task):
             counted = self._counted.get(token.wait.get("decision", ""), {})
             if (
                 counted
-                and migration_impact.migration_effect(self.position(token, to.pk, {}), line, mapping).how
+                and migration_impact.migration_effect(
+                    self.migrating_position(token, to.pk, {}), line, mapping
+                ).how
                 == "again"
             ):
                 # Decided again it counts again: what it counted before is taken back
@@ -205,7 +211,7 @@ class MigrationSnapshot:
     ) -> MigrationEffect:
         """Return the effect, changed to a hold if people rejected the same before (law §6): they are not asked
         again."""
-        answer, job = effect.decision, self.job_of(token)
+        answer, job = effect.decision, self.open_or_decided_job_of(token)
         # Nearly no task has a rejection, and then no evidence is read
         if token.task_id not in self._rejecting or not effect.gates or job is None:
             return effect
@@ -214,15 +220,15 @@ class MigrationSnapshot:
         kind = migration_impact.STAYS if position.status == Status.HELD else migration_impact.STUCK
         return replace(effect, effect=kind, status=Status.HELD.value, to=())
 
-    def _about(
+    def _decision_subject(
         self, token: Token, effect: MigrationEffect, line: ParsedLine, origin: str = ""
     ) -> DecisionSubject:
-        job = self.job_of(token)
+        job = self.open_or_decided_job_of(token)
         assert job is not None
         outcome = judge_outcome(line, line.station(effect.station), read_outcome(job.outcome)).outcome
         return DecisionSubject(line, effect.station, origin or token.origin, outcome)
 
-    def _counts(
+    def _counts_of_effect(
         self, token: Token, effect: MigrationEffect, mapping: Mapping[str, str], line: ParsedLine
     ) -> Counts:
         """Return what doing the effect counts."""
@@ -231,24 +237,26 @@ class MigrationSnapshot:
         answer = effect.decision
         if answer is None or effect.gates:
             return {}
-        job = self.job_of(token)
+        job = self.open_or_decided_job_of(token)
         read = migration_impact.compose_mappings(job.mapping if job else {}, mapping)
-        about = self._about(
+        about = self._decision_subject(
             token, effect, line, migration_impact.mapped_station_key(line, read, token.origin) or ""
         )
         return decision_transition(about, answer, TokenPlace(line, effect.station)).count
 
-    def _aborts(self, token: Token, effect: MigrationEffect, line: ParsedLine) -> bool:
+    def _is_abort_effect(self, token: Token, effect: MigrationEffect, line: ParsedLine) -> bool:
         answer = effect.decision
-        return isinstance(answer, Finish) and effects.is_abort(self._about(token, effect, line), answer)
+        return isinstance(answer, Finish) and effects.is_abort(
+            self._decision_subject(token, effect, line), answer
+        )
 
-    def _all_end(self, task: Task, ending: MigrationEffect) -> list[MigrationEffect]:
+    def _with_all_branches_ended(self, task: Task, ending: MigrationEffect) -> list[MigrationEffect]:
         """Abort ends every branch (law §7)."""
         return [
             ending
             if token.pk == ending.token
             else replace(ending, token=token.pk, how="ended", decision=None)
-            for token in self.positions_of(task)
+            for token in self.tokens_of_task(task)
         ]
 
     def _is_unchanged(
@@ -258,16 +266,21 @@ class MigrationSnapshot:
         if task.pinned_id != to.pk:
             return False
         by_token = {effect.token: effect for effect in effects}
-        return all(self._rests(token, mapping, by_token[token.pk]) for token in self.positions_of(task))
+        return all(
+            self._is_position_unchanged(token, mapping, by_token[token.pk])
+            for token in self.tokens_of_task(task)
+        )
 
-    def _rests(self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect) -> bool:
+    def _is_position_unchanged(
+        self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect
+    ) -> bool:
         if effect.how == "keep":
-            job = self.job_of(token)
+            job = self.open_or_decided_job_of(token)
             return job is not None and migration_impact.compose_mappings(job.mapping, mapping) == job.mapping
         return effect.how in ("there", "still") and effect.station == token.station
 
 
-def _by_task(tokens: Iterable[Token]) -> dict[int, list[Token]]:
+def _tokens_by_task(tokens: Iterable[Token]) -> dict[int, list[Token]]:
     tokens_by_task: dict[int, list[Token]] = {}
     for token in tokens:
         tokens_by_task.setdefault(token.task_id, []).append(token)

@@ -13,11 +13,11 @@ from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.core.values import Actor, merge_counts, token_state
+from pipelines.engine.core.values import Actor, merge_counts, token_state_fields
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migrate import run_in_batches
 from pipelines.engine.migration.migration_batch import MigrateResult, MigrationBatch, open_migration_batch
-from pipelines.engine.migration.positions import carry_job, close_visits, pin_queued_job
+from pipelines.engine.migration.positions import carry_job, close_open_visits, pin_queued_job
 from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import finish_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
@@ -52,7 +52,7 @@ def _undo_chunk(chunk: Sequence[MigrationUndo], *, actor: Actor) -> list[Migrate
         [member.task_id for member in chunk], versions, [member.entry_id for member in chunk], actor
     )
     results = [_undo_task(this, member, undone.get(member.undoes)) for member in chunk]
-    this.write()
+    this.write_rows()
     return results
 
 
@@ -61,17 +61,17 @@ def _undo_task(this: MigrationBatch, member: MigrationUndo, undoes: MigrationEnt
     # The queue may hand out the same chunk twice: what is recorded is not done again
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
-    why = _why_not(this, task, undoes)
+    why = _undo_refusal_text(this, task, undoes)
     if why or task is None or undoes is None:
         return this.record_result(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
     _restore_task(this, task, undoes)
     return this.record_result(member.entry_id, task, MigrateResult(task.pk, "restored"))
 
 
-def _why_not(this: MigrationBatch, task: Task | None, undoes: MigrationEntry | None) -> str:
+def _undo_refusal_text(this: MigrationBatch, task: Task | None, undoes: MigrationEntry | None) -> str:
     if task is None or undoes is None or undoes.task_id != task.pk:
         return "There is no such task in this migration."
-    if this.is_duplicate(task.pk):
+    if this.was_named_before(task.pk):
         return "This task is named twice."
     if undoes.result != MigrationEntry.Result.MIGRATED:
         return "This task was not migrated."
@@ -118,7 +118,7 @@ def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> N
         setattr(task, name, value)
     counted = merge_counts(task, _counts_to_undo(undoes))
     changed = [back.token for back in backs if back.undo_without_events()]
-    changed += joins.put_back(batch, task, undoes.before.get("forks", {}))
+    changed += joins.restore_forked_token_names(batch, task, undoes.before.get("forks", {}))
     entry = next((candidate for candidate in this.entries.values() if candidate.task_id == task.pk), None)
     batch.event(
         task,
@@ -132,7 +132,7 @@ def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> N
         undoes=str(undoes.migration_id),
         migration=str(entry.migration_id) if entry else "",
         restored=restored,
-        tokens=[token_state(token) for token in changed],
+        tokens=[token_state_fields(token) for token in changed],
         count=counted,
     )
     for back in backs:
@@ -175,9 +175,9 @@ class PositionUndo:
             return False
         changed = self._restore_position() if self.how in ("pin", "still") else False
         if self.how == "pin" and self.job:
-            changed = self._unpin(self.job) or changed
+            changed = self._repin_job(self.job) or changed
         elif self.how in ("keep", "there"):
-            self._map(self.this.ground.job_of(self.token), self.before["mapping"])
+            self._set_job_mapping(self.this.ground.open_or_decided_job_of(self.token), self.before["mapping"])
         if changed:
             self.this.batch.mark_token_changed(self.token)
         return changed
@@ -200,11 +200,11 @@ class PositionUndo:
             self.token.wait = self.before["wait"]
         return changed
 
-    def _unpin(self, job: Job) -> bool:
+    def _repin_job(self, job: Job) -> bool:
         if _is_untouched(job):
             return pin_queued_job(self.this, self.token, job, self.to)
         # Somebody works on it under the version that is left: judged by it, then read back.
-        self._map(job, self._reversed_mapping())
+        self._set_job_mapping(job, self._reversed_mapping())
         return False
 
     def _reversed_mapping(self) -> dict[str, str]:
@@ -216,7 +216,7 @@ class PositionUndo:
         own = {self.said["after"]["station"]: self.before["station"]}
         return {new: old for new, old in {**former, **own}.items() if new != old}
 
-    def _map(self, job: Job | None, mapping: dict[str, str]) -> None:
+    def _set_job_mapping(self, job: Job | None, mapping: dict[str, str]) -> None:
         if job and job.mapping != mapping:
             job.mapping = mapping
             self.this.jobs[job.pk] = job
@@ -225,12 +225,12 @@ class PositionUndo:
         decision = Decision.objects.get(pk=self.before["wait"]["decision"])
         job = self.this.ground.jobs.get(decision.job_id) or Job.objects.get(pk=decision.job_id)
         batch, actor = self.this.batch, self.this.actor
-        close_visits(self.this, self.task, self.token, "migration_undone")
+        close_open_visits(self.this, self.task, self.token, "migration_undone")
         opened = batch.open_job_of(self.token)
         if opened:
             # The question is asked as it was before, so that what works on another answer is over
             finish_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))
-        self._map(job, self.before["mapping"])
+        self._set_job_mapping(job, self.before["mapping"])
         self._restore_position()
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"

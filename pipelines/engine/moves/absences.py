@@ -35,19 +35,19 @@ class Seat:
     people: tuple[int, ...]
 
     @property
-    def stands_in(self) -> bool:
+    def is_stand_in(self) -> bool:
         return len(self.people) > 1
 
     def bar_reason(self, task: Task, visit: GateVisit, policy: Approval) -> str:
         """Return why nobody may take the seat here, or ""."""
-        if not self.stands_in:
+        if not self.is_stand_in:
             return bar_reason(self.person, task, visit, policy)
         if any(is_barred(user_id, task, visit, policy) for user_id in self.people):
             return "The requester and the producer can neither stand in here nor be stood in for."
         return ""
 
 
-def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
+def stand_ins_by_project(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
     """Return who is away in these projects by the clock of the database, and who stands in; one statement."""
     return stand_ins_from_rows(project_ids, *fetch_bound(absences_query(project_ids)))
 
@@ -97,7 +97,9 @@ def seats_in_project(user: User, project_id: int, person: EntitledPerson | None)
 def _seats_with_stand_ins(user: User, own: Mapping[int, EntitledPerson]) -> dict[int, list[Seat]]:
     seats_by_project = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
     if any(person.named for person in own.values()):
-        chains = {pk: list(_chains_ending_at(away, user.pk)) for pk, away in stand_ins(own).items()}
+        chains = {
+            pk: list(_chains_ending_at(away, user.pk)) for pk, away in stand_ins_by_project(own).items()
+        }
         absent_ids = {people[0] for project_chains in chains.values() for people in project_chains}
         absent = people_of_projects(list(own), absent_ids) if absent_ids else {}
         for pk, project_chains in chains.items():
@@ -108,7 +110,9 @@ def _seats_with_stand_ins(user: User, own: Mapping[int, EntitledPerson]) -> dict
     return seats_by_project
 
 
-def usable(seats: Iterable[Seat], visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> list[Seat]:
+def usable_seats_of(
+    seats: Iterable[Seat], visit: GateVisit, policy: Approval, votes: Iterable[Vote]
+) -> list[Seat]:
     """Select those that the gate asks, nobody has taken by a vote, and no bar is on. A vote in a chat takes the place
     of whoever connected that as well."""
     voters = {pk for vote in votes for pk in (vote.seat_id, vote.connected_by)}
@@ -121,7 +125,7 @@ def usable(seats: Iterable[Seat], visit: GateVisit, policy: Approval, votes: Ite
     ]
 
 
-def deciders(
+def ids_of_deciders(
     people: Mapping[int, EntitledPerson], away: StandIns, visit: GateVisit, policy: Approval
 ) -> list[int]:
     """The ids of the members of a project who may decide at an open visit, on their own or in somebody's place."""

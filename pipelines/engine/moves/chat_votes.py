@@ -19,7 +19,7 @@ class Chat:
     name: str
     connected_by: User | None
 
-    def refusal(self, visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> str:
+    def vote_refusal(self, visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> str:
         """Say why nobody votes at this visit through the chat, or ""."""
         voucher = self.connected_by
         if voucher is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.values import Actor, token_state
+from pipelines.engine.core.values import Actor, token_state_fields
 from pipelines.engine.moves import escalations, releases
 from pipelines.engine.moves.gates import close_visit
 from pipelines.models import ENDED, Decision, Job, Status, Task, Token
@@ -35,7 +35,7 @@ def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
     """An end inside a branch ends that branch only; the task ends when all have ended (law §7). `abort` and cancelling
     end the task with all its branches: open jobs and gates are closed."""
     if how.ended.everything:
-        closed = batch.living(task)
+        closed = batch.living_tokens(task)
         for living_token in closed:
             # Before the token ends: by its status its open visits are found
             close_work(batch, task, living_token, how.actor, why=how.ended.kind)
@@ -67,7 +67,7 @@ def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None
     if job.lease_key:
         batch.drop_lease(job)
     # law §8: the place is free as soon as the job is over, for whoever waits for the agent
-    batch.agents.free_place(batch.tasks[job.task_id], job)
+    batch.agents.free_agent_place(batch.tasks[job.task_id], job)
 
 
 def _mark_ended(batch: Batch, token: Token, ended: TokenEnd) -> None:
@@ -106,7 +106,7 @@ def _worst_ended_token(tokens: list[Token]) -> Token:
 
 def _record_end(batch: Batch, task: Task, token: Token, closed: list[Token], how: Ending) -> None:
     """The event of the end; and when no position is left, the task's own."""
-    over = not batch.living(task)
+    over = not batch.living_tokens(task)
     if over:
         # The root ends with the last position, and the task as the root
         root = next(closed_token for closed_token in closed if closed_token.parent_id is None)
@@ -114,8 +114,8 @@ def _record_end(batch: Batch, task: Task, token: Token, closed: list[Token], how
         task.ended_at = batch.now
         batch.mark_task_changed(task)
         # Nothing of a task that has ended stays open (house §3 I8), and nobody waits for it any longer
-        escalations.close_all(batch, task, how.actor)
-        releases.release_waiting(batch, task, how.actor)
+        escalations.close_all_escalations(batch, task, how.actor)
+        releases.release_tasks_waiting_for(batch, task, how.actor)
     batch.event(
         task,
         "token.ended",
@@ -125,7 +125,7 @@ def _record_end(batch: Batch, task: Task, token: Token, closed: list[Token], how
         target=token.end,
         trigger=how.trigger,
         decision=how.decision,
-        tokens=[token_state(closed_token) for closed_token in closed],
+        tokens=[token_state_fields(closed_token) for closed_token in closed],
         task={"end": task.end, "error": task.error, "reason": task.reason} if over else None,
         reason=how.ended.reason,
         **how.data,

@@ -25,12 +25,12 @@ HOW: Final = {
 Party = tuple[Task, dict[str, Any]]
 
 
-def new_record(task: Task, kind: str) -> Deadlock:
+def new_deadlock(task: Task, kind: str) -> Deadlock:
     role = versions.by_id(task.pinned_id).escalation_rule("deadlock").role
     return Deadlock(id=uuid4(), task=task, kind=kind, suggestion=SUGGESTIONS[kind], role=role)
 
 
-def open_record(
+def open_deadlock(
     batch: Batch, record: Deadlock, parties: Sequence[Party], notified: Iterable[str] = ()
 ) -> None:
     """Save it: from now on its agents get no new work. Tell its tasks and, but for those who are `notified` already,
@@ -82,10 +82,10 @@ def deadlock_party(task: Task, token: Token, at: str = "") -> Party:
 def open_contradiction(batch: Batch, opened: Escalation, writers: Mapping[str, Token]) -> None:
     """Pause the agents of the stations that wrote what contradicts itself, until the escalation is resolved.
     `writers`: station -> the token of its branch."""
-    record = new_record(opened.task, CONTRADICTION)
+    record = new_deadlock(opened.task, CONTRADICTION)
     record.escalation = opened
     parties = [deadlock_party(opened.task, token, at) for at, token in writers.items()]
-    open_record(batch, record, parties, roles.role_mail_addresses(opened.task.project_id, opened.role))
+    open_deadlock(batch, record, parties, roles.role_mail_addresses(opened.task.project_id, opened.role))
 
 
 def close_contradiction(batch: Batch, task: Task, escalation: Escalation, actor: Actor | str) -> None:

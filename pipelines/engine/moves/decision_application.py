@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, decision_situation
 from pipelines.engine.core.handoffs import added_by_hand, handoff_name, station_worker_name
-from pipelines.engine.core.values import Actor, job_ref, merge_counts, token_state
+from pipelines.engine.core.values import Actor, job_reference_fields, merge_counts, token_state_fields
 from pipelines.engine.moves import escalations, evaluations, gates, joins
 from pipelines.engine.moves.completion import Ending, end_token
 from pipelines.engine.moves.job_creation import open_job
@@ -33,14 +33,14 @@ def apply_decision(turn: DecisionContext, answer: DecisionAnswer) -> None:
     EFFECTS[type(answer)](turn, answer)
     # law §7: a token that moved or ended may complete a join, or end what it waited for.
     joins.merge_ready_joins(turn.batch, turn.task, turn.actor, turn.trigger, decide_and_apply, turn)
-    turn.batch.derive_status(turn.task)
+    turn.batch.set_derived_status(turn.task)
 
 
 def merge_joins(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
     """Check the joins of the task again: the change may have completed one, or made one of its branches
     impossible."""
     joins.merge_ready_joins(batch, task, actor, trigger, decide_and_apply)
-    batch.derive_status(task)
+    batch.set_derived_status(task)
 
 
 def decide_and_apply(turn: DecisionContext) -> None:
@@ -87,8 +87,8 @@ def _move_to_station(
         target=entry.station,
         trigger=turn.trigger,
         decision=turn.decision,
-        tokens=[token_state(token)],
-        job=job_ref(job) if job else None,
+        tokens=[token_state_fields(token)],
+        job=job_reference_fields(job) if job else None,
         rule=answer.rule,
         by=answer.by,
         **data,
@@ -148,8 +148,8 @@ def _fork_token(
         target=",".join(to)[:64],
         trigger=turn.trigger,
         decision=turn.decision,
-        tokens=[token_state(changed_token) for changed_token in (token, *children)],
-        jobs=[job_ref(job) for job in jobs if job],
+        tokens=[token_state_fields(changed_token) for changed_token in (token, *children)],
+        jobs=[job_reference_fields(job) for job in jobs if job],
         rule=answer.rule,
         by=answer.by,
         **data,
@@ -227,13 +227,15 @@ def _apply_stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
     signal = turn.subject.outcome.signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
         # It now waits for another task, which may wait for this one.
-        turn.batch.set_due(CIRCLE, turn.task, turn.batch.now)
+        turn.batch.schedule_due_time(CIRCLE, turn.task, turn.batch.now)
 
 
 def _apply_escalation(turn: DecisionContext, answer: Escalate) -> None:
     """Hold the token until somebody with the role resolves the escalation."""
     # The same trigger at the same position again: whoever is asked already is not notified twice
-    opened = escalations.find_open_escalation(turn.task, turn.token, answer.trigger) or escalations.open_one(
+    opened = escalations.find_open_escalation(
+        turn.task, turn.token, answer.trigger
+    ) or escalations.open_escalation(
         turn.batch,
         turn.task,
         turn.judging_line,
@@ -273,7 +275,7 @@ def _agent_data(turn: DecisionContext) -> dict[str, Any]:
         return {}
     return {
         "agent": station.agent,
-        "trust_level": turn.batch.agents.trust(turn.task, station.agent, station.key),
+        "trust_level": turn.batch.agents.trust_level(turn.task, station.agent, station.key),
     }
 
 

@@ -243,7 +243,7 @@ def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: 
     return person.alone and _bar_of_person(person.user_id, task, visit, policy) is not None
 
 
-def barred_people(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
+def barred_person_ids(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
     """The ids of those whom `bar_reason` keeps out, in order. Of an open visit they do not change."""
     involved = {*map(_person_id, (*_task_requesters(task), *_visit_producers(visit)))} - {None}
     return sorted(pk for pk in involved if pk and _bar_of_person(pk, task, visit, policy) is not None)
@@ -303,7 +303,7 @@ def unanimous_voters(task: Task, visit: GateVisit, policy: Approval) -> list[Vot
     ]
 
 
-def not_approved(visit: GateVisit, policy: Approval) -> frozenset[str]:
+def usernames_yet_to_approve(visit: GateVisit, policy: Approval) -> frozenset[str]:
     """User names of those who are asked as one of all, and have not approved yet."""
     everyone = unanimous_voters(visit.task, visit, policy)
     if everyone is None:

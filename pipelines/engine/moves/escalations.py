@@ -15,7 +15,7 @@ from pipelines.engine.core.payload import LONGEST_TEXT
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import deadlock_records, roles
 from pipelines.engine.moves.agent_suspension import suspend_agent
-from pipelines.engine.moves.pausing import add_hold, let_go, paused_by_test
+from pipelines.engine.moves.pausing import add_hold, paused_by_test, release_holds
 from pipelines.errors import Conflict
 from pipelines.models import Agent, Escalation, GateVisit, Incident, Status, Task, Token, User
 from pipelines.ports import observers
@@ -27,7 +27,7 @@ from pipelines.routing.document.escalations import REVIEW
 from pipelines.routing.document.line import ParsedLine
 
 
-def open_one(
+def open_escalation(
     batch: Batch,
     task: Task,
     line: ParsedLine,
@@ -99,7 +99,7 @@ def close_escalation(
     escalation.save(update_fields=list(values))
     # A counter in the row: most moves see there that none is open, and ask nothing
     task.escalations -= 1
-    batch.drop_due(KIND, task, str(escalation.pk))
+    batch.drop_due_time(KIND, task, str(escalation.pk))
     batch.emit(observers.AlarmSettled(escalation.pk, task.pk, batch.now))
     record_escalation_event(
         batch,
@@ -115,18 +115,18 @@ def close_escalation(
     # A contradiction paused the agents that wrote it, by a deadlock of its own
     if escalation.trigger == CONTRADICTION:
         deadlock_records.close_contradiction(batch, task, escalation, actor)
-    for token in batch.living(task):
+    for token in batch.living_tokens(task):
         # It may have held every branch, and something else may hold one of them as well
-        let_go(batch, task, token, actor, paused_by_test(escalation.pk))
+        release_holds(batch, task, token, actor, paused_by_test(escalation.pk))
 
 
-def close_all(batch: Batch, task: Task, actor: Who) -> None:
+def close_all_escalations(batch: Batch, task: Task, actor: Who) -> None:
     """Close every open escalation of a task that has ended."""
     for escalation in open_escalations(task):
         close_escalation(batch, task, escalation, Escalation.How.ENDED, actor)
 
 
-def close_for_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
+def close_escalations_of_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
     """Close the escalations of an overdue review that is now decided or closed."""
     for escalation in open_escalations(task):
         if escalation.visit_id == visit.pk:
@@ -136,11 +136,11 @@ def close_for_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> N
 
 def _reconsider_held_tokens(batch: Batch, task: Task) -> None:
     """Decide the branches again that the escalation kept from moving forward, each with a cause of its own."""
-    for token in batch.living(task):
+    for token in batch.living_tokens(task):
         waits_for_escalation = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
         # Only with the last one (docs/escalations.md): until then the same would hold it again
         if waits_for_escalation and not task.escalations:
-            batch.set_due(FACTS, task, batch.now, key=str(token.pk), token=token)
+            batch.schedule_due_time(FACTS, task, batch.now, key=str(token.pk), token=token)
 
 
 def find_open_escalation(task: Task, token: Token, trigger: str) -> Escalation | None:
@@ -150,7 +150,7 @@ def find_open_escalation(task: Task, token: Token, trigger: str) -> Escalation |
 
 def _hold_all_tokens(batch: Batch, task: Task, escalation: Escalation) -> None:
     """No work on the task until it is resolved."""
-    for token in batch.living(task):
+    for token in batch.living_tokens(task):
         add_hold(batch, task, token, ENGINE, pause_hold(str(escalation.pk), escalation.trigger))
 
 
@@ -172,7 +172,9 @@ def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
     """Suspend the agents where the escalation arose, or else those that work on the task now. Agents that are already
     suspended stay so, and the breach event names them again (AEEF E19)."""
     line = versions.by_id(task.pinned_id)
-    places = [escalation.station] if escalation.station else [token.station for token in batch.living(task)]
+    places = (
+        [escalation.station] if escalation.station else [token.station for token in batch.living_tokens(task)]
+    )
     known = (line.stations_by_key.get(place) for place in places)
     keys = {station.agent for station in known if station and station.agent}
     agents = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
@@ -229,7 +231,7 @@ def record_escalation(batch: Batch, task: Task, opened: Escalation, actor: Who, 
     opened.save(force_insert=True)
     task.escalations += 1
     if opened.due_at:
-        batch.set_due(KIND, task, opened.due_at, key=str(opened.pk))
+        batch.schedule_due_time(KIND, task, opened.due_at, key=str(opened.pk))
     record_escalation_event(batch, opened, task, "escalation.opened", actor, reason=opened.reason, **data)
     to = roles.role_mail_addresses(task.project_id, opened.role)
     batch.emit(observers.Alarm("escalated", opened.pk, task.pk, to, batch.now))

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, current_task_facts
-from pipelines.engine.core.values import Actor, job_ref, token_state
+from pipelines.engine.core.values import Actor, job_reference_fields, token_state_fields
 from pipelines.engine.moves.job_creation import open_question
 from pipelines.engine.moves.waiting import keep_token_waiting
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token
@@ -56,8 +56,8 @@ def ask_question(turn: DecisionContext, answer: Ask) -> None:
         target=token.station,
         trigger=turn.trigger,
         decision=turn.decision,
-        tokens=[token_state(token)],
-        job=job_ref(job),
+        tokens=[token_state_fields(token)],
+        job=job_reference_fields(job),
         question=question,
         evaluator=by,
     )
@@ -66,7 +66,7 @@ def ask_question(turn: DecisionContext, answer: Ask) -> None:
 
 def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
     """Check again later: the machines that could answer may be gone by then."""
-    batch.set_due(UNTAKEN, task, batch.now + PATIENCE, key=str(job.pk), job=job)
+    batch.schedule_due_time(UNTAKEN, task, batch.now + PATIENCE, key=str(job.pk), job=job)
 
 
 def _question_evaluator(task: Task, question: dict[str, Any]) -> str:
@@ -108,7 +108,7 @@ def situation_with_answer(
         source=token.station,
         trigger=cause,
         answer=answer,
-        job=job_ref(job) if job else None,
+        job=job_reference_fields(job) if job else None,
     )
     # An earlier transaction recorded it, and of what is done a batch loads only what is reported
     about = Job.objects.get(pk=decision.job_id)
@@ -125,8 +125,15 @@ def why_unanswered(turn: DecisionContext, answer: Wait) -> str:
     if answer.evaluation is None or turn.decision is None:
         return ""
     answers = turn.decision.situation["facts"].get("answers", [])
-    return next((str(entry.get("text", "")) for entry in reversed(answers) if _is_about(entry, answer)), "")
+    return next(
+        (
+            str(entry.get("text", ""))
+            for entry in reversed(answers)
+            if _is_entry_about_question(entry, answer)
+        ),
+        "",
+    )
 
 
-def _is_about(entry: dict[str, Any], answer: Wait) -> bool:
+def _is_entry_about_question(entry: dict[str, Any], answer: Wait) -> bool:
     return all(entry.get(kind) == value for kind, value in (answer.evaluation or {}).items())

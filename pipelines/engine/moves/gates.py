@@ -89,11 +89,11 @@ def _open_visit(
     batch.add_visit(visit)
     sampling.record_reviewed_subjects(visit, gate, turn.job.outcome or {})
     if visit.due_at and times:
-        batch.set_due(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
+        batch.schedule_due_time(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
         if times.before:
             # From the start, not back from the due time: working time is counted forwards alone
             soon = due_time_after(task, times, batch.now, times.after - times.before)
-            batch.set_due(GATE_DUE, task, soon, key=f"{visit.pk}{SOON}", visit=visit)
+            batch.schedule_due_time(GATE_DUE, task, soon, key=f"{visit.pk}{SOON}", visit=visit)
     batch.event(
         task,
         "gate.opened",
@@ -117,7 +117,7 @@ def _open_visit(
 def due_time_after(task: Task, times: DuePolicy, start: datetime, seconds: float) -> datetime:
     """`seconds` after `start`, or so much working time of the project."""
     if times.business:
-        return WorkingTime.of(task.project).later(start, float(seconds))
+        return WorkingTime.of_project(task.project).end_after_working_seconds(start, float(seconds))
     return start + timedelta(seconds=float(seconds))
 
 
@@ -160,8 +160,8 @@ def _job_results(job: Job) -> _JobResults:
         _artifact_rows.bind(job=job.pk),
         BoundQuery(LOG_DIGEST, [job.pk, job.attempt]),
         _any_decided_visit.bind(task=job.task_id),
-        producers.reported_by_hand.bind(task=job.task_id),
-        producers.answered_by_hand.bind(task=job.task_id),
+        producers.rows_reported_by_hand.bind(task=job.task_id),
+        producers.rows_answered_by_hand.bind(task=job.task_id),
     )
     artifacts = [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
     return _JobResults(job, artifacts, log or "", bool(decided), [*reported, *answered])
@@ -279,10 +279,10 @@ def store_visit_decision(visit: GateVisit, decided: Mapping[str, Any], token_ver
     return bool(updated)
 
 
-def drop_times(batch: Batch, task: Task, visit: GateVisit) -> None:
+def drop_visit_due_times(batch: Batch, task: Task, visit: GateVisit) -> None:
     """Drop the due times of a visit that is over."""
     for key in (str(visit.pk), f"{visit.pk}{SOON}"):
-        batch.drop_due(GATE_DUE, task, key)
+        batch.drop_due_time(GATE_DUE, task, key)
 
 
 def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Actor | str, why: str) -> None:
@@ -291,8 +291,8 @@ def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Actor | str, 
     # One that was opened in this transaction is written at its end.
     if not visit._state.adding:
         visit.save(update_fields=["state", "decided_at"])
-    drop_times(batch, task, visit)
-    escalations.close_for_visit(batch, task, visit, actor)
+    drop_visit_due_times(batch, task, visit)
+    escalations.close_escalations_of_visit(batch, task, visit, actor)
     batch.event(
         task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
     )

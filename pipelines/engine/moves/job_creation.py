@@ -128,7 +128,7 @@ def _try_hand_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after:
     if not may_take_job(claim, task, job):
         return False
     # Behind all other reasons: it locks the row of the agent until the end of the move
-    if not batch.agents.may_start(task, job):
+    if not batch.agents.agent_may_start_job(task, job):
         return False
     job.lease_key, job.worker_id = uuid.uuid4(), claim.worker
     job.state, job.started_at = Job.State.RUNNING, job.created_at
@@ -141,7 +141,7 @@ def may_take_job(claim: Claim, task: Task, job: Job) -> bool:
     owner, work = task.project.owner.key, (job.pinned_id, job.station, job.purpose, job.kind)
     if not claim.works_in(task.project_id):
         return False
-    if not queued_work.may_do_job(
+    if not queued_work.worker_may_do_job(
         claim, owner, work, lambda station: ValueScope.of(task).secret_needs(station)
     ):
         return False
@@ -149,7 +149,9 @@ def may_take_job(claim: Claim, task: Task, job: Job) -> bool:
         return True
     # Last, since it looks up the repository of the task
     line = versions.by_id(job.pinned_id)
-    return not environments.required_offers(task.project_id, line, line.station(job.station), task.inputs)
+    return not environments.offers_required_of_worker(
+        task.project_id, line, line.station(job.station), task.inputs
+    )
 
 
 def job_kind(station: Station) -> str:

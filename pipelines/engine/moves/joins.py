@@ -9,7 +9,7 @@ from functools import cached_property
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, parallel_stations_fact
-from pipelines.engine.core.values import ENGINE, Actor, job_ref, merge_counts, token_state
+from pipelines.engine.core.values import ENGINE, Actor, job_reference_fields, merge_counts, token_state_fields
 from pipelines.engine.moves import deadlock_records, escalations
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import CONTEXT_WRITES, TOKENS_OF_TASK
@@ -53,12 +53,12 @@ def merge_ready_joins(
 ) -> None:
     """Merge at every join that can be decided now. Each merge may make another one decidable, so repeat until none
     is. `turn`: what made them decidable; whoever reported it may go on with what follows."""
-    while any(token.waits_at_join for token in batch.living(task)):
+    while any(token.waits_at_join for token in batch.living_tokens(task)):
         line = versions.by_id(task.pinned_id)
-        merge = due_merge(line, living_branches(batch.living(task)))
+        merge = due_merge(line, living_branches(batch.living_tokens(task)))
         if merge is None:
             return
-        JoinMerge(batch, task, line, merge, actor, trigger, turn).carry_out(route)
+        JoinMerge(batch, task, line, merge, actor, trigger, turn).merge_branches(route)
 
 
 class JoinMerge:
@@ -81,7 +81,7 @@ class JoinMerge:
         self.arrived = [batch.tokens[pk] for pk in merge.arrived]
 
     @cached_property
-    def family(self) -> dict[int, Token]:
+    def all_tokens_by_id(self) -> dict[int, Token]:
         """Every token of the task. Those that live are in the batch: only what has ended has to be read."""
         [stored] = send([Statement(TOKENS_OF_TASK, [self.task.pk])])
         family = [bulk_rows.row_from_json(Token, json.loads(row)) for (row,) in stored]
@@ -89,9 +89,9 @@ class JoinMerge:
             pk: token for pk, token in self.batch.tokens.items() if token.task_id == self.task.pk
         }
 
-    def carry_out(self, route: Route) -> None:
+    def merge_branches(self, route: Route) -> None:
         # The context only grows: where it is empty, no branch wrote anything.
-        writes = self._writes() if self.task.context and len(self.arrived) > 1 else []
+        writes = self._context_writes_by_token() if self.task.context and len(self.arrived) > 1 else []
         keys = contradicting_keys(writes)
         token, closed = self._become_one()
         # After the merge: what became one is not in parallel with itself
@@ -99,15 +99,17 @@ class JoinMerge:
         change = join_transition(
             self.merge, self.line, contradicting_values(keys, self.merge.sources, writes), others
         )
-        self._enter(token, change)
+        self._place_at_join(token, change)
         job: Job | None = None
         if change.stays is not None:
-            self._stay(token, change.stays, writing_stations(keys, writes))
+            self._hold_merged_token(token, change.stays, writing_stations(keys, writes))
         else:
             # law §7: passed, the work begins; otherwise the station is routed without running it.
-            job = self._begin(token) if self.merge.verdict == PASS else self._record_judged_visit(token)
+            job = (
+                self._open_join_job(token) if self.merge.verdict == PASS else self._record_judged_visit(token)
+            )
         # Before it is routed, so that the event of the join precedes that of the move which follows
-        self._tell(token, closed, job, keys)
+        self._record_merge_event(token, closed, job, keys)
         if job is not None and self.merge.verdict != PASS:
             # The join is a cause of its own: what made it complete has its decision already (law §9).
             cause, trigger = f"join:{job.pk}", f"join:{self.merge.station}"
@@ -121,7 +123,7 @@ class JoinMerge:
         over = (
             []
             if self._all_arrived()
-            else [member for member in self.family.values() if self._is_over(member)]
+            else [member for member in self.all_tokens_by_id.values() if self._is_branch_over(member)]
         )
         ends = {member.pk: (member.station, member.status) for member in over}
         counted, takes_place = accounted_branches(self.line, self.merge, ends)
@@ -132,13 +134,13 @@ class JoinMerge:
             token = self.batch.tokens[self.merge.fork.id]
         else:
             # Other branches of the fork live on, so that the forked token cannot be taken
-            token = self.batch.add_token(self._sibling())
-            self._replace(
+            token = self.batch.add_token(self._new_sibling_token())
+            self._replace_branches(
                 (*self.arrived, *emptied, *(member for member in over if member.pk in counted)), token
             )
         closed = [member for member in (*self.arrived, *emptied) if member is not token]
         for member in closed:
-            self._close(member, token)
+            self._close_into(member, token)
         return token, closed
 
     def _all_arrived(self) -> bool:
@@ -146,27 +148,27 @@ class JoinMerge:
         fork = self.batch.tokens[self.merge.fork.id] if self.merge.fork else None
         return fork is not None and set(fork.wait.get("branches", ())) == set(self.merge.arrived)
 
-    def _is_over(self, token: Token) -> bool:
+    def _is_branch_over(self, token: Token) -> bool:
         """Return whether a branch of this fork ended by itself, so that its end still affects the fork's."""
         if token.status not in ENDED or token.joined_id is not None or token.parent_id is None:
             return False
-        parent = self.family[token.parent_id]
-        return parent.forked and self._is_below(token) and token.pk in parent.wait.get("branches", ())
+        parent = self.all_tokens_by_id[token.parent_id]
+        return parent.forked and self._is_below_fork(token) and token.pk in parent.wait.get("branches", ())
 
-    def _is_below(self, token: Token) -> bool:
+    def _is_below_fork(self, token: Token) -> bool:
         while token.parent_id is not None:
             if self.merge.fork and token.parent_id == self.merge.fork.id:
                 return True
-            token = self.family[token.parent_id]
+            token = self.all_tokens_by_id[token.parent_id]
         return False
 
-    def _replace(self, gone: Iterable[Token], token: Token) -> None:
+    def _replace_branches(self, gone: Iterable[Token], token: Token) -> None:
         """Among the branches by which their fork will end."""
         assert token.parent_id is not None
         for member in gone:
             assert member.parent_id is not None
-            self._update_branches(self.family[member.parent_id], without=member.pk)
-        self._update_branches(self.family[token.parent_id], plus=token.pk)
+            self._update_branches(self.all_tokens_by_id[member.parent_id], without=member.pk)
+        self._update_branches(self.all_tokens_by_id[token.parent_id], plus=token.pk)
 
     def _update_branches(self, fork: Token, without: int = 0, plus: int = 0) -> None:
         remaining = [pk for pk in fork.wait.get("branches", ()) if pk != without]
@@ -175,9 +177,9 @@ class JoinMerge:
             fork.wait = {**fork.wait, "branches": [*remaining, plus] if plus else remaining}
             self.batch.mark_token_changed(fork)
 
-    def _sibling(self) -> Token:
+    def _new_sibling_token(self) -> Token:
         assert self.merge.fork is not None
-        now, parent = self.batch.now, self.family[self.merge.fork.id]
+        now, parent = self.batch.now, self.all_tokens_by_id[self.merge.fork.id]
         return Token(
             task=self.task,
             parent=parent,
@@ -187,7 +189,7 @@ class JoinMerge:
             changed_at=now,
         )
 
-    def _close(self, token: Token, into: Token) -> None:
+    def _close_into(self, token: Token, into: Token) -> None:
         """Close the token: it continues as part of the merged one, whose end counts."""
         token.joined_id = into.pk
         token.status, token.ended_at = Status.COMPLETED, self.batch.now
@@ -196,25 +198,25 @@ class JoinMerge:
 
     # What the join station does
 
-    def _enter(self, token: Token, change: Transition) -> None:
+    def _place_at_join(self, token: Token, change: Transition) -> None:
         """Place the merged token at the join, with the last arriving branch as its origin."""
         token.station, token.origin = self.merge.station, self.merge.sources[-1]
         token.forked, token.wait, token.error, token.signal_reworks = False, {}, "", 0
         token.status, token.entered_at = Status.QUEUED, self.batch.now
         self.count = merge_counts(self.task, change.count)
 
-    def _begin(self, token: Token) -> Job:
+    def _open_join_job(self, token: Token) -> Job:
         claim, after = (self.turn.claim, self.turn.reported_job) if self.turn else (None, None)
         return open_job(self.batch, self.task, token, claim=claim, after=after)
 
-    def _stay(self, token: Token, where: Stay, stations: Iterable[str]) -> None:
+    def _hold_merged_token(self, token: Token, where: Stay, stations: Iterable[str]) -> None:
         """Keep the merged token from beginning; somebody is asked where branches contradict each other."""
         wait, token.status = where.wait, where.status
         if wait.get("trigger"):
             reason = (
                 f"{', '.join(self.merge.sources)} wrote different values under {', '.join(wait['keys'])}."
             )
-            opened = escalations.open_one(
+            opened = escalations.open_escalation(
                 self.batch, self.task, self.line, wait["trigger"], self.actor, token=token, reason=reason
             )
             deadlock_records.open_contradiction(self.batch, opened, dict.fromkeys(stations, token))
@@ -246,7 +248,9 @@ class JoinMerge:
         self.batch.add_job(job)
         return job
 
-    def _tell(self, token: Token, closed: list[Token], job: Job | None, keys: tuple[str, ...]) -> None:
+    def _record_merge_event(
+        self, token: Token, closed: list[Token], job: Job | None, keys: tuple[str, ...]
+    ) -> None:
         self.batch.mark_token_changed(token)
         changed_tokens = self.touched | {member.pk: member for member in closed}
         self.batch.event(
@@ -258,19 +262,19 @@ class JoinMerge:
             source=",".join(dict.fromkeys(self.merge.sources))[:64],
             target=token.station,
             trigger=self.trigger,
-            tokens=[token_state(member) for member in ({token.pk: token} | changed_tokens).values()],
+            tokens=[token_state_fields(member) for member in ({token.pk: token} | changed_tokens).values()],
             merged=list(self.merge.arrived),
             passed=list(self.merge.passed),
             join=self.merge.to_dict(),
             contradictions=list(keys),
             wait=token.wait,
-            job=job_ref(job) if job else None,
+            job=job_reference_fields(job) if job else None,
             count=self.count,
         )
 
     # What the branches wrote
 
-    def _writes(self) -> list[list[Write]]:
+    def _context_writes_by_token(self) -> list[list[Write]]:
         """Return for each arrived token what it put into the context since the fork, and what was joined into
         it."""
         own = [self._joined_token_ids(token) for token in self.arrived]
@@ -280,7 +284,7 @@ class JoinMerge:
         # What this transaction wrote is not stored yet
         writes += [
             (e.token_id, e.seq, e.data["context"], e.source)
-            for e in self.batch.events(self.task)
+            for e in self.batch.events_so_far(self.task)
             if "context" in e.data
         ]
         return [[Write(*write) for pk, *write in writes if pk in part] for part in own]
@@ -291,7 +295,7 @@ class JoinMerge:
         while grown:
             more = {
                 pk
-                for member in self.family.values()
+                for member in self.all_tokens_by_id.values()
                 if member.joined_id in token_ids and member.pk not in token_ids
                 for pk in self._fork_path_ids(member)
             }
@@ -306,4 +310,4 @@ class JoinMerge:
             yield token.pk
             if token.parent_id is None:
                 return
-            token = self.family[token.parent_id]
+            token = self.all_tokens_by_id[token.parent_id]

@@ -30,7 +30,7 @@ DONE = {"result": "success"}
 def next_report(batch: Batch, before: Report, job: Job | None) -> Report | None:
     """Return what would be reported of `job`, to which `before` led, if it does nothing; None: it waits for
     somebody."""
-    if job is None or job.purpose != Purpose.STATION or not batch.is_new(job):
+    if job is None or job.purpose != Purpose.STATION or not batch.is_new_job(job):
         return None
     task = batch.tasks[job.task_id]
     if (
@@ -48,25 +48,27 @@ def _noop_report(before: Report, job: Job) -> Report | None:
     claim, line = before.claim_next, versions.by_id(job.pinned_id)
     if claim is None or job.lease_key is None or job.worker_id != claim.worker:
         return None
-    if line.workspace is not None and (line.station(job.station).join is not None or _base_moved(line, job)):
+    if line.workspace is not None and (
+        line.station(job.station).join is not None or _did_base_move(line, job)
+    ):
         # The worker merges there first: branches of a repository, or what its base became.
         return None
     return replace(before, job_id=job.pk, attempt=job.attempt, lease=job.lease_key, outcome=dict(DONE))
 
 
-def _base_moved(line: ParsedLine, job: Job) -> bool:
+def _did_base_move(line: ParsedLine, job: Job) -> bool:
     """Say if a delivery found the base elsewhere: the next station of a worker takes it in (law §15)."""
     delivers = any(station.kind == DELIVER.key for station in line.stations)
     return delivers and Delivery.objects.filter(task=job.task_id, moved=True).exists()
 
 
 def _wait_report(batch: Batch, task: Task, job: Job) -> Report | None:
-    due = batch.immediate_due(WAIT, task, str(job.pk))
+    due = batch.due_time_over_when_set(WAIT, task, str(job.pk))
     if due is None:
         return None
     outcome = outcome_of_wait(versions.by_id(job.pinned_id).station(job.station), task, due)
     # What it would have brought is reported now
-    batch.drop_due(WAIT, task, str(job.pk))
+    batch.drop_due_time(WAIT, task, str(job.pk))
     version = batch.tokens[job.token_id].version
     return Report(job.pk, job.attempt, None, outcome, by=str(ENGINE), token_version=version)
 
@@ -74,7 +76,7 @@ def _wait_report(batch: Batch, task: Task, job: Job) -> Report | None:
 def _is_single_position(batch: Batch, task: Task) -> bool:
     """Return whether the task is at one place only. Where branches meet, and in which order they came, is
     read from rows that earlier transactions wrote."""
-    living = batch.living(task)
+    living = batch.living_tokens(task)
     return len(living) == 1 and living[0].parent_id is None
 
 

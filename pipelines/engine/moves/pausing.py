@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import drop_late_due_time, set_late_due_time
 from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
-from pipelines.engine.core.values import Actor, job_ref
+from pipelines.engine.core.values import Actor, job_reference_fields
 from pipelines.models import Job, Status, Task, Token
 from pipelines.routing.decide.effects import Hold, flatten_holds, nest_holds
 
@@ -56,7 +56,7 @@ def hold_token(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | 
     _record_hold_event(batch, task, token, job, "token.waits", actor, "pause")
 
 
-def let_go(
+def release_holds(
     batch: Batch,
     task: Task,
     token: Token,
@@ -99,4 +99,4 @@ def paused_by_test(pk: object) -> Callable[[Hold], bool]:
 def _record_hold_event(
     batch: Batch, task: Task, token: Token, job: Job, kind: str, actor: Actor | str, trigger: str
 ) -> None:
-    batch.record_stay(task, token, kind, actor, trigger, wait=token.wait, job=job_ref(job))
+    batch.record_stay(task, token, kind, actor, trigger, wait=token.wait, job=job_reference_fields(job))

@@ -20,12 +20,12 @@ HandRow = tuple[int, str]
 
 
 @server_prepared(task=BigIntegerField())
-def reported_by_hand(task: Any) -> QuerySet[Job, HandRow]:
+def rows_reported_by_hand(task: Any) -> QuerySet[Job, HandRow]:
     return _manual_report_rows(Job.objects.filter(task=task))
 
 
 @server_prepared(task=BigIntegerField())
-def answered_by_hand(task: Any) -> QuerySet[Event, HandRow]:
+def rows_answered_by_hand(task: Any) -> QuerySet[Event, HandRow]:
     return _answer_rows(Event.objects.filter(task=task))
 
 

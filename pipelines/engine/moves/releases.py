@@ -19,10 +19,10 @@ RESUME = "resume"
 """The kind of due time at which a party of a resolved deadlock continues; its key is the deadlock's."""
 
 
-def release_waiting(batch: Batch, task: Task, actor: Actor | str) -> None:
+def release_tasks_waiting_for(batch: Batch, task: Task, actor: Actor | str) -> None:
     """Release what waits for a task that has ended."""
     # One query of the batch says it of all its tasks, and for nearly all of them nobody waits
-    if task.pk not in batch.awaited:
+    if task.pk not in batch.awaited_task_ids:
         return
     waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
     _set_due_times(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
@@ -30,12 +30,12 @@ def release_waiting(batch: Batch, task: Task, actor: Actor | str) -> None:
         end_deadlock(batch, task, actor, deadlock, Deadlock.Unlocking.ENDED)
 
 
-def wait_no_longer(batch: Batch, task: Task) -> None:
+def stop_waiting_for_dependencies(batch: Batch, task: Task) -> None:
     """Stop waiting for dependencies that are not completed, for all branches, because a person says so."""
     waiting = Dependency.objects.filter(task=task.pk).exclude(on__status=Status.COMPLETED)
     waiting.delete()
     # By a due time: what this batch knows of dependencies was read before they were deleted
-    batch.set_due(DEPENDENCY, task, batch.now, key="released")
+    batch.schedule_due_time(DEPENDENCY, task, batch.now, key="released")
 
 
 def release_circles(batch: Batch, task: Task, user: User, text: str) -> None:
@@ -44,8 +44,8 @@ def release_circles(batch: Batch, task: Task, user: User, text: str) -> None:
     for deadlock in circles:
         deadlock.resolved_by, deadlock.answer = user, text
         end_deadlock(batch, task, str(Actor.person(user)), deadlock, Deadlock.Unlocking.CONTEXT)
-        batch.set_due(RESUME, task, batch.now, key=str(deadlock.pk))
-        batch.set_due(CIRCLE, task, batch.now)
+        batch.schedule_due_time(RESUME, task, batch.now, key=str(deadlock.pk))
+        batch.schedule_due_time(CIRCLE, task, batch.now)
 
 
 def end_deadlock(batch: Batch, task: Task, actor: Actor | str, deadlock: Deadlock, how: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext
-from pipelines.engine.core.values import token_state
+from pipelines.engine.core.values import token_state_fields
 from pipelines.models import Status
 from pipelines.ports import observers
 from pipelines.routing.decide.effects import without_empty
@@ -30,7 +30,7 @@ def keep_token_waiting(
         target=token.station,
         trigger=turn.trigger,
         decision=turn.decision,
-        tokens=[token_state(token)],
+        tokens=[token_state_fields(token)],
         wait=token.wait,
         **data,
     )

@@ -131,7 +131,7 @@ def migration_impact_of(
         "to": digest(parsed.to_document()),
         "mapping": mapping,
         "tasks": [
-            [task_impact.task.pk, task_impact.task.pinned_id, task_impact.planned.to_list()]
+            [task_impact.task.pk, task_impact.task.pinned_id, task_impact.planned.effects_as_dicts()]
             for task_impact in task_impacts
         ],
     }
@@ -206,14 +206,14 @@ def _chunk_impacts(
     tokens = Token.objects.filter(task__in=tasks).exclude(status__in=ENDED)
     ground = MigrationSnapshot(tasks, tokens)
     for task in tasks:
-        planned = ground.plan(task, to, mapping, parsed)
+        planned = ground.plan_task(task, to, mapping, parsed)
         by_token = {effect.token: effect for effect in planned.effects}
         yield TaskImpact(
             task,
             planned,
             tuple(
                 (token, by_token[token.pk], _effect_words(ground, token, by_token[token.pk], to, parsed))
-                for token in ground.positions_of(task)
+                for token in ground.tokens_of_task(task)
             ),
         )
 
@@ -221,6 +221,6 @@ def _chunk_impacts(
 def _effect_words(
     ground: MigrationSnapshot, token: Token, effect: MigrationEffect, to: LineVersion, parsed: ParsedLine
 ) -> str:
-    judge = versions.by_id(ground.judge_of(token))
+    judge = versions.by_id(ground.judge_version_id_of(token))
     status = str(dict(Status.choices).get(effect.status, effect.status))
     return impacts.impact_sentence(effect, token, judge, parsed, to.number or 0, status)

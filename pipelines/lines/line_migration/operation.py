@@ -214,7 +214,7 @@ def _record_migration(impact: Impact, user: User, reason: str) -> Migration:
             task=task_impact.task,
             was=task_impact.task.pinned,
             to=made.to,
-            expected=task_impact.planned.to_list(),
+            expected=task_impact.planned.effects_as_dicts(),
         )
         for task_impact in impact.tasks
     )

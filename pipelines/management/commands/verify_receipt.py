@@ -19,7 +19,7 @@ from pipelines.formats.receipts import (
     verify_receipt,
 )
 from pipelines.management import printing
-from pipelines.queries.receipts import check_in_repository
+from pipelines.queries.receipts import check_change_in_repository
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.kinds.deliver import REQUEST
 
@@ -41,7 +41,7 @@ class Command(printing.Command):
         try:
             change = verify_receipt(_read(options["receipt"]), read_key(_read(options["key"])))
             if options["repository"]:
-                check_in_repository(change, options["repository"])
+                check_change_in_repository(change, options["repository"])
         except NotGitRepository as error:
             raise CommandError(f"{options['repository']} is no git repository.") from error
         except ReceiptInvalid as error:

@@ -82,7 +82,7 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
 def _findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
     """Return the findings of the draft with the ranks of the live rules by use in tasks, once: no save moves
     what is drawn for them."""
-    ranks = rule_ranks.rule_ranks(versions.by_id(line.live_id), line.pk) if line.live_id else {}
+    ranks = rule_ranks.rank_by_rule(versions.by_id(line.live_id), line.pk) if line.live_id else {}
     return {**draft_findings(line.draft, project), "taken": ranks}
 
 

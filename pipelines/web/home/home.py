@@ -33,7 +33,7 @@ from pipelines.models import (
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import log_tails, versions
-from pipelines.queries.home import home as read_home
+from pipelines.queries.home import read_home as read_home
 from pipelines.queries.task_branch import DeliveryReceipt
 from pipelines.queries.task_view import TaskView
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_version
@@ -46,7 +46,7 @@ from pipelines.web.shell.page import (
     sign_in_required,
 )
 from pipelines.web.tasks.task import delivery_receipts
-from pipelines.web.tasks.task_path import path_json, policy_endings
+from pipelines.web.tasks.task_path import policy_endings, task_path_json
 
 # The first task of a newcomer, on Home: its line drawn, one button, and then the task as it moves on that
 # drawing.
@@ -102,7 +102,7 @@ def first_task(line: Line, user: User) -> FirstTask:
     if task.status == Status.AWAITING_REVIEW:
         # Nothing runs then: the last words of the job under review are shown.
         working = view.jobs[-1:]
-    last = log_tails.last_lines(job.pk for job in working)
+    last = log_tails.last_log_line_by_job(job.pk for job in working)
     endings = policy_endings(view)
     return FirstTask(
         line,
@@ -110,7 +110,7 @@ def first_task(line: Line, user: User) -> FirstTask:
         others,
         task,
         view,
-        path_json(view, endings),
+        task_path_json(view, endings),
         tuple(delivery_receipts(task, view.line)),
         tuple(last.values()),
     )

@@ -124,7 +124,7 @@ def canvas_details(
         },
         "rejected": rejection_targets(line),
         "limits": rule_limits(line),
-        "taken": rule_ranks.rule_ranks(line, line_id) if line_id else {},
+        "taken": rule_ranks.rank_by_rule(line, line_id) if line_id else {},
     }
 
 
@@ -155,7 +155,7 @@ def picture_of_version(version: LineVersion) -> LineDrawing:
     """Return what is drawn of a version, with the ranks of its rules as they are now."""
     drawn = _version_drawing(version.pk)
     # A copy: the one in the cache is for everybody.
-    ranks = rule_ranks.rule_ranks(versions.parsed_version(version), version.line_id)
+    ranks = rule_ranks.rank_by_rule(versions.parsed_version(version), version.line_id)
     return replace(drawn, given={**drawn.given, "taken": ranks})
 
 

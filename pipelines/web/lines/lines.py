@@ -28,7 +28,7 @@ from pipelines.people.repositories import corrected_proposal
 from pipelines.queries import line_stats, unclaimable_jobs
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
-from pipelines.queries.pauses import over_line, over_project, paused_stations
+from pipelines.queries.pauses import paused_stations, pauses_over_line, pauses_over_project
 from pipelines.queries.workers import network_gaps
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.basics.keys import free_key
@@ -89,7 +89,7 @@ def lines_page(request: SignedInRequest, project: Project) -> HttpResponse:
             )
         },
         live_project=f"{project.owner.key}/{project.key}",
-        pauses=over_project(project),
+        pauses=pauses_over_project(project),
         to_set_up=not project.archived_at and not _has_merged_change(project),
     )
 
@@ -295,7 +295,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         request,
         "lines/line.html",
         line,
-        pauses=over_line(pauses, parsed),
+        pauses=pauses_over_line(pauses, parsed),
         told=marked_paused(paused_stations(pauses)),
         parsed=parsed,
         problems=readable_problems(problems, line.draft),

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from pipelines.models import ApiToken, Project, Role
 from pipelines.ports.audit import KINDS
 from pipelines.queries import actor_names
-from pipelines.queries.audit import ActFilter, administrative_acts, flat_acts
+from pipelines.queries.audit import ActFilter, acts_as_flat_dicts, administrative_acts
 from pipelines.queries.dates import DateRange
 from pipelines.web.shell.ndjson import ndjson_response
 from pipelines.web.shell.page import (
@@ -69,7 +69,7 @@ def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
 def export_audit(request: SignedInRequest, project: Project) -> StreamingHttpResponse:
     """Export all entries of the page as JSON lines."""
     return ndjson_response(
-        flat_acts(
+        acts_as_flat_dicts(
             administrative_acts(
                 project, AuditSearchForm(request.GET).act_filter(requested_date_range(request))
             )

@@ -189,7 +189,7 @@ def _general_page(
         transferred=form if isinstance(form, TransferForm) else TransferForm(project),
         owners=[(owner.key, owner.name) for owner in owners],
         running=Task.objects.filter(project=project, ended_at=None).count(),
-        unready=members_in.count_without_factor(project),
+        unready=members_in.count_members_without_second_factor(project),
         lost=[value.name for value in of_owner if usages.get(value.pk)],
     )
 

@@ -82,7 +82,7 @@ def runners_page(request: SignedInRequest, project: Project) -> HttpResponse:
         own=[row for row in rows if row.token],
         # Workers of the installation itself have no token.
         beside=(without_token := [row for row in rows if not row.token]),
-        beside_programs=any(row.programs for row in without_token),
+        beside_programs=any(row.starts_programs for row in without_token),
     )
 
 

@@ -61,7 +61,7 @@ def members_page(
         roles=Role.choices,
         table=role_table(),
         active=sum(member.membership.user.is_active for member in listed),
-        unprotected_people=sum(member.unprotected for member in listed),
+        unprotected_people=sum(member.is_unprotected for member in listed),
         **leaving_context(project, request.user),
         **(
             invitation_list.invitation_context(project, invite)

@@ -23,16 +23,16 @@ def redirect_to_task(task: Task) -> HttpResponse:
     return redirect(reverse("task", args=[task.project.owner.key, task.project.key, task.name]))
 
 
-def get_token(task: Task, token: int) -> Token:
+def get_token_or_404(task: Task, token: int) -> Token:
     return get_object_or_404(Token.objects.filter(task=task, pk=token))
 
 
-def typed_text(request: SignedInRequest, name: str, label: str) -> Typed:
+def typed_text_by_label(request: SignedInRequest, name: str, label: str) -> Typed:
     """The field `name` as it was sent, whatever was wrong with it."""
     return {label: request.POST.get(name, "").replace("\0", "")}
 
 
-def run_action(
+def run_command_and_redirect(
     request: SignedInRequest, task: Task, do: Callable[[], Any], done: str, typed: Typed
 ) -> HttpResponse:
     """Run the engine command `do` and redirect to the task. A conflict or refusal becomes a page that keeps the

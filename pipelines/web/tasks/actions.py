@@ -49,14 +49,14 @@ from pipelines.web.shell.page import (
 from pipelines.web.tasks import uploads
 from pipelines.web.tasks.action_responses import (
     conflict_page,
-    get_token,
+    get_token_or_404,
     redirect_to_task,
     refusal_page,
-    run_action,
-    typed_text,
+    run_command_and_redirect,
+    typed_text_by_label,
 )
-from pipelines.web.tasks.manual_report_form import read_report, report_fields
-from pipelines.web.tasks.start import input_values, start_fields
+from pipelines.web.tasks.manual_report_form import read_report_fields, report_fields
+from pipelines.web.tasks.start import input_values_of_form, start_fields
 from pipelines.work.transport.local.instructions import rendered_instructions
 
 RESULTS = (
@@ -73,33 +73,33 @@ COMPLETION = ("token_version", "eval", "failure_type", "handoff", "summary")
 @require_POST
 def answer_position(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """The answer to a question, or to an evaluation (then it is one of two words)."""
-    task_token = get_token(task, token)
-    typed_texts = typed_text(request, "text", "Answer")
+    task_token = get_token_or_404(task, token)
+    typed_texts = typed_text_by_label(request, "text", "Answer")
     form = EvaluationAnswerForm(request.POST) if "evaluation" in task_token.wait else AnswerForm(request.POST)
     if not form.is_valid():
         return refusal_page(request, task, "Enter an answer. The station runs again with it.", typed_texts)
     words = {**form.cleaned_data}
     do = partial(engine.answer, task_token.pk, user=request.user, fact=words.pop("answer", ""), **words)
-    return run_action(request, task, do, "Answered", typed_texts)
+    return run_command_and_redirect(request, task, do, "Answered", typed_texts)
 
 
 @task_required("operate")
 @require_POST
-def hand_over(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
+def hand_over_document(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """The document that a held task waits for."""
-    task_token, form = get_token(task, token), HandoffForm(request.POST)
-    typed_texts = typed_text(request, "document", "Handoff document")
+    task_token, form = get_token_or_404(task, token), HandoffForm(request.POST)
+    typed_texts = typed_text_by_label(request, "document", "Handoff document")
     if not form.is_valid():
         return refusal_page(request, task, first_error(form), typed_texts)
     do = partial(engine.hand_over, task_token.pk, user=request.user, **form.cleaned_data)
-    return run_action(request, task, do, "Handed over", typed_texts)
+    return run_command_and_redirect(request, task, do, "Handed over", typed_texts)
 
 
 @task_required("operate")
 @require_POST
 def supply_metadata(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """The metadata that a held task waits for."""
-    task_token, form = get_token(task, token), MetadataForm(request.POST)
+    task_token, form = get_token_or_404(task, token), MetadataForm(request.POST)
     metadata_fields = metadata_inputs(versions.by_id(task.pinned_id), task_token)
     # What was typed is shown again under the name that the form has for it
     labels = {f"{METADATA}{field.key}": field.label for field in metadata_fields}
@@ -111,28 +111,28 @@ def supply_metadata(request: SignedInRequest, task: Task, token: int) -> HttpRes
         task_token.pk,
         user=request.user,
         token_version=form.cleaned_data["token_version"],
-        values=input_values(metadata_fields, form.cleaned_data["posted"], "metadata"),
+        values=input_values_of_form(metadata_fields, form.cleaned_data["posted"], "metadata"),
     )
-    return run_action(request, task, do, "Added", typed_texts)
+    return run_command_and_redirect(request, task, do, "Added", typed_texts)
 
 
 @task_required("operate")
 @require_POST
-def rerun_checks(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
+def rerun_host_checks(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """Ask the host to run its checks again, and read them anew."""
-    task_token, form = get_token(task, token), TokenVersionForm(request.POST)
+    task_token, form = get_token_or_404(task, token), TokenVersionForm(request.POST)
     if not form.is_valid():
         return refusal_page(request, task, first_error(form), {})
     do = partial(engine.rerun_checks, task_token.pk, user=request.user, **form.cleaned_data)
-    return run_action(request, task, do, "The host is asked to run its checks again", {})
+    return run_command_and_redirect(request, task, do, "The host is asked to run its checks again", {})
 
 
 @task_required("operate")
 @require_POST
-def retry_ended(request: SignedInRequest, task: Task) -> HttpResponse:
+def retry_ended_task(request: SignedInRequest, task: Task) -> HttpResponse:
     """Retry a task that has ended as a new one, which is shown then."""
     form = EndedTaskRetryForm(request.POST)
-    typed_texts = typed_text(request, "reason", "Reason")
+    typed_texts = typed_text_by_label(request, "reason", "Reason")
     if not form.is_valid():
         return refusal_page(request, task, first_error(form), typed_texts)
     actor = engine.Actor.person(request.user)
@@ -158,11 +158,11 @@ def _act_with_reason(
     request: SignedInRequest, task: Task, token: int, verb: Callable[..., Task], blank: str, done: str
 ) -> HttpResponse:
     """Act on a position with a reason; `blank` is the message where the reason is missing."""
-    task_token, form = get_token(task, token), VersionedReasonForm(request.POST)
-    typed_texts = typed_text(request, "reason", "Reason")
+    task_token, form = get_token_or_404(task, token), VersionedReasonForm(request.POST)
+    typed_texts = typed_text_by_label(request, "reason", "Reason")
     if not form.is_valid():
         return refusal_page(request, task, blank, typed_texts)
-    return run_action(
+    return run_command_and_redirect(
         request, task, partial(verb, task_token.pk, user=request.user, **form.cleaned_data), done, typed_texts
     )
 
@@ -171,22 +171,22 @@ def _act_with_reason(
 @require_POST
 def release_position(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """Release a position that a person put on hold."""
-    task_token, form = get_token(task, token), TokenVersionForm(request.POST)
+    task_token, form = get_token_or_404(task, token), TokenVersionForm(request.POST)
     if not form.is_valid():
         return refusal_page(request, task, first_error(form), {})
     do = partial(engine.release, task_token.pk, user=request.user, **form.cleaned_data)
-    return run_action(request, task, do, "Released", {})
+    return run_command_and_redirect(request, task, do, "Released", {})
 
 
 @task_required("operate")
 @require_POST
 def cancel_task(request: SignedInRequest, task: Task) -> HttpResponse:
-    entered, reason = typed_text(request, "reason", "Reason"), request.POST.get("reason", "")
+    entered, reason = typed_text_by_label(request, "reason", "Reason"), request.POST.get("reason", "")
     # An empty request cancels nothing.
     if not (reason or request.POST.get("sure")):
         return refusal_page(request, task, "Confirm that the task is to be cancelled.", entered)
     do = partial(engine.cancel, task.pk, actor=engine.Actor.person(request.user), reason=reason)
-    return run_action(request, task, do, "Cancelled", entered)
+    return run_command_and_redirect(request, task, do, "Cancelled", entered)
 
 
 @task_required("operate")
@@ -203,10 +203,10 @@ def manual_form_page(request: SignedInRequest, task: Task, job: int) -> HttpResp
         if manual_job.state == Job.State.DONE:
             return conflict_page(request, task, "This is already completed.", {})
         return _completion_page(request, task, manual_job, inputs, None, [])
-    return _submit_completion(request, task, manual_job, inputs)
+    return _submit_manual_completion(request, task, manual_job, inputs)
 
 
-def _submit_completion(
+def _submit_manual_completion(
     request: SignedInRequest, task: Task, job: Job, inputs: tuple[Input, ...]
 ) -> HttpResponse:
     post, too_large = uploads.store_uploads(request, task.project, inputs, AT)
@@ -220,21 +220,21 @@ def _submit_completion(
         )
     outcome: dict[str, Any] = {"result": post.get("result", "success")}
     if post.get("summary", "").strip():
-        outcome["summary"] = _normalized_text(post, "summary")
+        outcome["summary"] = _text_with_unix_line_ends(post, "summary")
     if inputs:
         # A field that was left empty is absent, and no empty text.
         outcome["output"] = {
-            key: value for key, value in input_values(inputs, post, AT).items() if value != ""
+            key: value for key, value in input_values_of_form(inputs, post, AT).items() if value != ""
         }
     line = versions.by_id(job.pinned_id)
-    more, faults = read_report(report_fields(line, line.station(job.station)), post)
+    more, faults = read_report_fields(report_fields(line, line.station(job.station)), post)
     if faults:
         return _completion_page(request, task, job, inputs, post, faults)
     outcome |= more
     try:
         engine.complete(job.pk, user=request.user, token_version=int(version), outcome=outcome)
     except Conflict as late:
-        return conflict_page(request, task, late.detail, _typed_texts(inputs, post))
+        return conflict_page(request, task, late.detail, _typed_text_by_label(inputs, post))
     except Invalid as fault:
         return _completion_page(request, task, job, inputs, post, fault.problems)
     if not is_fragment_request(request, "form"):
@@ -246,12 +246,12 @@ def _submit_completion(
     return response
 
 
-def _normalized_text(post: Mapping[str, str], name: str) -> str:
+def _text_with_unix_line_ends(post: Mapping[str, str], name: str) -> str:
     """Return the text as it was typed: browsers send line ends of two characters."""
     return post.get(name, "").replace("\r\n", "\n")
 
 
-def _typed_texts(inputs: tuple[Input, ...], post: Mapping[str, str]) -> dict[str, str]:
+def _typed_text_by_label(inputs: tuple[Input, ...], post: Mapping[str, str]) -> dict[str, str]:
     typed = {
         form_input.label or form_input.key: post.get(f"{AT}.{form_input.key}", "") for form_input in inputs
     }

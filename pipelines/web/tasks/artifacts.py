@@ -42,9 +42,9 @@ def download_artifact(request: SignedInRequest, task: Task, artifact: int) -> Fi
 @require_safe
 def download_input(request: SignedInRequest, task: Task, key: str) -> FileResponse:
     """Download the file uploaded for an input of the task; its type is not believed."""
-    name, blob = _find_upload(task, key)
+    name, blob = _name_and_blob_of_input_file(task, key)
     with open_blob(blob) as file:
-        media = picture_type(file.read(LEAD)) or BYTES
+        media = picture_media_type(file.read(LEAD)) or BYTES
     return attachment_response(blob, name, media)
 
 
@@ -52,7 +52,7 @@ def download_input(request: SignedInRequest, task: Task, key: str) -> FileRespon
 @require_safe
 def preview_input(request: SignedInRequest, task: Task, key: str) -> HttpResponse:
     """A picture, or the first lines of a text, on a page; anything else only as a download."""
-    name, blob = _find_upload(task, key)
+    name, blob = _name_and_blob_of_input_file(task, key)
     with open_blob(blob) as file:
         # What it is follows from its content, never from its name: a browser must not run it
         lead = file.read(PREVIEW_BYTES)
@@ -67,13 +67,13 @@ def preview_input(request: SignedInRequest, task: Task, key: str) -> HttpRespons
         key=key,
         name=name,
         blob=blob,
-        picture=bool(picture_type(lead)),
+        picture=bool(picture_media_type(lead)),
         text=text_preview(lead, blob.size),
         cut=blob.size > PREVIEW_BYTES,
     )
 
 
-def _find_upload(task: Task, key: str) -> tuple[str, Blob]:
+def _name_and_blob_of_input_file(task: Task, key: str) -> tuple[str, Blob]:
     """Name and bytes of the file of an input, for people."""
     value = task.inputs.get(key)
     digest = value.get("digest") if isinstance(value, dict) else None
@@ -83,7 +83,7 @@ def _find_upload(task: Task, key: str) -> tuple[str, Blob]:
     return escape_hidden(str(value["name"])), upload.blob
 
 
-def picture_type(lead: bytes) -> str:
+def picture_media_type(lead: bytes) -> str:
     """The type of a picture that holds no markup, by its first bytes, or ""."""
     content = content_kind(lead)
     return f"image/{content}" if content in PICTURES else ""

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_safe
 from pipelines.models import ENDED, Line, Pause, Project, Status, Task
 from pipelines.queries import versions
 from pipelines.queries.board import Filters, matching_positions
-from pipelines.queries.board import board as board_of
-from pipelines.queries.pauses import mark_paused, over_line, paused_stations
+from pipelines.queries.board import line_board as board_of
+from pipelines.queries.pauses import mark_paused, paused_stations, pauses_over_line
 from pipelines.templatetags.task_choice import choice_value
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import (
@@ -34,7 +34,7 @@ from pipelines.web.tasks.live_graph import live_path_json
 SHOWS = ("running", "queued", "waiting", "review", "input", "blocked", "held", "stuck", "late")
 
 
-def filters_of(request: SignedInRequest) -> Filters:
+def board_filters_of_request(request: SignedInRequest) -> Filters:
     show_only = request.GET.get("show", "")
     return Filters(
         request.GET.get("q", "").strip()[:200],
@@ -45,7 +45,9 @@ def filters_of(request: SignedInRequest) -> Filters:
     )
 
 
-def card_pages(request: SignedInRequest, projects: Iterable[Project]) -> dict[int, tuple[str, Permissions]]:
+def url_and_permissions_by_project(
+    request: SignedInRequest, projects: Iterable[Project]
+) -> dict[int, tuple[str, Permissions]]:
     """Return, by the id of each project, where its tasks are, and what the reader may do with them."""
     return {
         project.pk: (
@@ -56,7 +58,7 @@ def card_pages(request: SignedInRequest, projects: Iterable[Project]) -> dict[in
     }
 
 
-def choices_json(request: SignedInRequest, open_tasks: QuerySet[Task], filters: Filters) -> HttpResponse:
+def choice_boxes_json(request: SignedInRequest, open_tasks: QuerySet[Task], filters: Filters) -> HttpResponse:
     """Answer what boxes have (`templatetags/task_choice.py`), of every position that matches."""
     rows = matching_positions(open_tasks, filters, timezone.now(), request.user.pk)
     return JsonResponse([choice_value(token.task, token.pk) for token in rows], safe=False)
@@ -64,8 +66,8 @@ def choices_json(request: SignedInRequest, open_tasks: QuerySet[Task], filters: 
 
 @line_required("view")
 @require_safe
-def board(request: SignedInRequest, line: Line) -> HttpResponse:
-    filters, now = filters_of(request), timezone.now()
+def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
+    filters, now = board_filters_of_request(request), timezone.now()
     parameters = {key: value for key, value in asdict(filters).items() if value}
     found_board = board_of(line, filters, now, request.user.pk)
     graph = request.GET.get("view") == "graph"
@@ -79,7 +81,7 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
         "filters": filters,
         "board": found_board,
         "drawing": None,
-        "card_pages": card_pages(request, [line.project]),
+        "card_pages": url_and_permissions_by_project(request, [line.project]),
         "more_at": reverse("line-tasks", args=[line.project.owner.key, line.project.key, line.key]) + "?",
         "query": urlencode(parameters),
         "query_without_view": urlencode({k: v for k, v in parameters.items() if k != "view"}),
@@ -94,12 +96,12 @@ def board(request: SignedInRequest, line: Line) -> HttpResponse:
     document = versions.by_id(line.live_id) if line.live_id else None
     pauses = list(Pause.in_force_on(line))
     mark_paused(found_board.columns, pauses)
-    context["pauses"] = over_line(pauses, document)
+    context["pauses"] = pauses_over_line(pauses, document)
     stations = document.stations if document else ()
     context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]
     context["bulk_stations"] = context["pausable"][1:]
     if is_fragment_request(request, "chosen"):
-        return choices_json(request, Task.objects.filter(line=line, ended_at__isnull=True), filters)
+        return choice_boxes_json(request, Task.objects.filter(line=line, ended_at__isnull=True), filters)
     if graph and line.live:
         context["told"] = live_path_json(
             versions.by_id(line.live_id), found_board, now, paused_stations(pauses)

@@ -68,7 +68,7 @@ class EscalationCard:
         return [*options, ("cancel", "Cancel the task")]
 
 
-def open_escalations(task: Task, user: User) -> list[EscalationCard]:
+def open_escalation_cards(task: Task, user: User) -> list[EscalationCard]:
     """The oldest first."""
     # A count on the row: most tasks cost no query.
     if not task.escalations:
@@ -84,7 +84,7 @@ def escalation_card(
     otherwise the rights of `user` decide."""
     line = versions.by_id(task.pinned_id)
     token = row.token
-    holds = token is not None and holds_token(row, token)
+    holds = token is not None and escalation_holds_token(row, token)
     # In a contradiction (`values`) a branch is chosen, not a station.
     targets = (
         escalation_targets(line, token.station) if holds and token and "values" not in token.wait else ()
@@ -109,7 +109,7 @@ def _contradicting_branches(line: ParsedLine, token: Token) -> tuple[tuple[str, 
     )
 
 
-def holds_token(row: Escalation, token: Token) -> bool:
+def escalation_holds_token(row: Escalation, token: Token) -> bool:
     return token.status == Status.HELD and token.wait.get("escalation") == str(row.pk)
 
 
@@ -125,7 +125,7 @@ def escalation_sentence(row: Escalation) -> Sentence:
 def resolver_text(task: Task, role: str) -> str:
     """Describe who resolves the escalation, by name: `Development Manager or an administrator of the project
     resolves it: Ada, Ben.`"""
-    people = User.objects.filter(pk__in=list(roles_of_project(task.project_id).holders(role)))
+    people = User.objects.filter(pk__in=list(roles_of_project(task.project_id).role_holders(role)))
     words = {
         "role": role_words(role),
         "people": ", ".join(map(str, people.order_by("first_name", "username")[:MAX_PEOPLE])),
@@ -138,7 +138,7 @@ def resolver_text(task: Task, role: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def trigger_choices(line: ParsedLine) -> list[tuple[str, str]]:
+def escalation_trigger_choices(line: ParsedLine) -> list[tuple[str, str]]:
     """Return the triggers that a person may escalate with a rule for it: the words of the line, then those of
     its preset."""
     known: Iterable[str] = (rule.trigger for rule in (*line.escalations, *PRESETS.get(line.preset, ())))
@@ -179,7 +179,7 @@ class DeadlockCard:
         return self.row.kind != CIRCULAR
 
 
-def open_deadlocks(task: Task, user: User) -> list[DeadlockCard]:
+def open_deadlock_cards(task: Task, user: User) -> list[DeadlockCard]:
     """Return the deadlocks that the task is party to, the oldest first; those that an escalation resolves
     stand with it."""
     # One with an escalation is resolved there: two forms would answer the same

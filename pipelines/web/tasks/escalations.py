@@ -18,19 +18,19 @@ from pipelines.web.shell.forms import (
     first_error,
 )
 from pipelines.web.shell.page import SignedInRequest, task_required
-from pipelines.web.tasks.action_responses import refusal_page, run_action, typed_text
+from pipelines.web.tasks.action_responses import refusal_page, run_command_and_redirect, typed_text_by_label
 
 
 @task_required("operate")
 @require_POST
 def escalate_task(request: SignedInRequest, task: Task) -> HttpResponse:
-    form, typed_texts = EscalationForm(request.POST), typed_text(request, "reason", "Reason")
+    form, typed_texts = EscalationForm(request.POST), typed_text_by_label(request, "reason", "Reason")
     if not form.is_valid():
         return refusal_page(
             request, task, "Enter what it is about and a reason. Both are kept with the task.", typed_texts
         )
     do = partial(engine.escalate, task.pk, user=request.user, **form.cleaned_data)
-    return run_action(request, task, do, "Escalated", typed_texts)
+    return run_command_and_redirect(request, task, do, "Escalated", typed_texts)
 
 
 @task_required("view")
@@ -60,9 +60,9 @@ def _resolve_with_form(
     resolve: Callable[..., Task],
 ) -> HttpResponse:
     """Whoever is of the role may; the engine settles it."""
-    typed_texts = typed_text(request, "reason", "Reason")
+    typed_texts = typed_text_by_label(request, "reason", "Reason")
     if not form.is_valid():
         return refusal_page(request, task, first_error(form), typed_texts)
-    return run_action(
+    return run_command_and_redirect(
         request, task, partial(resolve, user=request.user, **form.resolution), "Resolved", typed_texts
     )

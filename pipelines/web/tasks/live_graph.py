@@ -31,8 +31,8 @@ def live_path_json(line: ParsedLine, board: Board, now: datetime, paused: Collec
             path.places[station.key] = mark
     for gate in line.gates_by_key:
         if column := columns.get(f"gate:{gate}"):
-            _mark_gate(path, column, _rules_with_gate(line.stations, gate), line, now)
-    _mark_ends(path, line, board)
+            _add_gate_marks(path, column, _rules_with_gate(line.stations, gate), line, now)
+    _add_end_marks(path, line, board)
     mark_paused(path, paused)
     return json.dumps(path.to_dict())
 
@@ -51,7 +51,9 @@ def _station_mark(here: Column | None, gate: Column | None, now: datetime) -> Pl
     return mark
 
 
-def _mark_gate(path: TaskPath, column: Column, rules: Sequence[str], line: ParsedLine, now: datetime) -> None:
+def _add_gate_marks(
+    path: TaskPath, column: Column, rules: Sequence[str], line: ParsedLine, now: datetime
+) -> None:
     """A gate may stand on several rules: each says how many came by it."""
     # All came by it, so that no card has to be counted
     if len(rules) == 1:
@@ -60,7 +62,7 @@ def _mark_gate(path: TaskPath, column: Column, rules: Sequence[str], line: Parse
     came = Counter(str(card.token.wait.get("rule") or "") for card in column.cards)
     for rule in rules:
         if came[rule]:
-            path.gates[rule] = _count_mark(column, came[rule], now, more=column.more > 0)
+            path.gates[rule] = _count_mark(column, came[rule], now, more=column.hidden_card_count > 0)
 
 
 def _rules_with_gate(stations: Sequence[Station], gate: str) -> list[str]:
@@ -86,7 +88,7 @@ def _count_mark(
     )
 
 
-def _mark_ends(path: TaskPath, line: ParsedLine, board: Board) -> None:
+def _add_end_marks(path: TaskPath, line: ParsedLine, board: Board) -> None:
     """Mark the end of a kind where the line has one; of several only the list of ended tasks tells which it
     was."""
     for status, count in board.ends.items():

@@ -60,7 +60,9 @@ def report_fields(line: ParsedLine, station: Station) -> ReportFields:
     )
 
 
-def read_report(choices: ReportFields, post: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
+def read_report_fields(
+    choices: ReportFields, post: Mapping[str, str]
+) -> tuple[dict[str, Any], list[Problem]]:
     """Read the additional fields from a posted form. Returns the parts of the outcome and the problems."""
     outcome: dict[str, Any] = {}
     problems = []

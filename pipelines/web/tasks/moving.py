@@ -24,7 +24,12 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, place_name
 from pipelines.web.shell.forms import MoveForm, first_error
 from pipelines.web.shell.page import SignedInRequest, is_fragment_request, render_in_shell, task_required
-from pipelines.web.tasks.action_responses import get_token, refusal_page, run_action, typed_text
+from pipelines.web.tasks.action_responses import (
+    get_token_or_404,
+    refusal_page,
+    run_command_and_redirect,
+    typed_text_by_label,
+)
 
 
 @task_required("operate")
@@ -32,29 +37,29 @@ from pipelines.web.tasks.action_responses import get_token, refusal_page, run_ac
 def move_position(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """Move a position by hand: to a station, to where success leads, or to run again where it stands (law §17). GET
     answers the dialog alone, for a board."""
-    position = get_token(task, token)
+    position = get_token_or_404(task, token)
     if request.method != "POST":
-        return _dialog(request, task, position)
-    form, entered = MoveForm(request.POST), typed_text(request, "reason", "Reason")
+        return _open_move_dialog(request, task, position)
+    form, entered = MoveForm(request.POST), typed_text_by_label(request, "reason", "Reason")
     in_place = is_fragment_request(request, "plan")
     if not form.is_valid():
         if in_place:
-            return _show_plan(request, task, refusal=first_error(form))
+            return _render_move_plan(request, task, refusal=first_error(form))
         return refusal_page(request, task, first_error(form), entered)
     arguments = {**form.cleaned_data, "accepts": request.POST.getlist("accepts")}
     do = partial(engine.move, position.pk, user=request.user, **arguments)
     to = arguments["to"]
     if in_place:
-        return _move_in_place(request, task, position, form, do)
-    return run_action(request, task, do, "Moved" if to else "Runs again", entered)
+        return _move_in_dialog(request, task, position, form, do)
+    return run_command_and_redirect(request, task, do, "Moved" if to else "Runs again", entered)
 
 
-def _dialog(request: SignedInRequest, task: Task, position: Token) -> HttpResponse:
+def _open_move_dialog(request: SignedInRequest, task: Task, position: Token) -> HttpResponse:
     """Return the dialog of one position, open, with the target that the address names."""
     positions = TaskView(task, timezone.now()).positions
     place = next((place for place in positions if place.token.pk == position.pk), None)
-    if place is None or not place.movable:
-        return _show_plan(request, task, refusal=_missed(task))
+    if place is None or not place.is_movable_by_hand:
+        return _render_move_plan(request, task, refusal=_who_moved_first_sentence(task))
     to = request.GET.get("to", "")
     chosen = to if to in dict(place.move_targets) else place.move_default
     return render_in_shell(
@@ -69,16 +74,18 @@ def _dialog(request: SignedInRequest, task: Task, position: Token) -> HttpRespon
     )
 
 
-def _move_in_place(
+def _move_in_dialog(
     request: SignedInRequest, task: Task, position: Token, form: MoveForm, do: Callable[[], Task]
 ) -> HttpResponse:
     """Move, and tell the board; what is refused is said in the dialog, with the plan."""
     try:
         do()
     except Conflict:
-        return _show_plan(request, task, refusal=_missed(task))
+        return _render_move_plan(request, task, refusal=_who_moved_first_sentence(task))
     except (Invalid, Forbidden) as fault:
-        return _show_plan(request, task, **{**_plan(request, task, position, form), "refusal": str(fault)})
+        return _render_move_plan(
+            request, task, **{**_move_plan_context(request, task, position, form), "refusal": str(fault)}
+        )
     response, to = HttpResponse(status=204), form.cleaned_data["to"]
     line = versions.by_id(task.pinned_id)
     text = (
@@ -90,7 +97,7 @@ def _move_in_place(
     return response
 
 
-def _missed(task: Task) -> str:
+def _who_moved_first_sentence(task: Task) -> str:
     """Return who was faster, and with what."""
     task.refresh_from_db()
     return f"{latest_change(task)} Nothing was moved by you: close this and look at where it is."
@@ -98,31 +105,33 @@ def _missed(task: Task) -> str:
 
 @task_required("operate")
 @require_safe
-def move_plan(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
+def move_plan_fragment(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """Show what the move would do, in the dialog that asks for it."""
-    position, form = get_token(task, token), MoveForm(request.GET)
+    position, form = get_token_or_404(task, token), MoveForm(request.GET)
     if not form.is_valid():
-        return _show_plan(request, task, refusal=first_error(form))
-    return _show_plan(request, task, **_plan(request, task, position, form))
+        return _render_move_plan(request, task, refusal=first_error(form))
+    return _render_move_plan(request, task, **_move_plan_context(request, task, position, form))
 
 
-def _plan(request: SignedInRequest, task: Task, position: Token, form: MoveForm) -> dict[str, Any]:
+def _move_plan_context(
+    request: SignedInRequest, task: Task, position: Token, form: MoveForm
+) -> dict[str, Any]:
     version, to = form.cleaned_data["token_version"], form.cleaned_data["to"]
     try:
         plan = engine.plan_move(position.pk, user=request.user, token_version=version, to=to)
     except Conflict as late:
         # In the dialog that asks: the page behind it may be older
         position.refresh_from_db()
-        return {"refusal": late.detail if position.version == version else _missed(task)}
+        return {"refusal": late.detail if position.version == version else _who_moved_first_sentence(task)}
     except Invalid as fault:
         return {"refusal": str(fault)}
     return {
-        "sentences": plan_words(versions.by_id(task.pinned_id), plan),
+        "sentences": move_plan_sentences(versions.by_id(task.pinned_id), plan),
         "breaks": list(zip(plan.breaks, map(wording.people_text, plan.sentences), strict=True)),
     }
 
 
-def _show_plan(request: SignedInRequest, task: Task, **view: Any) -> HttpResponse:
+def _render_move_plan(request: SignedInRequest, task: Task, **view: Any) -> HttpResponse:
     view = {"refusal": "", "sentences": (), "breaks": (), **view}
     return render_in_shell(request, "tasks/task/move_plan.html", project=task.project, task=task, **view)
 
@@ -130,12 +139,16 @@ def _show_plan(request: SignedInRequest, task: Task, **view: Any) -> HttpRespons
 # The plan in sentences.
 
 
-def plan_words(line: ParsedLine, plan: MovePlan) -> list[tuple[str, str]]:
+def move_plan_sentences(line: ParsedLine, plan: MovePlan) -> list[tuple[str, str]]:
     """Return what the move does: for each thing an icon and a sentence."""
-    return [*_left_behind(line, plan), *_entered_places(line, plan), *_cost_sentences(plan)]
+    return [
+        *_left_behind_sentences(line, plan),
+        *_entered_place_sentences(line, plan),
+        *_cost_sentences(plan),
+    ]
 
 
-def _left_behind(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
+def _left_behind_sentences(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
     if plan.work:
         yield "x", f"Running work at {place_name(line, plan.work)} is stopped."
     if plan.closes:
@@ -144,7 +157,7 @@ def _left_behind(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
         yield "gate", f"The review at {gates} is closed." + (fallen % {"n": plan.votes} if plan.votes else "")
 
 
-def _entered_places(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
+def _entered_place_sentences(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[str, str]]:
     for station, status in plan.places:
         name = place_name(line, station)
         if status == Status.QUEUED:

@@ -24,26 +24,30 @@ from pipelines.web.shell.page import (
     replace_url,
     sign_in_required,
 )
-from pipelines.web.tasks.board import card_pages, choices_json, filters_of
+from pipelines.web.tasks.board import (
+    board_filters_of_request,
+    choice_boxes_json,
+    url_and_permissions_by_project,
+)
 
 
 @sign_in_required
 @require_safe
-def open_work(request: SignedInRequest) -> HttpResponse:
+def open_work_page(request: SignedInRequest) -> HttpResponse:
     scope, now = page_scope(request, "tasks-live"), timezone.now()
-    lines, filters = line_choices(scope.projects), filters_of(request)
+    lines, filters = line_choices(scope.projects), board_filters_of_request(request)
     line = find_option(request.GET.get("line", ""), lines, scope.projects)
     if is_fragment_request(request, "chosen"):
         able = [project for project in scope.projects if access.can(request.user, "operate", project)]
-        return choices_json(request, queries.open_tasks_of(able, line), filters)
+        return choice_boxes_json(request, queries.open_tasks_of(able, line), filters)
     view = "lines" if request.GET.get("view") == "lines" else "board"
     context: dict[str, Any] = {"rows": ()}
     read = scope.projects, line, filters, now, request.user.pk
     if view == "lines":
-        context["board"], context["rows"] = queries.line_work(*read)
+        context["board"], context["rows"] = queries.board_and_line_work(*read)
         context["has_cost"] = any(row.spending.runs for row in context["rows"])
     else:
-        context["board"] = queries.state_board(*read)
+        context["board"] = queries.board_by_state(*read)
     parameters = {
         "project": scope.project_key,
         "line": line,
@@ -62,7 +66,7 @@ def open_work(request: SignedInRequest) -> HttpResponse:
         "query": query(),
         "query_without_view": query("view"),
         "query_without_show": query("show"),
-        "card_pages": card_pages(request, scope.projects),
+        "card_pages": url_and_permissions_by_project(request, scope.projects),
         "more_at": f"{reverse('tasks-everywhere')}?{project}{'&' if project else ''}",
     }
     if is_fragment_request(request, "board"):

@@ -14,13 +14,13 @@ from pipelines.engine import PauseScope
 from pipelines.errors import Conflict
 from pipelines.models import Line, Project, Task
 from pipelines.web.shell.page import SignedInRequest, line_required, project_required, task_required
-from pipelines.web.tasks.action_responses import run_action, typed_text
+from pipelines.web.tasks.action_responses import run_command_and_redirect, typed_text_by_label
 
 
 @task_required("operate")
 @require_POST
 def pause_task(request: SignedInRequest, task: Task) -> HttpResponse:
-    scope, entered = PauseScope(task.project, task=task), typed_text(request, "reason", "Reason")
+    scope, entered = PauseScope(task.project, task=task), typed_text_by_label(request, "reason", "Reason")
     do = partial(
         engine.pause,
         scope,
@@ -28,26 +28,26 @@ def pause_task(request: SignedInRequest, task: Task) -> HttpResponse:
         reason=entered["Reason"],
         stops=bool(request.POST.get("stops")),
     )
-    return run_action(request, task, do, "Paused", entered)
+    return run_command_and_redirect(request, task, do, "Paused", entered)
 
 
 @task_required("operate")
 @require_POST
 def resume_task(request: SignedInRequest, task: Task) -> HttpResponse:
     do = partial(engine.resume, PauseScope(task.project, task=task), user=request.user)
-    return run_action(request, task, do, "Resumed", {})
+    return run_command_and_redirect(request, task, do, "Resumed", {})
 
 
 @line_required("operate")
 @require_POST
-def pause_line(request: SignedInRequest, line: Line) -> HttpResponse:
+def pause_line_or_station(request: SignedInRequest, line: Line) -> HttpResponse:
     """Pause a line, or the station that the form names."""
     return _pause_scope(request, PauseScope(line.project, line, request.POST.get("station", "")))
 
 
 @line_required("operate")
 @require_POST
-def resume_line(request: SignedInRequest, line: Line) -> HttpResponse:
+def resume_line_or_station(request: SignedInRequest, line: Line) -> HttpResponse:
     return _resume_scope(request, PauseScope(line.project, line, request.POST.get("station", "")))
 
 
@@ -64,7 +64,10 @@ def resume_project(request: SignedInRequest, project: Project) -> HttpResponse:
 
 
 def _pause_scope(request: SignedInRequest, scope: PauseScope) -> HttpResponse:
-    reason, stops = typed_text(request, "reason", "Reason")["Reason"], bool(request.POST.get("stops"))
+    reason, stops = (
+        typed_text_by_label(request, "reason", "Reason")["Reason"],
+        bool(request.POST.get("stops")),
+    )
     try:
         engine.pause(scope, user=request.user, reason=reason, stops=stops)
         messages.success(request, "Paused")

@@ -14,7 +14,7 @@ from pipelines.models import Delivery, Task
 from pipelines.ports.server_folders import FolderRefused
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries.allowed_folders import server_folders_of_owner
-from pipelines.queries.receipts import check_in_repository, landed_change
+from pipelines.queries.receipts import check_change_in_repository, landed_change
 from pipelines.web.shell.page import SignedInRequest, is_fragment_request, render_in_shell, task_required
 
 
@@ -37,7 +37,7 @@ def _verify_receipt(task: Task, change: LandedChange) -> ReceiptVerdict:
         if delivery.repository is None or not delivery.repository.is_folder:
             return ReceiptVerdict()
         folder = server_folders_of_owner(task.project.owner_id).resolve_folder(delivery.repository.address)
-        check_in_repository(same, Path(folder))
+        check_change_in_repository(same, Path(folder))
     except (ReceiptInvalid, FolderRefused) as fault:
         return ReceiptVerdict(fault=str(fault))
     except NotGitRepository:

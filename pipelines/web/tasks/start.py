@@ -16,12 +16,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
 from pipelines.engine.commands.inputs import (
-    allowed_default,
+    accepted_secret_names,
     connected_repositories,
     default_title,
-    known_secrets,
+    default_value_if_allowed,
 )
-from pipelines.engine.commands.typed_values import typed_value
+from pipelines.engine.commands.typed_values import parsed_value_or_text
 from pipelines.errors import Conflict, InputError, Refused
 from pipelines.models import Line, LineVersion, Priority, Project, Repository, Task
 from pipelines.ports.vault.value_lookup import ValueScope
@@ -86,7 +86,7 @@ class StartField:
     @property
     def default(self) -> Any:
         """Initial value of the form; None for an empty field. The only repository there is needs no choosing."""
-        usual = allowed_default(self.input, self.secrets)
+        usual = default_value_if_allowed(self.input, self.secrets)
         if self.repositories is None:
             return usual
         offered = [row.title for row in self.repositories]
@@ -95,7 +95,7 @@ class StartField:
         return offered[0] if usual is None and self.input.required and len(offered) == 1 else usual
 
     @property
-    def control(self) -> str:
+    def html_control(self) -> str:
         """HTML control that fits the type."""
         if self.repositories is not None:
             return "connected"
@@ -105,19 +105,19 @@ class StartField:
     @property
     def input_type(self) -> str:
         """Kind of the typed field, where the value is typed."""
-        return {"long_text": "textarea", "date": "date"}.get(self.control, "text")
+        return {"long_text": "textarea", "date": "date"}.get(self.html_control, "text")
 
     @property
-    def keyboard(self) -> str:
+    def phone_keyboard(self) -> str:
         """Keyboard of a phone for the field."""
-        return "decimal" if self.control == "number" else "text"
+        return "decimal" if self.html_control == "number" else "text"
 
     @property
-    def is_code(self) -> bool:
+    def is_typed_as_code(self) -> bool:
         return self.input.type in ("repository", "revision")
 
     @property
-    def help(self) -> str:
+    def help_text(self) -> str:
         """Help of the line, and what the field accepts."""
         return " ".join(filter(None, (self.input.help, *self._bound_sentences())))
 
@@ -159,12 +159,12 @@ def start_fields(
 ) -> list[StartField]:
     """`typed` is None for a fresh form, which shows the defaults; `place` makes the ids of several forms differ;
     `reach`: where the secrets are that can be chosen; `repositories`: {key of a field: what it offers}."""
-    names = known_secrets(inputs, reach) if reach else ()
+    names = accepted_secret_names(inputs, reach) if reach else ()
     fields = []
     for line_input in inputs:
         name = f"{at}.{line_input.key}"
         errors = [
-            _error_sentence(problem, line_input.label or line_input.key)
+            _problem_sentence(problem, line_input.label or line_input.key)
             for problem in problems
             if problem.path == name
         ]
@@ -179,12 +179,12 @@ def start_fields(
     return fields
 
 
-def default_inputs(fields: Iterable[StartField]) -> dict[str, Any]:
+def default_input_values(fields: Iterable[StartField]) -> dict[str, Any]:
     """Return the input values of a form that is submitted unchanged."""
     return {field.input.key: field.default for field in fields if field.default is not None}
 
 
-def repository_choices(line: Line) -> dict[str, Sequence[Repository]]:
+def repository_choices_by_input(line: Line) -> dict[str, Sequence[Repository]]:
     """{the input that names where the tasks of the line work: the repositories that are connected}."""
     parsed = versions.parsed_version(line.live) if line.live else None
     if parsed is None or parsed.workspace is None or not parsed.workspace.input_key:
@@ -192,13 +192,15 @@ def repository_choices(line: Line) -> dict[str, Sequence[Repository]]:
     return {parsed.workspace.input_key: connected_repositories(parsed, line.project)}
 
 
-def _error_sentence(problem: Problem, label: str) -> str:
+def _problem_sentence(problem: Problem, label: str) -> str:
     """“is required” of a field as “Repository is required.”; what is a sentence already stays one."""
     message = people_text(problem.message)
     return f"{label} {message}." if message[:1].islower() else message
 
 
-def input_values(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs") -> dict[str, Any]:
+def input_values_of_form(
+    inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs"
+) -> dict[str, Any]:
     """Return the values of the form, as the engine checks them; a number that is none stays text, refused
     there."""
     return {
@@ -209,34 +211,34 @@ def input_values(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "i
 
 def parsed_input_value(field: Input, text: str) -> Any:
     if field.type == "file":
-        return uploads.parse_file_value(text)
+        return uploads.parsed_file_value_or_text(text)
     if field.type == "yes_no":
         # A box that is not ticked sends nothing.
         return text == "on"
-    return typed_value(field, text)
+    return parsed_value_or_text(field, text)
 
 
 @sign_in_required
 @require_safe
-def choose_everywhere(request: SignedInRequest) -> HttpResponse:
+def choose_line_everywhere_page(request: SignedInRequest) -> HttpResponse:
     """Choose a line, of all projects in which this person may start a task."""
     scope = page_scope(request, "task-new-everywhere")
     able = access.projects_where(request.user, "submit").filter(
         pk__in=[project.pk for project in scope.projects]
     )
-    return _choose_page(
+    return _line_choice_page(
         request, Line.objects.filter(project__in=able), scope=scope, trail=breadcrumbs("New task")
     )
 
 
 @project_required("submit")
 @require_safe
-def choose_line(request: SignedInRequest, project: Project) -> HttpResponse:
+def choose_line_page(request: SignedInRequest, project: Project) -> HttpResponse:
     trail = project_breadcrumb(project, "New task")
-    return _choose_page(request, Line.objects.filter(project=project), project=project, trail=trail)
+    return _line_choice_page(request, Line.objects.filter(project=project), project=project, trail=trail)
 
 
-def _choose_page(request: SignedInRequest, lines: QuerySet[Line], **shell: Any) -> HttpResponse:
+def _line_choice_page(request: SignedInRequest, lines: QuerySet[Line], **shell: Any) -> HttpResponse:
     """Choose a line. With only one there is nothing to choose. The parameters of the address go along to the
     form."""
     lines = lines.filter(live__isnull=False, archived_at=None).select_related("project__owner")
@@ -252,30 +254,30 @@ def _choose_page(request: SignedInRequest, lines: QuerySet[Line], **shell: Any) 
 
 @project_required("submit")
 @require_http_methods(["GET", "HEAD", "POST"])
-def start_page(request: SignedInRequest, project: Project, line: str) -> HttpResponse:
+def start_task_page(request: SignedInRequest, project: Project, line: str) -> HttpResponse:
     selected_line = access.get_line(request.user, project.owner.key, project.key, line)
     follows, blocks = _related_task(request, project, "follows"), _related_task(request, project, "blocks")
     about = RelatedTasks(follows, blocks)
     if selected_line.live is None or request.method != "POST":
-        return _start_page(
+        return _render_start_page(
             request, selected_line, _prefilled_values(request, selected_line, about), [], about
         )
     post, problems = uploads.store_uploads(
         request, project, versions.parsed_version(selected_line.live).inputs, "inputs"
     )
     if problems:
-        return _start_page(request, selected_line, post, problems, about)
+        return _render_start_page(request, selected_line, post, problems, about)
     at_once = "at_once" in request.POST
     try:
         task = (
-            _submit_defaults(request, selected_line)
+            _submit_task_with_defaults(request, selected_line)
             if at_once
             else _submit_task(request, selected_line.live, about, post)
         )
     except InputError as fault:
-        return _start_page(request, selected_line, post, fault.problems, about)
+        return _render_start_page(request, selected_line, post, fault.problems, about)
     except Conflict as archived:
-        return _start_page(request, selected_line, post, [Problem("", archived.detail)], about)
+        return _render_start_page(request, selected_line, post, [Problem("", archived.detail)], about)
     if blocks is not None:
         _link_dependency(request, blocks, task)
     if at_once:
@@ -301,21 +303,23 @@ def _submit_task(
         title=_typed_title(post),
         description=post.get("description", "").replace("\r\n", "\n"),
         priority=post.get("priority", Priority.MEDIUM),
-        labels=_comma_separated(post.get("labels", "")),
+        labels=_split_at_commas(post.get("labels", "")),
         due_at=post.get("due_at", ""),
-        depends_on=_comma_separated(post.get("depends_on", "")),
-        inputs=input_values(versions.parsed_version(live).inputs, post),
+        depends_on=_split_at_commas(post.get("depends_on", "")),
+        inputs=input_values_of_form(versions.parsed_version(live).inputs, post),
         follows=about.follows,
     )
 
 
-def _submit_defaults(request: SignedInRequest, line: Line) -> Task:
+def _submit_task_with_defaults(request: SignedInRequest, line: Line) -> Task:
     """Start it with what a fresh form holds, as Home does. Raises InputError."""
     assert line.live is not None
     fields = start_fields(
-        versions.parsed_version(line.live).inputs, None, repositories=repository_choices(line)
+        versions.parsed_version(line.live).inputs, None, repositories=repository_choices_by_input(line)
     )
-    return engine.submit(line.live, actor=engine.Actor.person(request.user), inputs=default_inputs(fields))
+    return engine.submit(
+        line.live, actor=engine.Actor.person(request.user), inputs=default_input_values(fields)
+    )
 
 
 def _typed_title(post: Mapping[str, str]) -> str | None:
@@ -324,7 +328,7 @@ def _typed_title(post: Mapping[str, str]) -> str | None:
     return None if title and title == post.get("default_title") else title
 
 
-def _comma_separated(text: str) -> list[str]:
+def _split_at_commas(text: str) -> list[str]:
     """Written with commas between them."""
     return [word for part in text.split(",") if (word := part.strip())]
 
@@ -346,18 +350,19 @@ def _related_task(request: SignedInRequest, project: Project, field: str) -> Tas
 def _prefilled_values(request: SignedInRequest, line: Line, about: RelatedTasks) -> dict[str, Any] | None:
     """Return the initial values of a fresh form: those of the task that it follows, of the address, or None."""
     if about.follows is not None:
-        return _values_of_task(about.follows, line)
+        return _form_values_of_old_task(about.follows, line)
     prefill = {name: request.GET[name][:LONGEST] for name in ("title", "description") if name in request.GET}
     if not prefill:
         return None
     inputs = versions.parsed_version(line.live).inputs if line.live else ()
     defaults = {
-        field.name: field.value for field in start_fields(inputs, None, repositories=repository_choices(line))
+        field.name: field.value
+        for field in start_fields(inputs, None, repositories=repository_choices_by_input(line))
     }
     return {"priority": Priority.MEDIUM, **defaults, **prefill}
 
 
-def _values_of_task(old: Task, line: Line) -> dict[str, Any]:
+def _form_values_of_old_task(old: Task, line: Line) -> dict[str, Any]:
     """The form filled with what the old task was started with; secrets are chosen anew."""
     typed: dict[str, Any] = {
         "title": old.title,
@@ -373,7 +378,7 @@ def _values_of_task(old: Task, line: Line) -> dict[str, Any]:
     return typed
 
 
-def _start_page(
+def _render_start_page(
     request: SignedInRequest,
     line: Line,
     typed: Mapping[str, Any] | None,
@@ -403,13 +408,13 @@ def start_form_context(
     """Return the context of `tasks/_start_fields.html`."""
     project = line.project
     inputs = versions.parsed_version(line.live).inputs if line.live else ()
-    offered = repository_choices(line)
+    offered = repository_choices_by_input(line)
     reach = ValueScope(project.owner_id, project.pk, line.pk)
     fields = start_fields(inputs, typed, problems, reach=reach, repositories=offered)
-    titled = default_title(line.name, inputs, default_inputs(fields))
+    titled = default_title(line.name, inputs, default_input_values(fields))
     known = {*OWN, *(f"inputs.{line_input.key}" for line_input in inputs)}
     own = {
-        name: [_error_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
+        name: [_problem_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
         for name, label in OWN.items()
     }
     return {

@@ -92,7 +92,7 @@ class StepRow:
     budget: StepBudget
 
     @property
-    def mark(self) -> str:
+    def icon(self) -> str:
         if self.step.denied:
             return "gate-auto"
         return "danger" if self.step.verb == Verb.TELL and self.step.failed else ICONS[self.step.verb]
@@ -109,7 +109,7 @@ class StepRow:
         return "running" if step.state == StepState.RUNNING else ""
 
     @property
-    def verb(self) -> str:
+    def verb_text(self) -> str:
         step = self.step
         if step.denied:
             return "Denied"
@@ -118,7 +118,7 @@ class StepRow:
         return "" if step.verb == Verb.SAY else str(VERBS[step.verb])
 
     @property
-    def is_code_like(self) -> bool:
+    def is_shown_as_code(self) -> bool:
         return self.step.kind in (StepKind.COMMAND, StepKind.EDIT) or self.step.verb in (
             Verb.READ,
             Verb.SEARCH,
@@ -126,7 +126,7 @@ class StepRow:
         )
 
     @property
-    def result(self) -> str:
+    def result_word(self) -> str:
         step = self.step
         if step.denied:
             return ""
@@ -137,46 +137,46 @@ class StepRow:
         return "failed" if step.failed and step.kind != StepKind.ERROR else ""
 
     @property
-    def why(self) -> str:
+    def denial_text(self) -> str:
         """Under a denied step: that nothing happened, and what it may run."""
         return "Nothing happened." + (f" {self.allowed}" if self.allowed else "")
 
     @property
-    def lines(self) -> list[str]:
+    def last_output_lines(self) -> list[str]:
         return self.step.detail.rstrip().splitlines()[-MOST_LINES:]
 
     @property
-    def last_lines(self) -> str:
+    def failed_output_end(self) -> str:
         """Last lines of a failed step; the rest is folded."""
-        return "\n".join(self.lines[-LAST_LINES:]) if self.step.failed else ""
+        return "\n".join(self.last_output_lines[-LAST_LINES:]) if self.step.failed else ""
 
     @property
-    def note(self) -> str:
+    def one_line_output(self) -> str:
         """The output of what passed, where it is one short line."""
-        lines = self.lines
+        lines = self.last_output_lines
         done = self.step.state == StepState.DONE and self.step.kind in (StepKind.TOOL, StepKind.COMMAND)
         return lines[0] if done and len(lines) == 1 and len(lines[0]) <= LONGEST_NOTE else ""
 
     @property
-    def folded(self) -> str:
+    def folded_output(self) -> str:
         """Below a fold: the output of what passed, all of what failed, what a refusal says."""
-        if self.step.verb == Verb.RETRY or self.note:
+        if self.step.verb == Verb.RETRY or self.one_line_output:
             return ""
         if self.step.kind == StepKind.EDIT and self.step.state == StepState.DONE:
             return ""
-        if self.step.failed and len(self.lines) <= LAST_LINES:
+        if self.step.failed and len(self.last_output_lines) <= LAST_LINES:
             return ""
-        return "\n".join(self.lines)
+        return "\n".join(self.last_output_lines)
 
     @property
     def fold_label(self) -> str:
-        number = len(self.lines)
+        number = len(self.last_output_lines)
         if self.step.denied:
             return "What it was told"
         return plural("Show %d line", "Show all %d lines", number) % number
 
     @property
-    def long(self) -> bool:
+    def is_long(self) -> bool:
         return self.step.kind == StepKind.THOUGHT or len(self.step.what) > FOLDED
 
     @property
@@ -184,15 +184,15 @@ class StepRow:
         return self.step.what.strip().splitlines()[0][:160] if self.step.what.strip() else ""
 
     @cached_property
-    def diff(self) -> list[DiffLine]:
-        return edit_diff(self.step.changes, self.budget)
+    def diff_lines(self) -> list[DiffLine]:
+        return edit_diff_lines(self.step.changes, self.budget)
 
     @property
-    def tokens(self) -> str:
+    def tokens_text(self) -> str:
         return short_number(self.step.tokens)
 
     @property
-    def cost(self) -> str:
+    def cost_text(self) -> str:
         return cost_text(self.step.cost)
 
 
@@ -212,11 +212,11 @@ class StepsView:
     every: str = EVERY
 
     @property
-    def settled(self) -> tuple[StepRow, ...]:
-        return self.rows[: len(self.rows) - len(self.tail)]
+    def settled_rows(self) -> tuple[StepRow, ...]:
+        return self.rows[: len(self.rows) - len(self.unsettled_rows)]
 
     @property
-    def tail(self) -> tuple[StepRow, ...]:
+    def unsettled_rows(self) -> tuple[StepRow, ...]:
         """Rows from the first that still runs on: they are sent anew while the agent works."""
         if self.complete:
             return ()
@@ -228,19 +228,19 @@ class StepsView:
     @property
     def first_unsettled_index(self) -> int:
         """The index of the first step that is brought anew."""
-        return self.first + len(self.rows) - len(self.tail)
+        return self.first + len(self.rows) - len(self.unsettled_rows)
 
     @property
-    def earlier_label(self) -> str:
+    def show_earlier_label(self) -> str:
         counted = plural("%d earlier step", "%d earlier steps", self.first) % self.first
         return f"Show the {min(self.first, PAGE_SIZE)} before ({counted})"
 
     @property
-    def count(self) -> int:
+    def step_count(self) -> int:
         return len(self.stream.steps)
 
     @property
-    def usage(self) -> str:
+    def usage_text(self) -> str:
         usage = self.stream.usage
         words = "%(given)s tokens in, %(made)s out"
         return words % {
@@ -249,24 +249,24 @@ class StepsView:
         }
 
     @property
-    def cost(self) -> str:
+    def cost_text(self) -> str:
         amount = cost_text(self.stream.usage.cost)
         if amount or not self.complete:
             return amount
         return "no price" if self.stream.usage.tokens_in else ""
 
     @property
-    def denied(self) -> int:
+    def denied_count(self) -> int:
         return self.stream.commands.denied
 
     @property
-    def commands(self) -> str:
+    def commands_text(self) -> str:
         counts = self.stream.commands
         words = plural("%d command", "%d commands", counts.run) % counts.run
         return f"{words}, {counts.failed} failed" if counts.failed else words
 
     @property
-    def note(self) -> str:
+    def empty_note(self) -> str:
         """Note where there is nothing to display."""
         if self.preset.dialect == "text":
             return f"The output of {self.preset.name} is not read as steps. See the log."
@@ -317,19 +317,19 @@ def _allowed_sentence(station: str, allow: Sequence[str]) -> str:
     return f"{station} may run {', '.join(commands)} only."
 
 
-def edit_diff(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]:
+def edit_diff_lines(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]:
     """A small diff of what an edit says it replaces: without the numbers of lines, which it does not say. Once the
     budget is spent, the old text stands before the new one."""
     diff_lines: list[DiffLine] = []
     for change in changes:
-        lines = list(_diff_lines(change, budget))
+        lines = list(_diff_lines_of_change(change, budget))
         diff_lines += lines[:DIFF_LINES]
         if more := len(lines[DIFF_LINES:]):
             diff_lines.append(DiffLine("gap", "", plural("%d more line", "%d more lines", more) % more))
     return diff_lines
 
 
-def _diff_lines(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:
+def _diff_lines_of_change(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:
     before, after = change.before.splitlines(), change.after.splitlines()
     for block in diff_blocks(before, after, budget):
         old, new = before[block.old : block.old_end], after[block.new : block.new_end]

@@ -48,7 +48,7 @@ def requested_task_filter(request: SignedInRequest) -> TaskFilter:
     return TaskFilter(**values, dates=requested_date_range(request))
 
 
-def page_number(text: str | None, otherwise: int = 1) -> int:
+def page_number_or_default(text: str | None, otherwise: int = 1) -> int:
     """A page number from an address."""
     # Its length before its number: int() raises for a text of more than 4,300 digits
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else otherwise
@@ -56,26 +56,26 @@ def page_number(text: str | None, otherwise: int = 1) -> int:
 
 @sign_in_required
 @require_safe
-def all_tasks(request: SignedInRequest) -> HttpResponse:
-    return _tasks_page(request, page_scope(request, "tasks-everywhere"), breadcrumbs("Tasks"))
+def all_tasks_page(request: SignedInRequest) -> HttpResponse:
+    return _render_tasks_page(request, page_scope(request, "tasks-everywhere"), breadcrumbs("Tasks"))
 
 
 @project_required("view")
 @require_safe
-def project_tasks(request: SignedInRequest, project: Project) -> HttpResponse:
+def project_tasks_page(request: SignedInRequest, project: Project) -> HttpResponse:
     scope = PageScope.of_project(project, reverse("tasks-everywhere"))
-    return _tasks_page(request, scope, project_breadcrumb(project, "Tasks"))
+    return _render_tasks_page(request, scope, project_breadcrumb(project, "Tasks"))
 
 
 @line_required("view")
 @require_safe
-def line_tasks(request: SignedInRequest, line: Line) -> HttpResponse:
-    return _tasks_page(
+def line_tasks_page(request: SignedInRequest, line: Line) -> HttpResponse:
+    return _render_tasks_page(
         request, PageScope.of_project(line.project), project_breadcrumb(line.project, line.name), line
     )
 
 
-def _add_addresses(rows: Iterable[Task]) -> None:
+def _set_task_and_line_urls(rows: Iterable[Task]) -> None:
     """Add to each task the address of it and its line: a project's address is built once, not once a row."""
     tasks: dict[int, str] = {}
     lines: dict[int, str] = {}
@@ -90,7 +90,7 @@ def _add_addresses(rows: Iterable[Task]) -> None:
         task.line_address = lines[task.line_id]  # type: ignore[attr-defined]
 
 
-def _tasks_page(
+def _render_tasks_page(
     request: SignedInRequest,
     scope: PageScope,
     trail: Sequence[Crumb],
@@ -99,8 +99,8 @@ def _tasks_page(
     search, lines = requested_task_filter(request), line_choices(scope.projects)
     chosen = line.key if line else find_option(search.line, lines, scope.projects)
     search = replace(search, line=chosen)
-    rows = search_page(scope.projects, search, request.user, page_number(request.GET.get("page")))
-    _add_addresses(rows)
+    rows = search_page(scope.projects, search, request.user, page_number_or_default(request.GET.get("page")))
+    _set_task_and_line_urls(rows)
     context: dict[str, Any] = {
         "search": search,
         "rows": rows,

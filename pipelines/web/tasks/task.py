@@ -18,12 +18,12 @@ from pipelines.models import ENDED, Decision, HostLink, Job, Project, Purpose, S
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import usage
 from pipelines.queries.environment_preparation import PreparationProgress
-from pipelines.queries.failure_causes import has_failed
+from pipelines.queries.failure_causes import has_failed_station_run
 from pipelines.queries.failures import FailureReason, failure_reasons
 from pipelines.queries.observed_facts import FactRow, LimitRow, facts_so_far, limit_rows
-from pipelines.queries.pauses import over_task
+from pipelines.queries.pauses import pauses_over_task
 from pipelines.queries.positions import PositionView
-from pipelines.queries.task_branch import DeliveryReceipt, people_pushes, receipts_of, task_branch
+from pipelines.queries.task_branch import DeliveryReceipt, people_pushes, receipts_of_task, task_branch
 from pipelines.queries.task_view import TaskView
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.unresolved_findings import find_unresolved
@@ -44,12 +44,16 @@ from pipelines.web.shell.page import (
     task_required,
 )
 from pipelines.web.tasks.decision_notices import current_messages, standing
-from pipelines.web.tasks.escalation_cards import open_deadlocks, open_escalations, trigger_choices
+from pipelines.web.tasks.escalation_cards import (
+    escalation_trigger_choices,
+    open_deadlock_cards,
+    open_escalation_cards,
+)
 from pipelines.web.tasks.start import StartField, start_fields
 from pipelines.web.tasks.steps import StepsView, preset_and_allowed, steps_view
-from pipelines.web.tasks.tables import page_number
-from pipelines.web.tasks.task_path import path_json, policy_endings
-from pipelines.web.tasks.task_tabs import main_job, tab_context
+from pipelines.web.tasks.tables import page_number_or_default
+from pipelines.web.tasks.task_path import policy_endings, task_path_json
+from pipelines.web.tasks.task_tabs import job_with_log_to_show, tab_context
 from pipelines.work import logs
 from pipelines.work.logs import LogPart
 
@@ -65,7 +69,7 @@ def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
     if is_fragment_request(request, "live"):
         return _live_part(request, task.project, view)
     if is_fragment_request(request, "steps"):
-        return _more_steps(request, task.project, view)
+        return _more_steps_part(request, task.project, view)
     if is_fragment_request(request, "preparing"):
         return _preparing_part(request, task.project, view)
     if is_fragment_request(request, "station"):
@@ -74,7 +78,7 @@ def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
         # A tab that is opened alone needs only its own rows.
         view.read_rows()
     tab = request.GET.get("tab", "")
-    context = tab_context(request, view, tab if tab in TABS else _first_tab(view))
+    context = tab_context(request, view, tab if tab in TABS else _default_tab(view))
     if is_fragment_request(request, "tab"):
         return render_in_shell(request, "tasks/task.html#panel", project=task.project, **context)
     keys = (task.project.owner.key, task.project.key)
@@ -93,23 +97,23 @@ def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
         live_task=task.name,
         drawer=station_drawer(view, key) if key else None,
         messages=current_messages(request, task.status),
-        **(context | _live_context(request, view)),
+        **(context | _live_part_context(request, view)),
     )
 
 
-def _first_tab(view: TaskView) -> str:
+def _default_tab(view: TaskView) -> str:
     """Steps, where the job that matters now is an agent's."""
-    job = main_job(view.jobs)
+    job = job_with_log_to_show(view.jobs)
     return "steps" if job is not None and preset_and_allowed(job) else "log"
 
 
-def _more_steps(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
+def _more_steps_part(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
     """The steps before `?before=`, or what came since `?from=`; nothing where nothing was written since."""
-    job = _get_job(view.task, request.GET.get("job", ""))
+    job = _get_job_or_404(view.task, request.GET.get("job", ""))
     # Whatever the address says, one of the attempts that there were
-    attempt = min(max(page_number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
-    before = page_number(request.GET.get("before"), 0)
-    start = None if before else page_number(request.GET.get("from"), 0)
+    attempt = min(max(page_number_or_default(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    before = page_number_or_default(request.GET.get("before"), 0)
+    start = None if before else page_number_or_default(request.GET.get("from"), 0)
     steps = steps_view(job, attempt, start=start, end=before or None)
     if steps is None:
         raise Http404
@@ -135,7 +139,7 @@ def _more_steps(request: SignedInRequest, project: Project, view: TaskView) -> H
 
 def _preparing_part(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
     """Show the preparation of a run, as far as it is; once that is over nothing, and the page is loaded anew."""
-    job = _get_job(view.task, request.GET.get("job", ""))
+    job = _get_job_or_404(view.task, request.GET.get("job", ""))
     made = view.preparing.get(job.pk)
     where = "drawer" if request.GET.get("within") == "drawer" else ""
     context: dict[str, Any] = {
@@ -161,7 +165,7 @@ def _station_drawer_part(request: SignedInRequest, project: Project, view: TaskV
         project=project,
         task=view.task,
         drawer=drawer,
-        same=drawer.run_key == current_run,
+        same=drawer.run_and_attempt_key == current_run,
         line_url=_line_url(view.task),
     )
 
@@ -171,7 +175,7 @@ def _live_part(request: SignedInRequest, project: Project, view: TaskView) -> Ht
     of the same run the lines go on by themselves, and only the part above them is sent. Nothing where all
     is as it was."""
     view.read_rows()
-    context, tab = _live_context(request, view), request.GET.get("tab", "")
+    context, tab = _live_part_context(request, view), request.GET.get("tab", "")
     if tab in LIVE_TABS:
         context = tab_context(request, view, tab) | context
         context["same"] = bool(context.get("shown")) and context["shown"] == request.GET.get("shown")
@@ -181,11 +185,11 @@ def _live_part(request: SignedInRequest, project: Project, view: TaskView) -> Ht
     )
 
 
-def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
+def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """The part of the page that hints bring anew."""
     task, line = view.task, view.line
     endings = policy_endings(view)
-    pauses = over_task(view.pauses, line)
+    pauses = pauses_over_task(view.pauses, line)
     places = {place.token.station for place in view.positions}
     return {
         "task": task,
@@ -194,16 +198,18 @@ def _live_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
         "paused": any(not row.station or row.station in places for row in view.pauses),
         "view": view,
         "drawing": drawing_of_version(task.pinned, task.project_id, endings),
-        "path": path_json(view, endings),
+        "path": task_path_json(view, endings),
         "line_url": _line_url(task),
-        "why": view.why(request.GET.get("move", "")),
+        "why": view.explain_decision(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
         "standing": standing(task.status),
-        "escalations": open_escalations(task, request.user),
-        "deadlocks": open_deadlocks(task, request.user),
-        "triggers": trigger_choices(line),
-        "supplies": [(token.pk, fields) for token in view.tokens if (fields := supply_fields(line, token))],
+        "escalations": open_escalation_cards(task, request.user),
+        "deadlocks": open_deadlock_cards(task, request.user),
+        "triggers": escalation_trigger_choices(line),
+        "supplies": [
+            (token.pk, fields) for token in view.tokens if (fields := missing_metadata_fields(line, token))
+        ],
         "failure": failure_reason(task),
         "unmerged": has_unmerged_change(task),
         "leftovers": find_unresolved(task, view.jobs),
@@ -253,7 +259,9 @@ def _next_steps(view: TaskView) -> list[NextSteps]:
 def delivery_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
     """Return the receipts with the names of their gates."""
     names = {gate.key: gate.name for gate in line.gates}
-    return [replace(receipt, gate=names.get(receipt.gate, receipt.gate)) for receipt in receipts_of(task)]
+    return [
+        replace(receipt, gate=names.get(receipt.gate, receipt.gate)) for receipt in receipts_of_task(task)
+    ]
 
 
 def failure_reason(task: Task) -> FailureReason | None:
@@ -267,12 +275,12 @@ def retry_context(task: Task, view: TaskView) -> dict[str, Any]:
     """Return key and name of the stations at which an ended task can be retried, and the one that is meant: which
     failed last, else the last one."""
     keys = linked_tasks.stations_to_retry(task) if task.status in ENDED else []
-    failed = [job for job in view.jobs if has_failed(job) and job.station in keys]
+    failed = [job for job in view.jobs if has_failed_station_run(job) and job.station in keys]
     meant = max(failed, key=lambda job: job.pk).station if failed else next(iter(keys), "")
     return {"retry_from": [(key, station_name(view.line, key)) for key in keys], "retry_at": meant}
 
 
-def supply_fields(line: ParsedLine, token: Token) -> list[StartField]:
+def missing_metadata_fields(line: ParsedLine, token: Token) -> list[StartField]:
     """The fields for the metadata that a held token waits for."""
     return start_fields(
         metadata_inputs(line, token), None, (), "metadata", str(token.pk), ValueScope.of(token.task)
@@ -281,11 +289,11 @@ def supply_fields(line: ParsedLine, token: Token) -> list[StartField]:
 
 @task_required("view")
 @require_safe
-def log_lines(request: SignedInRequest, task: Task) -> HttpResponse:
+def log_lines_part(request: SignedInRequest, task: Task) -> HttpResponse:
     """More of a log: the lines from byte `from` on, and the row that will ask again while there may be more."""
-    job = _get_job(task, request.GET.get("job", ""))
-    attempt = page_number(request.GET.get("attempt"), job.attempt)
-    piece = logs.read_log_part(job, attempt, page_number(request.GET.get("from"), 0))
+    job = _get_job_or_404(task, request.GET.get("job", ""))
+    attempt = page_number_or_default(request.GET.get("attempt"), job.attempt)
+    piece = logs.read_log_part(job, attempt, page_number_or_default(request.GET.get("from"), 0))
     return render_in_shell(
         request,
         "tasks/task/log_lines.html",
@@ -297,7 +305,7 @@ def log_lines(request: SignedInRequest, task: Task) -> HttpResponse:
     )
 
 
-def _get_job(task: Task, job_id: str) -> Job:
+def _get_job_or_404(task: Task, job_id: str) -> Job:
     # 18 digits fit into a bigint; more would be an error of the database.
     plain = job_id.isascii() and job_id.isdigit() and len(job_id) < 19
     job = Job.objects.filter(task=task, pk=int(job_id)).first() if plain else None
@@ -309,8 +317,8 @@ def _get_job(task: Task, job_id: str) -> Job:
 @task_required("view")
 @require_safe
 def download_log(request: SignedInRequest, task: Task) -> StreamingHttpResponse:
-    job = _get_job(task, request.GET.get("job", ""))
-    attempt = page_number(request.GET.get("attempt"), job.attempt)
+    job = _get_job_or_404(task, request.GET.get("job", ""))
+    attempt = page_number_or_default(request.GET.get("attempt"), job.attempt)
     name = f"{task.name}-{job.station}-{job.visit}.{attempt}.log"
     return _download_response(
         map(escape_hidden, logs.read_log_text(job, attempt)), "text/plain; charset=utf-8", name
@@ -340,7 +348,7 @@ class StationRun:
 @dataclass(frozen=True, slots=True)
 class StationDrawer:
     """`told`: the steps of the last run, of an agent; of others `piece`, the end of its log, where it writes one.
-    `run_key` names that run. `more`: how many runs are not listed."""
+    `run_and_attempt_key` names that run. `more`: how many runs are not listed."""
 
     key: str
     name: str
@@ -356,7 +364,7 @@ class StationDrawer:
     made: PreparationProgress | None = None
 
     @property
-    def run_key(self) -> str:
+    def run_and_attempt_key(self) -> str:
         return f"{self.last.pk}.{self.last.attempt}" if self.last else ""
 
 
@@ -378,7 +386,11 @@ def station_drawer(view: TaskView, key: str, current_run: str = "") -> StationDr
         else None
     )
     decision = decided.first() if decided is not None else None
-    places = [position for position in view.positions if position.token.station == key and position.movable]
+    places = [
+        position
+        for position in view.positions
+        if position.token.station == key and position.is_movable_by_hand
+    ]
     return StationDrawer(
         key,
         station.name,

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token, Word
 from pipelines.queries.environment_preparation import PreparationProgress
-from pipelines.queries.failure_causes import has_failed
+from pipelines.queries.failure_causes import has_failed_station_run
 from pipelines.queries.pauses import paused_stations
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, drawn_edge
@@ -60,7 +60,7 @@ def task_path(
     stopped = {f"{ending.station}{STOPPED}" for ending in endings}
     waiting |= {ending.rule for ending in endings if ending.rule}
     # So did one whose gate sent it back: the rule that it took then leaves the station, and not the gate.
-    sent_back = {_asking_rule(visit) for visit in visits if visit.word in SENT_BACK}
+    sent_back = {_asking_rule_id(visit) for visit in visits if visit.word in SENT_BACK}
     waiting |= {rule for rule in sent_back if not task.rules.get(rule)}
     known = {station.key for station in line.stations}
     followed_ways = {
@@ -69,7 +69,7 @@ def task_path(
         if event.source in known
     }
     for station in line.stations:
-        path.ways |= {way: TAKEN if way in followed_ways else NOT for way in station_edges(station)}
+        path.ways |= {way: TAKEN if way in followed_ways else NOT for way in station_edge_names(station)}
         for rule in station.rules:
             path.ways[rule.id] = WAITS if rule.id in waiting else TAKEN if task.rules.get(rule.id) else NOT
         # Without rules only the policy leads on.
@@ -81,7 +81,7 @@ def task_path(
     return path
 
 
-def station_edges(station: Station) -> list[str]:
+def station_edge_names(station: Station) -> list[str]:
     """Return all edges that may leave the station, by their names in drawings."""
     ways = [
         name for rule in station.rules for name in (rule.id, *([rule.id + REJECTED] if rule.gates else []))
@@ -98,7 +98,7 @@ def _mark_stations(path: TaskPath, line: ParsedLine, task: Task, jobs: Iterable[
         visits = task.visits.get(station.key, 0)
         expected = station.limits.expected
         words = (
-            _spent_text(spent[station.key], visits)
+            _time_spent_text(spent[station.key], visits)
             if visits
             else _expected_text(expected)
             if expected
@@ -107,7 +107,7 @@ def _mark_stations(path: TaskPath, line: ParsedLine, task: Task, jobs: Iterable[
         path.places[station.key] = PlaceMark(TAKEN if visits else NOT, words)
 
 
-def _spent_text(seconds: float, visits: int) -> str:
+def _time_spent_text(seconds: float, visits: int) -> str:
     if visits == 1:
         return duration(seconds)
     words = {"time": duration(seconds), "n": visits}
@@ -120,7 +120,7 @@ def _expected_text(seconds: float) -> str:
 
 def _mark_gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
     """A gate may stand on several rules: only the one that the task came by is marked."""
-    rule = _asking_rule(visit)
+    rule = _asking_rule_id(visit)
     if visit.state == GateVisit.State.OPEN:
         path.gates[rule] = _elapsed_mark("attention", "here for %(time)s", visit.opened_at, now)
     # An open visit counts before one that was decided.
@@ -129,7 +129,7 @@ def _mark_gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
         path.gates[rule] = PlaceMark(TAKEN, f"sent back after {took}" if visit.word in SENT_BACK else took)
 
 
-def _asking_rule(visit: GateVisit) -> str:
+def _asking_rule_id(visit: GateVisit) -> str:
     """Return the rule whose gate was asked, "" for one that a policy asked."""
     return str(visit.asked_by.answer.get("rule") or "")
 
@@ -155,7 +155,7 @@ def _mark_token(path: TaskPath, token: Token, jobs: Iterable[Job], now: datetime
 
 def _mark_failure(path: TaskPath, token: Token, jobs: Iterable[Job]) -> None:
     """Mark the station where the token ended or is stuck, where runs of it failed, with how often."""
-    times = sum(has_failed(job) for job in jobs if job.station == token.station)
+    times = sum(has_failed_station_run(job) for job in jobs if job.station == token.station)
     if times and token.station in path.places:
         words = plural("failed", "failed %(n)s times", times) % {"n": times}
         mark = path.places[token.station]
@@ -182,19 +182,19 @@ def policy_endings(view: TaskView) -> list[DrawnEnding]:
         data = event_data.get(token.pk, {})
         by_gate = data.get("by") == "gate"
         rule = str(data.get("rule") or "")
-        if data.get("by") == "policy" and not rule and _has_edge(line, drawn, token):
+        if data.get("by") == "policy" and not rule and _has_edge_to_end(line, drawn, token):
             continue
         if token.end and not token.joined_id and not token.forked and (by_gate or not rule):
             endings.append(DrawnEnding(token.station, rule, token.end))
     return endings
 
 
-def _has_edge(line: ParsedLine, drawn: Mapping[str, str], token: Token) -> bool:
+def _has_edge_to_end(line: ParsedLine, drawn: Mapping[str, str], token: Token) -> bool:
     station = line.stations_by_key.get(token.station)
     return station is not None and bool(station.rules) and drawn.get(station.key) == token.end
 
 
-def path_json(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
+def task_path_json(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
     """Return the path for the script as the page passes it."""
     task = view.task
     path = task_path(view.line, task, view.tokens, view.jobs, view.visits, view.now, endings, view.events)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, Job, Purpose
-from pipelines.queries.actors import station_actor
+from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.failure_causes import NOT_PREPARED
 from pipelines.queries.task_view import EVENTS, TaskView
 from pipelines.routing.basics.plural import plural
@@ -18,7 +18,7 @@ from pipelines.routing.sentences.waits import blocker_words, waiting_question
 from pipelines.web.changes.task_changes import task_changes_panel
 from pipelines.web.shell.page import SignedInRequest
 from pipelines.web.tasks.steps import preset_and_allowed, steps_view
-from pipelines.web.tasks.tables import page_number
+from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.work import logs
 
 LOG_LINES = 400
@@ -34,7 +34,7 @@ def tab_context(request: SignedInRequest, view: TaskView, tab: str) -> dict[str,
     }
     if tab == "events":
         # One more than the page shows, which tells that there are earlier ones
-        events = view.events_newest(page_number(request.GET.get("before"), 0))
+        events = view.events_newest(page_number_or_default(request.GET.get("before"), 0))
         context |= {
             "events": events[:EVENTS],
             "events_before": events[EVENTS - 1].seq if events[EVENTS:] else 0,
@@ -89,7 +89,7 @@ def output_entries(view: TaskView) -> list[OutputEntry]:
     for job in reversed(view.jobs):
         if job.outcome is None:
             continue
-        kind, name = _job_actor(view, job)
+        kind, name = _job_actor_kind_and_name(view, job)
         # The explanation of an evaluation is its feedback.
         output = job.outcome.get("output" if job.purpose == Purpose.STATION else "feedback")
         text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
@@ -97,10 +97,10 @@ def output_entries(view: TaskView) -> list[OutputEntry]:
     return entries
 
 
-def _job_actor(view: TaskView, job: Job) -> tuple[str, str]:
+def _job_actor_kind_and_name(view: TaskView, job: Job) -> tuple[str, str]:
     """Kind (which icon) and name of who does it: of an evaluation not the station's."""
     if job.purpose == Purpose.STATION:
-        return station_actor(view.line.stations_by_key.get(job.station))
+        return station_actor_kind_and_name(view.line.stations_by_key.get(job.station))
     return ("agent" if job.kind == "model" else "system"), job.kind
 
 
@@ -115,13 +115,15 @@ def log_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """The log of `?job=` and `?attempt=`, else of the job that matters now: its end, and where to go on from."""
     jobs = [(job, _job_title(view, job)) for job in reversed(view.jobs)]
     job_id = request.GET.get("job", "")
-    job = next((candidate for candidate, _ in jobs if str(candidate.pk) == job_id), main_job(view.jobs))
+    job = next(
+        (candidate for candidate, _ in jobs if str(candidate.pk) == job_id), job_with_log_to_show(view.jobs)
+    )
     context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(job_id)}
     if job is None:
         return context
-    attempt = min(max(page_number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    attempt = min(max(page_number_or_default(request.GET.get("attempt"), job.attempt), 1), job.attempt)
     piece = logs.read_log_tail(job, attempt, LOG_LINES)
-    kind, name = _job_actor(view, job)
+    kind, name = _job_actor_kind_and_name(view, job)
     return context | {
         "attempt": attempt,
         "attempts": range(1, job.attempt + 1),
@@ -139,13 +141,13 @@ def steps_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     jobs = [(job, _job_title(view, job)) for job in reversed(view.jobs) if preset_and_allowed(job)]
     job_id = request.GET.get("job", "")
     requested_job = next((candidate for candidate, _ in jobs if str(candidate.pk) == job_id), None)
-    job = requested_job or main_job([candidate for candidate, _ in jobs])
+    job = requested_job or job_with_log_to_show([candidate for candidate, _ in jobs])
     context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(job_id)}
     if job is None:
         return context
-    attempt = min(max(page_number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
-    before = page_number(request.GET.get("before"), 0)
-    kind, name = _job_actor(view, job)
+    attempt = min(max(page_number_or_default(request.GET.get("attempt"), job.attempt), 1), job.attempt)
+    before = page_number_or_default(request.GET.get("before"), 0)
+    kind, name = _job_actor_kind_and_name(view, job)
     return context | {
         "attempt": attempt,
         "attempts": range(1, job.attempt + 1),
@@ -159,7 +161,7 @@ def steps_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     }
 
 
-def main_job(jobs: Sequence[Job]) -> Job | None:
+def job_with_log_to_show(jobs: Sequence[Job]) -> Job | None:
     """Return the job whose log is read first: the last that runs, else the last that ran. A person's work and
     a wait write no log, and jobs that have not started have none yet; they come last."""
 

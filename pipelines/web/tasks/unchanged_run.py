@@ -17,7 +17,7 @@ from pipelines.lines import trials
 from pipelines.lines.trials import TrialRequest
 from pipelines.models import Delivery, Job, StationTrial, Task, User, VisitCommit
 from pipelines.queries import versions
-from pipelines.queries.failure_causes import has_failed
+from pipelines.queries.failure_causes import has_failed_station_run
 from pipelines.queries.observed_facts import fact_groups, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.outcome import derived_outcome, read_outcome
@@ -64,7 +64,7 @@ class UnchangedRun:
 
     @property
     def recorded_counts(self) -> str:
-        return _counts_text(self.recorded.outcome) if self.recorded else ""
+        return _fact_counts_text(self.recorded.outcome) if self.recorded else ""
 
     @property
     def is_running(self) -> bool:
@@ -78,7 +78,7 @@ class UnchangedRun:
 
     @property
     def trial_counts(self) -> str:
-        return _counts_text(self.trial.outcome) if self.trial else ""
+        return _fact_counts_text(self.trial.outcome) if self.trial else ""
 
     @property
     def trial_problem(self) -> str:
@@ -90,7 +90,7 @@ class UnchangedRun:
         return str(self.trial.outcome.get("summary")) if self.trial.outcome.get("failure_type") else ""
 
 
-def _counts_text(outcome: Any) -> str:
+def _fact_counts_text(outcome: Any) -> str:
     """Return what its report counts, as the end of a sentence."""
     groups = fact_groups(outcome)
     return f": {tests_words(groups['tests'])}" if "tests" in groups else ""
@@ -99,12 +99,12 @@ def _counts_text(outcome: Any) -> str:
 @task_required("view")
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
-def unchanged_run(request: SignedInRequest, task: Task) -> HttpResponse:
+def unchanged_run_part(request: SignedInRequest, task: Task) -> HttpResponse:
     """Show what is known of the run `?job=` without the change; a POST runs its station so. Empty for any other run."""
     refusal = ""
     if request.method == "POST":
         require_permission(request, "design", task.project)
-    job = _failed_command(task, request.GET.get("job", ""))
+    job = _failed_command_run(task, request.GET.get("job", ""))
     if job is not None and request.method == "POST":
         trial_request = TrialRequest(job.pinned.document, job.station, task.inputs, {})
         try:
@@ -113,32 +113,32 @@ def unchanged_run(request: SignedInRequest, task: Task) -> HttpResponse:
             raise PermissionDenied from fault
         except (Invalid, Conflict, NotFound) as fault:
             refusal = fault.message if isinstance(fault, Invalid) else fault.detail
-    run = _read_run(task, job, request.user, refusal) if job is not None else None
+    run = _read_unchanged_run(task, job, request.user, refusal) if job is not None else None
     return render_in_shell(request, "tasks/task/unchanged.html", project=task.project, task=task, run=run)
 
 
-def _failed_command(task: Task, job_id: str) -> Job | None:
+def _failed_command_run(task: Task, job_id: str) -> Job | None:
     """A run that failed by itself, in a repository: what could not be started or prepared never ran."""
     # 18 digits fit into a bigint; more would be an error of the database.
     if not (job_id.isascii() and job_id.isdigit() and len(job_id) < 19):
         return None
     jobs = task.jobs.filter(kind=COMMAND.key, visit_commit__isnull=False)
     job = jobs.select_related("pinned", "visit_commit").filter(pk=job_id).first()
-    ran = job is not None and has_failed(job) and not (job.outcome or {}).get("failure_type")
+    ran = job is not None and has_failed_station_run(job) and not (job.outcome or {}).get("failure_type")
     return job if ran else None
 
 
-def _read_run(task: Task, job: Job, reader: User, refusal: str) -> UnchangedRun:
+def _read_unchanged_run(task: Task, job: Job, reader: User, refusal: str) -> UnchangedRun:
     trial = trials.newest_trial(task.line, reader, job.station)
     is_own = trial is not None and trial.inputs == task.inputs and trial.document == job.pinned.document
     may_start = all(access.can(reader, action, task.project) for action in ("design", "submit", "execute"))
     commit: VisitCommit = job.visit_commit
     return UnchangedRun(
-        job, commit, _recorded_run(job, commit), trial if is_own else None, may_start, refusal
+        job, commit, _recorded_run_on_base(job, commit), trial if is_own else None, may_start, refusal
     )
 
 
-def _recorded_run(job: Job, commit: VisitCommit) -> Job | None:
+def _recorded_run_on_base(job: Job, commit: VisitCommit) -> Job | None:
     """The last run of this station on the files of the base: of a task without a change, or of the one whose merge the
     base is."""
     if commit.repository_id is None:

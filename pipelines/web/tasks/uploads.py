@@ -72,7 +72,7 @@ def max_upload_mib() -> int:
     return int(settings.UPLOAD_BYTES) // 1024 // 1024
 
 
-def parse_file_value(text: str) -> Any:
+def parsed_file_value_or_text(text: str) -> Any:
     """The value of a file input as its form keeps it; what is no JSON stays text, refused by the engine."""
     try:
         return json.loads(text) if text else ""
@@ -82,5 +82,5 @@ def parse_file_value(text: str) -> Any:
 
 def uploaded_file_name(value: Any) -> str:
     """The name of an uploaded file in a form that is shown again, or ""."""
-    file_value = parse_file_value(value) if isinstance(value, str) else value
+    file_value = parsed_file_value_or_text(value) if isinstance(value, str) else value
     return str(file_value.get("name") or "") if isinstance(file_value, Mapping) else ""

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, Trigger, User
 from pipelines.routing.document.line import Problem
-from pipelines.web.tasks.start import input_values
+from pipelines.web.tasks.start import input_values_of_form
 from pipelines.web.triggers import mapped_form, schedule_form, shared_form
 from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.hosts import standard_webhooks
@@ -38,7 +38,7 @@ def trigger_request(line: Line, typed: Typed) -> TriggerRequest:
             **mapped_form.mapping_options(line, typed),
         },
         typed.get("title", ""),
-        input_values(shared_form.live_inputs(line), typed),
+        input_values_of_form(shared_form.live_inputs(line), typed),
         one_at_a_time="one_at_a_time" in typed,
         secret=typed.get("secret", "").strip() or standard_webhooks.new_secret(),
         example=typed.get("example", "").strip(),

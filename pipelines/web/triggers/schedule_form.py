@@ -13,7 +13,7 @@ from pipelines.models import Line, Trigger, User
 from pipelines.people.working_time import time_zone_names
 from pipelines.ports import clock
 from pipelines.routing.document.line import Problem
-from pipelines.web.tasks.start import input_values
+from pipelines.web.tasks.start import input_values_of_form
 from pipelines.web.triggers import shared_form
 from pipelines.web.triggers.cards import NextRun, next_runs
 from pipelines.web.triggers.shared_form import Typed
@@ -84,7 +84,7 @@ def trigger_request(line: Line, typed: Typed) -> TriggerRequest:
     return TriggerRequest(
         {"cron": expression, "zone": typed.get("zone", ""), "missed": typed.get("missed", "")},
         typed.get("title", ""),
-        input_values(shared_form.live_inputs(line), typed),
+        input_values_of_form(shared_form.live_inputs(line), typed),
         one_at_a_time="one_at_a_time" in typed,
     )
 

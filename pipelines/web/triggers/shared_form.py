@@ -13,7 +13,7 @@ from pipelines.queries import versions
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import Input, Problem
 from pipelines.web.tasks import uploads
-from pipelines.web.tasks.start import repository_choices, start_fields
+from pipelines.web.tasks.start import repository_choices_by_input, start_fields
 
 Typed = Mapping[str, str]
 
@@ -45,7 +45,7 @@ def shared_form_context(
     """Return what the templates of all kinds need. `own`: the fields of the form that show what is wrong with them, and
     the path of that. `is_fresh`: the inputs begin with their defaults. `elsewhere`: paths of problems that the form
     shows otherwise."""
-    offered = repository_choices(line)
+    offered = repository_choices_by_input(line)
     reach = ValueScope(line.project.owner_id, line.project_id, line.pk)
     fields = start_fields(
         live_inputs(line), None if is_fresh else typed, problems, reach=reach, repositories=offered

@@ -16,7 +16,11 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import four_eyes, line_migration, publish_review, publishing, version_comparison
 from pipelines.models import Line, PublishRequest, User
-from pipelines.queries.four_eyes import four_eyes_repositories, is_waiting, last_request
+from pipelines.queries.four_eyes import (
+    four_eyes_repositories,
+    is_publish_request_waiting,
+    last_publish_request,
+)
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.basics.problems import Problem
@@ -190,8 +194,8 @@ def request_context(
 ) -> dict[str, Any]:
     """Return who asks for publishing the draft, why this person does not, and what was sent back last. `document`: the
     draft, where it is one; then also the repositories that ask for it."""
-    last = last_request(line)
-    request = last if last and is_waiting(last, line) else None
+    last = last_publish_request(line)
+    request = last if last and is_publish_request_waiting(last, line) else None
     refused = last if last and last.state == PublishRequest.State.SENT_BACK else None
     repositories = four_eyes_repositories(line.project, document) if document else []
     return {

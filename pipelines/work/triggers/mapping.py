@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from pipelines.engine.commands.inputs import TITLE
-from pipelines.engine.commands.typed_values import typed_value
+from pipelines.engine.commands.typed_values import parsed_value_or_text
 from pipelines.errors import Invalid
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed
@@ -158,7 +158,7 @@ def _input_value(field: Input, value: Any) -> Any:
         return value
     if isinstance(value, (dict, list)) and field.type == "long_text":
         return escaped_for_storage(jsontext.dumps(value, indent=2, ascii_only=False))
-    return typed_value(field, escaped_for_storage(_value_text(value)))
+    return parsed_value_or_text(field, escaped_for_storage(_value_text(value)))
 
 
 def _value_text(value: Any) -> str:

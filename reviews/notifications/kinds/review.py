@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from pipelines.engine.moves.absences import deciders
+from pipelines.engine.moves.absences import ids_of_deciders
 from pipelines.ports.observers import (
     Consequence,
     GateClosed,
@@ -30,7 +30,9 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
         for visit in batch_context.lookups.visits:
             event = opened[visit.pk]
             gate = gate_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
-            decider_ids = deciders(people[event.project_id], away[event.project_id], visit, gate.approval)
+            decider_ids = ids_of_deciders(
+                people[event.project_id], away[event.project_id], visit, gate.approval
+            )
             for user_id in dict.fromkeys(
                 [*decider_ids, *batch_context.member_ids_at(event.task_id, event.notify)]
             ):

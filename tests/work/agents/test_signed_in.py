@@ -152,7 +152,7 @@ def test_only_who_says_so_takes_its_jobs_over_http(
     far.work()
     assert world.status(task) == "completed", outcome_of(task, "implement")
     assert "signed in with •••" in text_of(done(task, "implement"))
-    shown = [row.agents for row in listed(world.project, done(task, "implement").ended_at)]
+    shown = [row.agent_labels for row in listed(world.project, done(task, "implement").ended_at)]
     assert sorted(shown) == [[], ["Claude Code (signed in)"]]
     assert found_in(tmp_path, home) == []
     workers = list(Worker.objects.filter(name="far"))

@@ -32,7 +32,7 @@ def unattended_jobs(claim: Claim, room: Mapping[str, int], older_than: float) ->
 
 def _select_jobs(claim: Claim, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
     waiting = (
-        queued_work.queued_work()
+        queued_work.queued_work_everywhere()
         if claim.project is None
         else queued_work.queued_work_in_project(claim.project)
     )
@@ -55,20 +55,20 @@ def _fitting_rows(
         (row, name)
         for row in waiting
         if room.get(name := queue.queue_of_kind(row.purpose, row.kind), 0) > 0
-        and queued_work.may_do(claim, row)
+        and queued_work.worker_may_do_work(claim, row)
     ]
     # What is stored is looked up once for all, and only where it makes a difference.
-    in_doubt = [row for row, _name in rows if queued_work.depends_on_secrets(claim, row)]
-    stored = secret_needs_by_station([(row.reach, row.published) for row in in_doubt])
+    in_doubt = [row for row, _name in rows if queued_work.claim_depends_on_secrets(claim, row)]
+    stored = secret_needs_by_station([(row.reach, row.published_station) for row in in_doubt])
     refused = {
         row
         for row, secrets in zip(in_doubt, stored, strict=True)
-        if not queued_work.may_do(claim, row, secrets)
+        if not queued_work.worker_may_do_work(claim, row, secrets)
     }
     in_repositories = {row.project for row, _name in rows if environments.work_workspace(row) is not None}
     images = None
     if in_repositories and not claim.has(IMAGES):
-        images = environments.ImageRepositories.of(in_repositories)
+        images = environments.ImageRepositories.of_projects(in_repositories)
     for row, name in rows:
         if row in refused or (images and images.all_need_images(row)):
             continue
@@ -78,7 +78,7 @@ def _fitting_rows(
             "station": row.station,
             "purpose": row.purpose,
             "kind": row.kind,
-            "agent": row.published.agent if row.purpose == Purpose.STATION else "",
+            "agent": row.published_station.agent if row.purpose == Purpose.STATION else "",
             "project": row.project,
             "queue": name,
             "most": room[name],

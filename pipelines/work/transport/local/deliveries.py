@@ -84,8 +84,8 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
         return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
     if to == MERGE:
         # Held until the row below is written: two deliveries would both find the branch free
-        delivery_queue.lock_queue(repository.pk, branch)
-        if wait := delivery_queue.seconds_to_turn(job, repository.pk, branch):
+        delivery_queue.lock_delivery_queue(repository.pk, branch)
+        if wait := delivery_queue.seconds_until_delivery_looks_again(job, repository.pk, branch):
             return Clearance(wait=wait)
     # A later attempt gets what the first was cleared for
     made, _new = Delivery.objects.get_or_create(
@@ -250,7 +250,9 @@ def seconds_to_wait(job_id: int) -> float:
     repository = task_repository(job.task, line)
     if repository is None or str(line.station(job.station).work.get("to") or MERGE) != MERGE:
         return 0.0
-    return delivery_queue.seconds_to_turn(job, repository.pk, branch_state_before(job).base_branch)
+    return delivery_queue.seconds_until_delivery_looks_again(
+        job, repository.pk, branch_state_before(job).base_branch
+    )
 
 
 def _link_branch(delivery: Delivery, now: datetime) -> None:

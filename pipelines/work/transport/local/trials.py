@@ -176,7 +176,7 @@ def begin_trial(trial_id: int, claim: Claim) -> tuple[Started | None, int | None
 
 def can_run_trial(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
     """Say whether a worker beside the database does this."""
-    besides = environments.required_offers(task.project_id, line, station, task.inputs)
+    besides = environments.offers_required_of_worker(task.project_id, line, station, task.inputs)
     return claim.can_do(task.project.owner.key, station, ValueScope.of(task).secret_needs(station), besides)
 
 
