@@ -27,7 +27,7 @@ from pipelines.routing.sentences.names import gate_name, target_name
 PER_COLUMN = 40
 ENDED_SHOWN = 12
 ENDED_HOURS = 24
-ENDED_CARD = ("number", "title", "status", "end", "pinned", "project", "ended_at")
+ENDED_CARD = ("number", "title", "status", "end", "pinned", "project", "created_at", "ended_at")
 WAITING = (*REVIEWED_BY_PEOPLE, WAITING_FOR_INPUT)
 
 
@@ -99,6 +99,18 @@ def line_board(line: Line, filters: Filters, now: datetime, user_id: int | None 
     for card in cards:
         card.task.line = line
     columns = _board_columns(line, board_places, cards)
+    return board_of_columns(line, columns, board_places, filters, now, user_id)
+
+
+def board_of_columns(
+    line: Line,
+    columns: list[Column],
+    board_places: BoardPlaces,
+    filters: Filters,
+    now: datetime,
+    user_id: int | None,
+) -> Board:
+    """Return the board of a line with these columns, and what ended on it in the last day."""
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
     ended = narrow_tasks_by_filters(ended, filters, user_id)
     ends = dict(ended.values_list("status").annotate(Count("pk")).order_by())
@@ -119,6 +131,21 @@ def line_board(line: Line, filters: Filters, now: datetime, user_id: int | None 
         ],
         ends.get(filters.end, 0) if filters.end else sum(ends.values()),
         ends,
+        board_places.version,
+        bool(filters.q or filters.show or filters.requester),
+        sum(place.count for place in board_places.of.values()),
+    )
+
+
+def open_board(columns: list[Column], board_places: BoardPlaces, filters: Filters) -> Board:
+    """Return a board of open tasks alone."""
+    return Board(
+        columns,
+        board_status_counts(board_places),
+        None,
+        [],
+        0,
+        {},
         board_places.version,
         bool(filters.q or filters.show or filters.requester),
         sum(place.count for place in board_places.of.values()),

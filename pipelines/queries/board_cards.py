@@ -24,6 +24,7 @@ from pipelines.queries.usage import NOTHING, Spending, spending_of_tasks
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine, Station
+from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.sentences.waits import Sentence, wait_sentence
 
 REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
@@ -86,6 +87,12 @@ def displayed_cards(board_places: BoardPlaces, projects: Mapping[int, Project], 
     cards = _cards(positions, now)
     _complete_cards(cards)
     return cards
+
+
+def place_name(card: Card) -> str:
+    """Return the name of the station or gate at which the position is, as its version has it."""
+    parsed = versions.by_id(card.task.pinned_id)
+    return gate_name(parsed, card.gate) if card.gate else station_name(parsed, card.token.station)
 
 
 def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:

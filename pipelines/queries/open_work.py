@@ -9,23 +9,22 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from pipelines.models import Line, Pause, Project, Status, Task
-from pipelines.queries import usage, versions
+from pipelines.queries import usage
 from pipelines.queries.board import (
     WAITING,
     Board,
-    Card,
     Column,
     Filters,
-    board_status_counts,
     displayed_cards,
     filtered_places,
+    open_board,
 )
-from pipelines.queries.board_places import BoardPlace, BoardPlaces
+from pipelines.queries.board_cards import place_name
+from pipelines.queries.board_places import BoardPlace
 from pipelines.queries.line_filter import line_condition
 from pipelines.queries.pauses import mark_paused
 from pipelines.queries.statements import BY_LINE, BY_STATE
 from pipelines.queries.usage import NOTHING, Spending
-from pipelines.routing.sentences.names import gate_name, station_name
 
 STATES = (
     ("queued", "Queued", "status-queued"),
@@ -75,7 +74,7 @@ def board_by_state(
     columns = {key: Column("state", key, name, look) for key, name, look in STATES}
     for card in cards:
         card.task.line = lines[card.task.line_id]
-        card.place = f"{card.task.line.name} · {_place_name(card)}"
+        card.place = f"{card.task.line.name} · {place_name(card)}"
     by_token = {card.token.pk: card for card in cards}
     for key, place in board_places.of.items():
         column = columns[key]
@@ -83,12 +82,7 @@ def board_by_state(
         column.count, column.oldest, column.worst = place.count, place.oldest, place.worst
     pauses = Pause.objects.filter(project__in=by_id, ended_at=None)
     mark_paused(columns.values(), list(pauses))
-    return _board(list(columns.values()), board_places, filters)
-
-
-def _place_name(card: Card) -> str:
-    parsed = versions.by_id(card.task.pinned_id)
-    return gate_name(parsed, card.gate) if card.gate else station_name(parsed, card.token.station)
+    return open_board(list(columns.values()), board_places, filters)
 
 
 def board_and_line_work(
@@ -106,24 +100,10 @@ def board_and_line_work(
         row.project = by_id[row.project_id]
         rows.append(LineWork(row, place, spent.get(row.pk, NOTHING)))
     rows.sort(key=lambda work: (-work.stuck_count, -work.place.count, work.line.name))
-    return _board([], board_places, filters), rows
+    return open_board([], board_places, filters), rows
 
 
 def open_tasks_of(projects: Sequence[Project], line: str) -> QuerySet[Task]:
     # An array: with `IN` and no project there would be no statement to put into another
     project_ids = [project.pk for project in projects]
     return Task.objects.filter(line_condition(line), project__among=project_ids, ended_at__isnull=True)
-
-
-def _board(columns: list[Column], board_places: BoardPlaces, filters: Filters) -> Board:
-    return Board(
-        columns,
-        board_status_counts(board_places),
-        None,
-        [],
-        0,
-        {},
-        board_places.version,
-        bool(filters.q or filters.show or filters.requester),
-        sum(place.count for place in board_places.of.values()),
-    )

@@ -32,6 +32,11 @@ export function relative(ahead: number, say: Say): string {
 /** The server's clock against this one, so that a wrong clock does not show wrong ages. */
 let skew = 0;
 
+/** Now by the server's clock, in milliseconds. */
+export function serverNow(): number {
+  return Date.now() + skew;
+}
+
 function setServerTime(header: string | null): void {
   const server = header ? Date.parse(header) : Number.NaN;
   // The Date header has whole seconds: smaller differences are no skew.
@@ -39,7 +44,7 @@ function setServerTime(header: string | null): void {
 }
 
 function tick(say: Say): void {
-  const now = Date.now() + skew;
+  const now = serverNow();
   // A drawing has no time element: `data-at` is its instant, and `data-words` the words around the time.
   for (const element of document.querySelectorAll<HTMLElement | SVGElement>("[data-relative], [data-elapsed]")) {
     const { at, words, elapsed } = element.dataset;
@@ -53,7 +58,7 @@ function tick(say: Say): void {
 
 /** Texts that hold until an instant, and those that take their place. */
 function replaceTimed(): void {
-  const now = Date.now() + skew;
+  const now = serverNow();
   for (const element of document.querySelectorAll<HTMLElement>("[data-until], [data-after]")) {
     const { until, after } = element.dataset;
     element.hidden = until === undefined ? now < Date.parse(after ?? "") : now >= Date.parse(until);

@@ -18,7 +18,9 @@ from pipelines.queries import versions
 from pipelines.queries.board import Filters, matching_positions
 from pipelines.queries.board import line_board as board_of
 from pipelines.queries.pauses import mark_paused, paused_stations, pauses_over_line
+from pipelines.queries.task_timelines import SPANS, TaskTimelines, line_timelines
 from pipelines.templatetags.task_choice import choice_value
+from pipelines.templatetags.time_axis import TimeAxis
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import (
     Permissions,
@@ -64,38 +66,65 @@ def choice_boxes_json(request: SignedInRequest, open_tasks: QuerySet[Task], filt
     return JsonResponse([choice_value(token.task, token.pk) for token in rows], safe=False)
 
 
+SPAN_WORDS = {"1h": "1 h", "6h": "6 h", "1d": "24 h", "7d": "7 days", "30d": "30 days"}
+
+
+def timeline_context(timelines: TaskTimelines, span: str) -> dict[str, Any]:
+    """Return what the timeline over several tasks shows beside its filters."""
+    return {
+        "timelines": timelines,
+        "axis": TimeAxis.until_now(timelines.begin, timelines.end),
+        "span": span,
+        "spans": [("", "Fit"), *SPAN_WORDS.items()],
+    }
+
+
+def requested_span(request: SignedInRequest) -> str:
+    return span if (span := request.GET.get("span", "")) in SPANS else ""
+
+
 @line_required("view")
 @require_safe
 def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
     filters, now = board_filters_of_request(request), timezone.now()
     parameters = {key: value for key, value in asdict(filters).items() if value}
-    found_board = board_of(line, filters, now, request.user.pk)
-    graph = request.GET.get("view") == "graph"
-    if graph:
-        parameters["view"] = "graph"
+    view = view if (view := request.GET.get("view", "")) in ("graph", "timeline") else "board"
+    graph, span = view == "graph", requested_span(request)
+    if view == "timeline":
+        timelines = line_timelines(line, filters, now, request.user.pk, SPANS.get(span))
+        line_board = timelines.board
+    else:
+        line_board = board_of(line, filters, now, request.user.pk)
+    if view != "board":
+        parameters["view"] = view
+    if view == "timeline" and span:
+        parameters["span"] = span
     again = is_fragment_request(request, "board")
     context: dict[str, Any] = {
         "line": line,
-        "view": "graph" if graph else "board",
+        "view": view,
         "again": again,
         "filters": filters,
-        "board": found_board,
+        "board": line_board,
         "drawing": None,
         "card_pages": url_and_permissions_by_project(request, [line.project]),
         "more_at": reverse("line-tasks", args=[line.project.owner.key, line.project.key, line.key]) + "?",
         "query": urlencode(parameters),
-        "query_without_view": urlencode({k: v for k, v in parameters.items() if k != "view"}),
+        "query_without_view": urlencode({k: v for k, v in parameters.items() if k not in ("view", "span")}),
+        "query_without_span": urlencode({k: v for k, v in parameters.items() if k != "span"}),
         "query_without_show": urlencode({k: v for k, v in parameters.items() if k != "show"}),
         "query_without_end": urlencode({k: v for k, v in parameters.items() if k != "end"}),
         "ends": [
             (str(end), Status(end).label, n)
             for end in ENDED
-            if (n := found_board.ends.get(end, 0)) or filters.end == end
+            if (n := line_board.ends.get(end, 0)) or filters.end == end
         ],
     }
+    if view == "timeline":
+        context |= timeline_context(timelines, span)
     document = versions.by_id(line.live_id) if line.live_id else None
     pauses = list(Pause.in_force_on(line))
-    mark_paused(found_board.columns, pauses)
+    mark_paused(line_board.columns, pauses)
     context["pauses"] = pauses_over_line(pauses, document)
     stations = document.stations if document else ()
     context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]
@@ -104,7 +133,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
         return choice_boxes_json(request, Task.objects.filter(line=line, ended_at__isnull=True), filters)
     if graph and line.live:
         context["told"] = live_path_json(
-            versions.by_id(line.live_id), found_board, now, paused_stations(pauses)
+            versions.by_id(line.live_id), line_board, now, paused_stations(pauses)
         )
         context["drawing"] = None if again else drawing_of_version(line.live, line.project_id)
     if again:

@@ -1,5 +1,5 @@
-"""Page of all open work of the projects in view: a board by state, or a table of lines. It is live, and has its filters
-in the address, as the board of a line."""
+"""Page of all open work of the projects in view: a board by state, a timeline, or a table of lines. It is live, and
+has its filters in the address, as the board of a line."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.queries import open_work as queries
 from pipelines.queries.line_filter import find_option, line_choices
+from pipelines.queries.task_timelines import SPANS, open_timelines
 from pipelines.web.shell.page import (
     SignedInRequest,
     breadcrumbs,
@@ -27,6 +28,8 @@ from pipelines.web.shell.page import (
 from pipelines.web.tasks.board import (
     board_filters_of_request,
     choice_boxes_json,
+    requested_span,
+    timeline_context,
     url_and_permissions_by_project,
 )
 
@@ -40,31 +43,37 @@ def open_work_page(request: SignedInRequest) -> HttpResponse:
     if is_fragment_request(request, "chosen"):
         able = [project for project in scope.projects if access.can(request.user, "operate", project)]
         return choice_boxes_json(request, queries.open_tasks_of(able, line), filters)
-    view = "lines" if request.GET.get("view") == "lines" else "board"
+    view = view if (view := request.GET.get("view", "")) in ("lines", "timeline") else "board"
+    span = requested_span(request)
     context: dict[str, Any] = {"rows": ()}
     read = scope.projects, line, filters, now, request.user.pk
     if view == "lines":
         context["board"], context["rows"] = queries.board_and_line_work(*read)
         context["has_cost"] = any(row.spending.runs for row in context["rows"])
+    elif view == "timeline":
+        timelines = open_timelines(*read, SPANS.get(span))
+        context |= timeline_context(timelines, span) | {"board": timelines.board}
     else:
         context["board"] = queries.board_by_state(*read)
     parameters = {
         "project": scope.project_key,
         "line": line,
-        "view": "lines" if view == "lines" else "",
+        "view": "" if view == "board" else view,
+        "span": span if view == "timeline" else "",
         **{key: value for key, value in asdict(filters).items() if key != "end"},
     }
 
     def query(*without: str) -> str:
         return urlencode({key: value for key, value in parameters.items() if value and key not in without})
 
-    project = query("q", "show", "requester", "line", "view")
+    project = query("q", "show", "requester", "line", "view", "span")
     context |= {
         "view": view,
         "filters": filters,
         "chosen_line": line,
         "query": query(),
-        "query_without_view": query("view"),
+        "query_without_view": query("view", "span"),
+        "query_without_span": query("span"),
         "query_without_show": query("show"),
         "card_pages": url_and_permissions_by_project(request, scope.projects),
         "more_at": f"{reverse('tasks-everywhere')}?{project}{'&' if project else ''}",

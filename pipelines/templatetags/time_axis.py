@@ -1,0 +1,192 @@
+"""Bars over a stretch of time, drawn as SVG on the server: `{% load time_axis %}`. All places are in percent of the
+width, so that a drawing fits any. static/ts/pages/timeline.ts lets grow what goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any, Protocol
+
+from django import template
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from pipelines.templatetags.gateline import duration
+
+register = template.Library()
+
+NOTHING = mark_safe("")
+MAX_TICKS = 7
+ROOM = 0.04
+"""Share of the width that is left behind the present, into which bars grow."""
+SECONDS, DAY = 60, 86_400
+STEPS = (
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
+    *(days * DAY for days in (1, 2, 5, 7, 14, 30, 60, 90, 180, 365)),
+)  # fmt: skip
+"""Seconds between two ticks, of which the first is taken that leaves few enough."""
+
+
+class Bar(Protocol):
+    """Time in one state, as `queries.time_bars.TimeBar` has it."""
+
+    @property
+    def tone(self) -> str: ...
+    @property
+    def since(self) -> datetime: ...
+    @property
+    def until(self) -> datetime | None: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def lane(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class TimeAxis:
+    """Stretch of time from the left edge to the right one. `now`: None where nothing goes on any more."""
+
+    begin: datetime
+    end: datetime
+    now: datetime | None = None
+
+    @classmethod
+    def until_now(cls, begin: datetime, now: datetime) -> TimeAxis:
+        return cls(begin, now + max((now - begin) * ROOM, timedelta(seconds=5)), now)
+
+    @property
+    def seconds(self) -> float:
+        return max((self.end - self.begin).total_seconds(), 1.0)
+
+    def percent(self, at: datetime) -> float:
+        """Return the place of an instant, at the edge where it lies beyond."""
+        share = (at - self.begin).total_seconds() / self.seconds
+        return round(100 * min(max(share, 0.0), 1.0), 3)
+
+    @cached_property
+    def ticks(self) -> Sequence[tuple[float, str]]:
+        """Places with their words, from the first round time on."""
+        step = next((step for step in STEPS if self.seconds / step <= MAX_TICKS), STEPS[-1])
+        local = timezone.localtime(self.begin)
+        midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+        passed = (local - midnight).total_seconds()
+        tick = midnight + timedelta(seconds=(passed // step + 1) * step)
+        ticks = []
+        while tick < self.end:
+            ticks.append((self.percent(tick), self._tick_words(tick, step)))
+            tick += timedelta(seconds=step)
+        return ticks
+
+    def _tick_words(self, tick: datetime, step: int) -> str:
+        tick = timezone.localtime(tick)
+        if step >= DAY or (tick.hour, tick.minute, tick.second) == (0, 0, 0):
+            return date_format(tick, "j M")
+        return date_format(tick, "H:i:s" if step < SECONDS else "H:i")
+
+
+def _lines_html(axis: TimeAxis) -> SafeString:
+    lines = format_html_join(
+        "",
+        '<line class="gantt-tick" x1="{0}%" x2="{0}%" y2="100%"/>',
+        ((percent,) for percent, _words in axis.ticks),
+    )
+    if axis.now is None:
+        return lines
+    return format_html(
+        '{0}<line class="gantt-now" x1="{1}%" x2="{1}%" y2="100%"/>', lines, axis.percent(axis.now)
+    )
+
+
+def _span_attributes(axis: TimeAxis) -> SafeString:
+    """Return from when to when the drawing is, for what grows."""
+    if axis.now is None:
+        return NOTHING
+    return format_html(' data-begin="{}" data-end="{}"', axis.begin.isoformat(), axis.end.isoformat())
+
+
+@register.simple_tag
+def time_bars(
+    axis: TimeAxis, bars: Iterable[Bar], lanes: int = 1, cursor: datetime | None = None
+) -> SafeString:
+    """Return the bars of one row. The row says in words what they show. `cursor`: an instant that is marked."""
+    height = round(100 / lanes, 3)
+    rects = format_html_join(
+        "", "{}", ((_bar_html(axis, bar, height),) for bar in bars if _is_within(axis, bar))
+    )
+    return format_html(
+        '<svg class="gantt-bars gantt-lanes-{}" aria-hidden="true" focusable="false"{}>{}{}{}</svg>',
+        min(lanes, 4), _span_attributes(axis), _lines_html(axis), rects, _cursor_html(axis, cursor),
+    )  # fmt: skip
+
+
+def _is_within(axis: TimeAxis, bar: Bar) -> bool:
+    return bar.since < axis.end and (bar.until is None or bar.until > axis.begin)
+
+
+def _bar_html(axis: TimeAxis, bar: Bar, height: float) -> SafeString:
+    until = bar.until or axis.now or axis.end
+    left = axis.percent(bar.since)
+    goes_on = bar.until is None and axis.now is not None
+    grows = format_html(' data-grows="{}"', bar.since.isoformat()) if goes_on else NOTHING
+    title = ": ".join(filter(None, (bar.label, f"{bar.tone}, {duration(until - bar.since)}")))
+    return format_html(
+        '<rect class="gantt-bar gantt-bar-{}" x="{}%" y="{}%" width="{}%" height="{}%" rx="3"{}>'
+        "<title>{}</title></rect>",
+        bar.tone, left, round(bar.lane * height, 3), round(axis.percent(until) - left, 3), height, grows, title,
+    )  # fmt: skip
+
+
+def _cursor_html(axis: TimeAxis, cursor: datetime | None) -> SafeString:
+    if cursor is None:
+        return NOTHING
+    percent = axis.percent(cursor)
+    return format_html(
+        '<rect class="gantt-later" x="{0}%" width="{1}%" height="100%"/>'
+        '<line class="gantt-cursor" x1="{0}%" x2="{0}%" y2="100%"/>',
+        percent, round(100 - percent, 3),
+    )  # fmt: skip
+
+
+LEGEND = (
+    ("queued", "queued"),
+    ("running", "running"),
+    ("waiting", "waiting"),
+    ("failed", "failed"),
+    ("stuck", "stuck"),
+)
+
+
+@register.inclusion_tag("tasks/board/time_legend.html")
+def time_legend() -> dict[str, Any]:
+    return {"legend": LEGEND}
+
+
+@register.simple_tag
+def time_swatch(tone: str) -> SafeString:
+    return format_html(
+        '<svg class="gantt-swatch" aria-hidden="true" focusable="false">'
+        '<rect class="gantt-bar gantt-bar-{}" width="100%" height="100%" rx="3"/></svg>',
+        tone,
+    )
+
+
+@register.simple_tag
+def time_ticks(axis: TimeAxis) -> SafeString:
+    """Return the head of the rows: round times, and where the present is."""
+    words = format_html_join(
+        "",
+        '<text class="gantt-word{}" x="{}%" y="70%">{}</text>',
+        (
+            (" hide-phone" if number % 2 else "", percent, words)
+            for number, (percent, words) in enumerate(axis.ticks)
+            if percent < 96
+        ),
+    )
+    return format_html(
+        '<svg class="gantt-bars gantt-head-ticks" aria-hidden="true" focusable="false"{}>{}{}</svg>',
+        _span_attributes(axis), _lines_html(axis), words,
+    )  # fmt: skip
