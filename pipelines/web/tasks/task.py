@@ -54,6 +54,7 @@ from pipelines.web.tasks.steps import StepsView, preset_and_allowed, steps_view
 from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
 from pipelines.web.tasks.task_tabs import job_with_log_to_show, tab_context
+from pipelines.web.tasks.task_timeline import timeline_context
 from pipelines.work import logs
 from pipelines.work.logs import LogPart
 
@@ -221,6 +222,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "guarded": first_gate_guarantee(line),
         "observed": facts_so_far(line, view.jobs),
         "ahead": _next_steps(view),
+        **timeline_context(view),
         **retry_context(task, view),
     }
 

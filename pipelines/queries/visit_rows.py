@@ -1,0 +1,175 @@
+"""Timeline of one task: a row for each run of a station and each visit of a gate, with its bars, what it cost and who
+decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+
+from pipelines.models import GateVisit, Job, Purpose, Word
+from pipelines.queries.actors import station_actor_kind_and_name
+from pipelines.queries.task_view import TaskView
+from pipelines.queries.time_bars import TimeBar, by_token, job_bars, position_bars, visit_bar
+from pipelines.queries.usage import NOTHING, Spending, reported_spending
+from pipelines.routing.sentences.names import gate_name, station_name
+from pipelines.routing.sentences.waits import waiting_question
+
+MOST = 60
+"""Rows that are displayed, the latest ones."""
+LONGEST = 120
+"""Characters of what a failed run said."""
+SENT_BACK = (Word.SEND_BACK, Word.REWORK)
+
+
+@dataclass(slots=True)
+class VisitRow:
+    """`shape`: station or gate; `look` names its icon. `repeat`: which run or round it is, from the second on.
+    `remarks`: what people said there, or how the run failed. `visit_id`: of a gate."""
+
+    shape: str
+    key: str
+    name: str
+    look: str
+    token_id: int
+    bars: list[TimeBar]
+    repeat: str = ""
+    actor: str = ""
+    actor_kind: str = ""
+    is_branch: bool = False
+    spending: Spending = NOTHING
+    remarks: Sequence[str] = ()
+    tone: str = ""
+    visit_id: object = None
+
+    @property
+    def since(self) -> datetime:
+        return self.bars[0].since
+
+    @property
+    def until(self) -> datetime | None:
+        return self.bars[-1].until
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds from its begin to its end; None while it goes on."""
+        return (self.until - self.since).total_seconds() if self.until else None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundBand:
+    """Stretch from one sending back to the next. `until`: None of the last one, while the task is open."""
+
+    number: int
+    since: datetime
+    until: datetime | None
+    spending: Spending
+
+    @property
+    def seconds(self) -> float | None:
+        return (self.until - self.since).total_seconds() if self.until else None
+
+
+@dataclass(slots=True)
+class TaskTimelineView:
+    """Rows, oldest first. `earlier`: how many are not displayed. `rounds`: none where nothing was sent back."""
+
+    begin: datetime
+    rows: list[VisitRow] = field(default_factory=list)
+    earlier: int = 0
+    rounds: Sequence[RoundBand] = ()
+
+
+def visit_rows(view: TaskView) -> TaskTimelineView:
+    rows = [*(_job_row(view, job) for job in view.jobs), *_visit_rows(view)]
+    _add_waits(view, rows)
+    rows.sort(key=lambda row: (row.since, row.shape == "gate"))
+    latest = rows[-MOST:]
+    earlier = len(rows) - len(latest)
+    begin = latest[0].since if earlier else view.task.created_at
+    return TaskTimelineView(begin, latest, earlier, _rounds(view))
+
+
+def _job_row(view: TaskView, job: Job) -> VisitRow:
+    station = view.line.stations_by_key.get(job.station)
+    name = station_name(view.line, job.station)
+    if job.purpose != Purpose.STATION and (question := waiting_question({"evaluation": job.question})):
+        name = f"{name} · {question}"
+    kind, actor = station_actor_kind_and_name(station)
+    row = VisitRow(
+        "station", job.station, name, station.kind if station else "other", job.token_id, job_bars(job, name)
+    )
+    repeats = [f"run {job.visit}"] if job.visit > 1 else []
+    row.repeat = " · ".join([*repeats, *([f"attempt {job.attempt}"] if job.attempt > 1 else [])])
+    row.actor, row.actor_kind = (actor, kind) if job.purpose == Purpose.STATION else (job.kind, "system")
+    row.spending = reported_spending(job.outcome)
+    if job.result == "failure":
+        row.tone, row.remarks = "danger", [(job.summary or "failed")[:LONGEST]]
+    return row
+
+
+def _visit_rows(view: TaskView) -> Iterable[VisitRow]:
+    votes = _vote_texts(view)
+    for visit in view.visits:
+        gate = view.line.gates_by_key.get(visit.gate)
+        name = gate_name(view.line, visit.gate)
+        row = VisitRow(
+            "gate",
+            visit.gate,
+            name,
+            gate.mode if gate else "manual",
+            visit.token_id,
+            [visit_bar(visit, name)],
+        )
+        row.repeat = f"round {visit.round}" if visit.round > 1 else ""
+        row.remarks, row.visit_id = votes.get(str(visit.pk), []) or _decision_texts(visit), visit.pk
+        row.tone = "" if visit.decided_at else "attention"
+        yield row
+
+
+def _vote_texts(view: TaskView) -> dict[str, list[str]]:
+    """Return what people said, by the id of the visit, in the words of the history."""
+    texts = {item.seq: item.text for item in view.history}
+    remarks: dict[str, list[str]] = {}
+    for event in view.events:
+        if event.kind in ("gate.voted", "gate.overridden", "gate.decided", "gate.closed") and texts.get(
+            event.seq
+        ):
+            remarks.setdefault(str(event.data.get("visit", "")), []).append(texts[event.seq])
+    return remarks
+
+
+def _decision_texts(visit: GateVisit) -> list[str]:
+    return [f"{visit.get_word_display()}: {visit.decider}"] if visit.word and visit.decider else []
+
+
+def _add_waits(view: TaskView, rows: Sequence[VisitRow]) -> None:
+    """Give each row the wait that came after it, at its station."""
+    parents = {token.parent_id for token in view.tokens}
+    recorded = by_token((row.token_id, bar) for row in rows for bar in row.bars)
+    ends = {(row.token_id, row.until): row for row in rows if row.until}
+    for token in view.tokens:
+        own = recorded.get(token.pk, [])
+        for bar in position_bars(token, own, token.pk not in parents):
+            if bar not in own and (row := ends.get((token.pk, bar.since))):
+                row.bars.append(bar)
+        for row in rows:
+            row.is_branch |= row.token_id == token.pk and token.parent_id is not None
+
+
+def _rounds(view: TaskView) -> list[RoundBand]:
+    turns = [visit.decided_at for visit in view.visits if visit.word in SENT_BACK and visit.decided_at]
+    if not turns:
+        return []
+    bounds = [view.task.created_at, *sorted(set(turns)), view.task.ended_at]
+    return [
+        RoundBand(number, since, until, _spending_between(view.jobs, since, until))
+        for number, (since, until) in enumerate(pairwise(bounds), 1)
+        if since is not None
+    ]
+
+
+def _spending_between(jobs: Iterable[Job], since: datetime, until: datetime | None) -> Spending:
+    begun = (job for job in jobs if job.created_at >= since and (until is None or job.created_at < until))
+    return sum((reported_spending(job.outcome) for job in begun), NOTHING)
