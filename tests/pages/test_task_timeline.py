@@ -73,7 +73,10 @@ def test_a_gate_says_who_decided_and_a_round_what_it_cost(world: World) -> None:
     timeline = timeline_of(task)
     approved, sent_back = timeline.rows[3].remarks
     assert approved.endswith("approved") and sent_back.endswith("sent it back: Count by address")
-    assert [(band.number, band.spending.amount_text) for band in timeline.rounds] == [(1, "$0.64"), (2, "$0.49")]
+    assert [(band.number, band.spending.amount_text) for band in timeline.rounds] == [
+        (1, "$0.64"),
+        (2, "$0.49"),
+    ]
     assert timeline.rounds[0].until == timeline.rounds[1].since and timeline.rounds[1].until is None
 
 
