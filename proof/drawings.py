@@ -3,7 +3,8 @@
     python -m proof.drawings [FOLDER ...] [--random 2000]      FOLDER: with documents of other systems
 
 Prints what crosses the main way, which edges are too long, gates drawn twice at a station, words covered, how many
-lines of up to eight stations stand in one row at 80 % or nearer, and crossings, beside those of ELK without our
+lines of up to eight stations stand in one row at 80 % or nearer, how many edges are named in a pill because they would
+cross the main way or be too long, and crossings, beside those of ELK without our
 options. The exit code is 1 where one of the first four is not 0."""
 
 from __future__ import annotations
@@ -104,7 +105,8 @@ def report(group: str, drawings: Iterable[dict[str, Any]]) -> bool:
     totals = {key: sum(len(row[key]) for row in rows) for key in NOUGHT}
     words = ", ".join(f"{totals[key]} {text}" for key, text in NOUGHT.items())
     ours, theirs = (sum(row[key] for row in rows) for key in ("crossings", "crossingsOfElk"))
-    print(f"{group}: {len(rows)} lines, {words}")
+    stubs = sum(row["stubs"] for row in rows)
+    print(f"{group}: {len(rows)} lines, {words}; {stubs} edges named in a pill instead")
     print(f"  in one row at {NEAR:.0%}: {len(near)} of {len(small)} of up to {SMALL} stations")
     print(f"  crossings: {ours}, of ELK alone {theirs}")
     faults = [(row["name"], fault) for row in rows for key in NOUGHT for fault in row[key]]

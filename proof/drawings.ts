@@ -33,6 +33,7 @@ for await (const request of createInterface({ input: process.stdin })) {
     tooLong: tooLong(visible, placed),
     gatesTwice: wrong.filter((fault) => fault.includes(" asks twice ")),
     covered: wrong.filter((fault) => / covers | goes through words /.test(fault)),
+    stubs: placed.stubs?.length ?? 0,
     rows: Math.max(1, placed.rows.length),
     zoom: Math.min(1, width / frame.width, height / frame.height),
     crossings: crossings(placed.ways),

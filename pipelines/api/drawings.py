@@ -94,12 +94,14 @@ class WayIn(StrictBody):
 
 
 class PlacedIn(StrictBody):
-    """`parts`: upper left corners of stations, ends and pills; `gates`: middles of hexagons, by rule."""
+    """`parts`: upper left corners of stations, ends and pills; `gates`: middles of hexagons, by rule; `stubs`: edges
+    (`rule>target`) in the place of which a pill names where they lead."""
 
     parts: list[SpotIn] = Field(max_length=10_000)
     gates: list[SpotIn] = Field(max_length=10_000)
     ways: list[WayIn] = Field(max_length=20_000)
     rows: list[list[Key]] = Field(max_length=10_000)
+    stubs: list[Annotated[str, Field(max_length=600)]] = Field([], max_length=100)
 
 
 class GeometryIn(StrictBody):

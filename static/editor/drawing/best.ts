@@ -1,24 +1,26 @@
 /** The layout that is taken: in one row where it can be read so, else broken into rows by the shape of the window. */
 import type { ElkNode } from "elkjs/lib/elk-api";
 import { answered, asked, type Engine } from "./elk";
-import { bent, crossingMain, crossings } from "./geometry";
+import { bent, crossings, faults, misled } from "./geometry";
 import { labelled } from "./labels";
 import { freed } from "./pills";
-import { countOf, inRows, LONG, type RowOf, rowsFor, shownOf, stacked, withPills } from "./rows";
+import { countOf, inRows, LONG, type RowOf, rowsFor, shownOf, stacked, withPills, withStubs } from "./rows";
 import { frameOf } from "./shapes";
 import type { Graph, Placed } from "./types";
 
 /** Further away a line is not read: it is broken into rows. */
 const LEAST = 0.68;
+/** Further away than this a row is pushed together. */
+const NEAR = 0.8;
 /** Nearer than this nothing is won. */
 const MOST = 0.9;
 /** What an edge into another row is worth, in zoom. */
 const CUT = 0.02;
-/** What a bend of the main way and what crosses it are worth, in crossings. */
+/** What a bend of the main way, and what crosses it or goes too far, are worth, in crossings. */
 const BENT = 1_000;
 const CROSSED = 50;
 /** With so few crossings nothing else is tried, and so often where nothing worse is wrong than crossings. */
-const [FEW, TRIES] = [2, 2];
+const [FEW, TRIES] = [2, 5];
 
 interface Drawn {
   placed: Placed;
@@ -27,8 +29,20 @@ interface Drawn {
   width: number;
 }
 
+/** So many edges are named in pills, where no layout was found in which they do not cross the main way or go too far. */
+const MAX_STUBS = 6;
+
 export async function best(graph: Graph, engine: Engine): Promise<Placed> {
-  const { placed } = await new Layout(graph, engine).chosen();
+  let { placed } = await new Layout(graph, engine).chosen();
+  const pills = new Set(graph.parts.filter(({ kind }) => kind === "pill").map(({ key }) => key));
+  for (let tries = 0; tries < MAX_STUBS; tries += 1) {
+    const wrong = misled(shownOf(graph, placed), placed);
+    const edge = wrong.find((each) => !pills.has(each.slice(each.indexOf(">") + 1)));
+    if (edge === undefined) break;
+    const stubs = [...(placed.stubs ?? []), edge];
+    const other = await new Layout(withStubs(graph, stubs), engine).chosen();
+    placed = { ...other.placed, stubs };
+  }
   const visible = shownOf(graph, placed);
   return labelled(visible, freed(visible, placed));
 }
@@ -51,6 +65,9 @@ const OTHERWISE: readonly Options[] = [
 /** ELK straightens what has one edge on each side last of all, and counts all edges alike there: the end of the main way
  * follows an edge that is not even drawn. Without that step the weights of the edges decide alone. */
 const BY_WEIGHT: Options = { "elk.layered.nodePlacement.favorStraightEdges": "false" };
+
+/** Narrower by a twentieth, and now and then through something. */
+const PUSHED: Options = { "elk.layered.compaction.postCompaction.strategy": "EDGE_LENGTH" };
 
 class Layout {
   readonly #graph: Graph;
@@ -105,10 +122,17 @@ class Layout {
 
   #costOf({ placed }: Drawn): number {
     const graph = shownOf(this.#graph, placed);
-    return BENT * bent(graph, placed).length + CROSSED * crossingMain(graph, placed).length + crossings(placed.ways);
+    return BENT * bent(graph, placed).length + CROSSED * misled(graph, placed).length + crossings(placed.ways);
   }
 
   async #inOneRow(other: Options = {}): Promise<Drawn> {
+    const drawn = await this.#whole(other);
+    if (this.#graph.window[0] <= 0 || drawn.zoom >= NEAR) return drawn;
+    const pushed = await this.#whole({ ...other, ...PUSHED });
+    return faults(this.#graph, pushed.placed).length > 0 ? drawn : pushed;
+  }
+
+  async #whole(other: Options): Promise<Drawn> {
     const request = asked(this.#graph);
     const laid = await this.#engine.layout({ ...request, layoutOptions: { ...request.layoutOptions, ...other } });
     return this.#seen(answered(this.#graph, laid));

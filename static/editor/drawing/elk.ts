@@ -202,13 +202,15 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
     const other = parts.get(to);
     if (other) edges.push({ id, sources: [id], targets: [into(other, onMain.has(to))] });
   }
-  // What is led to from another row only stands below where the main way comes from there.
+  // What nothing here leads to stands below where the main way begins: above, what leaves it would cross the main way.
   const entry = children.find(({ id }) => graph.mainEdges.some((edge) => id === entryOf(edge)));
+  const origin = entry ?? children.find(({ id }) => id === partId(graph.main[0] ?? ""));
   const targets = new Set(edges.flatMap((edge) => edge.targets));
-  for (const part of entry ? graph.parts : []) {
+  for (const part of origin ? graph.parts : []) {
     if (!here(part.key) || onMain.has(part.key) || targets.has(into(part, false))) continue;
-    const id = `silent ${part.key} from ${entry?.id}`;
-    entry?.ports?.push(port(id, "EAST", 1, LOWER));
+    const id = `silent ${part.key} from ${origin?.id}`;
+    const level = origin === entry ? 0 : (graph.parts[0]?.port ?? 0);
+    origin?.ports?.push(port(id, "EAST", origin.width ?? 0, level + LOWER));
     edges.push({ id, sources: [id], targets: [into(part, false)] });
   }
   const weight = graph.parts.length > LONG ? WEIGHT.many : WEIGHT.few;

@@ -2,7 +2,7 @@
 import { meet, passes } from "./moved";
 import { groupsOf, lies } from "./pills";
 import { gateBoxes, shapesOf } from "./shapes";
-import type { Graph, Placed, Point, Rect } from "./types";
+import type { Graph, Placed, Point, Rect, Way } from "./types";
 import { CARD, PILL } from "./zones";
 
 interface Thing extends Rect {
@@ -159,17 +159,16 @@ function twice({ parts }: Graph, placed: Placed): string[] {
   });
 }
 
+type Edge = Pick<Way, "rule" | "target">;
+
 /** Edges that cross the main way. */
-export function crossingMain(
-  { mainEdges, mainRules }: Pick<Graph, "mainEdges" | "mainRules">,
-  { ways }: Pick<Placed, "ways">,
-): string[] {
+export const crossingMain = (graph: Graph, placed: Placed): string[] =>
+  acrossMain(graph, placed).map(({ rule, target }) => `${rule} to ${target} crosses the main way`);
+
+function acrossMain({ mainEdges, mainRules }: Graph, { ways }: Placed): Edge[] {
   const [edges, rules] = [new Set(mainEdges), new Set(mainRules)];
   const main = ways.filter(({ rule, target }) => edges.has(`${rule}>${target}`));
-  return ways
-    .filter(({ rule }) => !rules.has(rule))
-    .filter((way) => main.some((other) => crossings([way, other]) > 0))
-    .map(({ rule, target }) => `${rule} to ${target} crosses the main way`);
+  return ways.filter(({ rule }) => !rules.has(rule)).filter((way) => main.some((other) => crossings([way, other]) > 0));
 }
 
 /** How much longer an edge may be than twice the way along x and y between its ends. */
@@ -179,19 +178,27 @@ const along = ([ax, ay]: Point, [bx, by]: Point): number => Math.abs(ax - bx) + 
 
 /** Edges that are longer than twice the way along x and y between their ends, past their gate, or pass what they lead to;
  * what goes on in another row goes round. */
-export function tooLong(graph: Graph, placed: Placed): string[] {
+export const tooLong = (graph: Graph, placed: Placed): string[] =>
+  goingTooFar(graph, placed).map(({ rule, target }) => `${rule} to ${target} goes too far`);
+
+function goingTooFar(graph: Graph, placed: Placed): Edge[] {
   const gates = new Map(placed.gates.map(({ key, x, y }) => [key, [x, y] as const]));
   const rowOf = new Map(placed.rows.flatMap((keys, row) => keys.map((key) => [key, row] as const)));
-  return drawnThings(graph, placed).lines.flatMap(({ rule, part, target, points }) => {
-    const [first, last, gate] = [points[0], points.at(-1), gates.get(rule)];
-    if (!first || !last || rowOf.get(part) !== rowOf.get(target)) return [];
+  const leaders = leadersOf(graph);
+  return drawnThings(graph, placed).lines.filter(({ rule, part, target, points }) => {
+    const [first, last, gate] = [points[0], points.at(-1), gates.get(leaders.get(rule) ?? rule)];
+    if (!first || !last || rowOf.get(part) !== rowOf.get(target)) return false;
     const length = points.slice(1).reduce((sum, point, index) => sum + along(points[index] as Point, point), 0);
     const direct = gate ? along(first, gate) + along(gate, last) : along(first, last);
     const isAhead = points.at(-2)?.[1] === last[1] && first[0] < last[0];
     const comesBack = isAhead && points.some(([x]) => x > last[0]);
-    return length > 2 * direct + DETOUR || comesBack ? [`${rule} to ${target} goes too far`] : [];
+    return length > 2 * direct + DETOUR || comesBack;
   });
 }
+
+/** "rule>target" of the edges that cross the main way or go too far. */
+export const misled = (graph: Graph, placed: Placed): string[] =>
+  [...acrossMain(graph, placed), ...goingTooFar(graph, placed)].map(({ rule, target }) => `${rule}>${target}`);
 
 /** The main way is straight: one height from start to end, in each row. */
 export function bent(graph: Graph, placed: Placed): string[] {

@@ -138,10 +138,16 @@ export function rowsFor(graph: Graph, count: number): { rowOf: RowOf; cut: numbe
 
 /** The line as it stands in rows: only the main way leads from one into another. What else leads there is named in a pill. */
 export function inRows(graph: Graph, rows: RowOf): Graph {
-  const [main, byKey] = [new Set(graph.mainEdges), new Map(graph.parts.map((part) => [part.key, part]))];
+  const main = new Set(graph.mainEdges);
+  return withPillsFor(graph, (edge, from, to) => rows.get(from) !== rows.get(to) && !main.has(edge));
+}
+
+/** The line with pills that name the targets of these edges. */
+function withPillsFor(graph: Graph, isNamed: (edge: string, from: string, to: string) => boolean): Graph {
+  const byKey = new Map(graph.parts.map((part) => [part.key, part]));
   const pills: Part[] = [];
   const cut = (from: string, id: string, to: string): string => {
-    if (rows.get(from) === rows.get(to) || main.has(`${id}>${to}`)) return to;
+    if (!isNamed(`${id}>${to}`, from, to)) return to;
     const key = pillKey(id, to);
     pills.push(pillOf(key, byKey.get(to)?.named ?? 0));
     return key;
@@ -163,6 +169,12 @@ export function inRows(graph: Graph, rows: RowOf): Graph {
   return { ...graph, parts: [...parts, ...pills] };
 }
 
+/** The line with pills in the place of these edges ("rule>target"). */
+export function withStubs(graph: Graph, edges: readonly string[] = []): Graph {
+  const stubs = new Set(edges);
+  return stubs.size > 0 ? withPillsFor(graph, (edge) => stubs.has(edge)) : graph;
+}
+
 /** Pills stand in the row of what they are led to from. */
 export function withPills(graph: Graph, rows: RowOf): RowOf {
   const all = new Map(rows);
@@ -176,8 +188,10 @@ export const rowOfAll = (rows: Placed["rows"]): RowOf =>
   new Map(rows.flatMap((keys, row) => keys.map((key) => [key, row] as const)));
 
 /** What is drawn of the line in this layout. */
-export const shownOf = (graph: Graph, { rows }: Pick<Placed, "rows">): Graph =>
-  rows.length > 1 ? inRows(graph, rowOfAll(rows)) : graph;
+export function shownOf(graph: Graph, { rows, stubs }: Pick<Placed, "rows" | "stubs">): Graph {
+  const stubbed = withStubs(graph, stubs);
+  return rows.length > 1 ? inRows(stubbed, rowOfAll(rows)) : stubbed;
+}
 
 export const exitOf = (edge: string): string => `exit ${edge}`;
 export const entryOf = (edge: string): string => `entry ${edge}`;

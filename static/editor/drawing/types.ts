@@ -115,6 +115,8 @@ export interface Placed {
   ways: readonly Way[];
   /** Keys of the parts of each row, where it was broken into rows. */
   rows: readonly (readonly string[])[];
+  /** "rule>target" of edges that would cross the main way or go too far: pills name their targets. */
+  stubs?: readonly string[];
   /** Only cards in rows, while the layout of a long line is under way: its edges come with that. */
   provisional?: true;
 }
