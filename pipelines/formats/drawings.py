@@ -24,6 +24,14 @@ COLOUR = re.compile(r"none|var\(--[a-z-]+, #[0-9a-f]{6}\)")
 START = "@start"
 MAX_WITH_ALL_EDGES = 60
 """Stations; of longer lines an edge to a station far away is a pill."""
+CANVAS_WORDS = ("Back to origin", "Wait for answer", "Nowhere", "rejected", "never matches", "△ No limit")
+"""Written beside edges by the canvas itself (static/editor/shell/words.ts)."""
+OTHER_KIND = "Other"
+NUMBER = re.compile("↻ [0-9]+×")
+CUT_SIGN = re.compile(r"(\ufffd|\\u\{?[0-9a-f]+\}?|\\x[0-9a-f]{2})+$")
+"""Half of a character, or one that joined two, where a name was cut."""
+MIN_CUT = 6
+"""Letters that are left of a name that was cut."""
 NO_CHARACTER = re.compile("[\ufffe\uffff]")
 TRANSFORM = re.compile(r"translate\([-0-9. ]+\)")
 ATTRIBUTES: Mapping[str, re.Pattern[str]] = {
@@ -32,6 +40,7 @@ ATTRIBUTES: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(("stroke-dasharray", "font-family"), NUMBERS),
     **dict.fromkeys(("fill", "stroke"), COLOUR),
     "transform": TRANSFORM,
+    "paint-order": re.compile("stroke"),
     **{f"data-{part}": re.compile(r".*", re.DOTALL) for part in ("station", "rule", "edge", "gate", "end")},
 }
 """Nothing here refers to anything else, and nothing runs."""
@@ -57,6 +66,7 @@ def checked_svg(svg: str, picture: Mapping[str, Any]) -> str:
     for element in root.iter():
         _check_inert(element)
     _check_parts(root, picture)
+    _check_texts(root, picture)
     # Written anew, so that nothing is passed on that the parser read otherwise than a browser would
     return _svg_text(root)
 
@@ -171,6 +181,67 @@ def _check_drawn_parts(part: str, expected: list[tuple[str, str]], drawn: list[t
                 "is not drawn once, with its label" if count > 0 else "is drawn, which the line does not have"
             )
             raise NotTheDrawing(f"The {part} “{key}” ({label}) {fault}.")
+
+
+def _check_texts(root: Element, picture: Mapping[str, Any]) -> None:
+    """Check that each text says what the part is called that it stands in, and outside of parts what the line says."""
+    names = _names_of_parts(picture)
+    for part in ("station", "end", "gate", "rule"):
+        for group in root.iter(f"{SVG}g"):
+            key = group.get(f"data-{part}")
+            if key is None:
+                continue
+            texts = [text.text or "" for text in group.findall(f"{SVG}text")]
+            labels = names.get((part, key), ())
+            rows = [" ".join(texts)] if part == "gate" else texts
+            for text in rows:
+                if not any(_shows(text, name) for name in labels):
+                    raise NotTheDrawing(f"At the {part} “{key}” is written “{text[:80]}”.")
+            if part != "rule" and not any(_shows(text, name) for text in rows for name in labels[:1]):
+                raise NotTheDrawing(f"The name of the {part} “{key}” is not written on it.")
+    everywhere = {*CANVAS_WORDS, *(name for labels in names.values() for name in labels)}
+    for element in root.findall(f"{SVG}text"):
+        text = element.text or ""
+        if not NUMBER.fullmatch(text) and not any(_shows(text, name) for name in everywhere):
+            raise NotTheDrawing(f"The drawing says “{text[:80]}”, which the line does not.")
+
+
+def _names_of_parts(picture: Mapping[str, Any]) -> dict[tuple[str, str], list[str]]:
+    """Return what may be written at each part, its name first."""
+    document, kinds = picture["document"], {kind["key"]: kind["name"] for kind in picture["kinds"]}
+    names = {("end", START): ["Start"], **{("end", key): [_end_name(key)] for key in BUILT_IN_ENDS}}
+    for end in document.get("ends", ()):
+        names["end", end["key"]] = [_end_name(end.get("label") or end["key"])]
+    for gate in document.get("gates", ()):
+        names["gate", gate["key"]] = [gate.get("name") or gate["key"]]
+    for station in document["stations"]:
+        key, kind = station["key"], station.get("work", {}).get("kind", "")
+        joins = station.get("join", {}).get("aggregation", "all-pass").replace("-", " ")
+        names["station", key] = [station.get("name") or key, kinds.get(kind, OTHER_KIND), joins]
+        for number, rule in enumerate(station.get("rules", ()), start=1):
+            label = _rule_label(rule, picture["conditions"]) or rule["id"]
+            most = picture.get("limits", {}).get(rule["id"], {}).get("most")
+            badge = f"{number} ↻" if most is None else f"{number} ↻ {most}×"
+            names["rule", rule["id"]], names["label", rule["id"]] = [str(number), badge], [label]
+            for key in rule.get("gates", ()):
+                names.setdefault(("gate", key), [key])
+            targets = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
+            for target in targets:
+                names.setdefault(("target", target), [_end_name(target)])
+    return {part: [_xml_text(name) for name in labels] for part, labels in names.items()}
+
+
+def _end_name(label: str) -> str:
+    """Return an end as the canvas calls it (static/editor/store/names.ts)."""
+    if label in BUILT_IN_ENDS or label == label.upper():
+        return label[:1].upper() + label[1:].lower().replace("_", " ")
+    return label
+
+
+def _shows(text: str, name: str) -> bool:
+    """Return whether a text is a name, whole or cut at its end."""
+    start = CUT_SIGN.sub("", text.removesuffix("…"))
+    return text == name or (text.endswith("…") and len(start) >= MIN_CUT and name.startswith(start))
 
 
 def _drawn_parts(root: Element, part: str) -> list[tuple[str, str]]:

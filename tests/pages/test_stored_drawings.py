@@ -142,6 +142,12 @@ ATTACKS = {
     "another label": ("<title>Good</title>", "<title>Bad</title>"),
     "no gate": ('data-gate="look"', 'data-end="look"'),
     "another gate": ("<title>A look</title>", "<title>None</title>"),
+    "another name on a card": (">Ship</text>", ">Shop</text>"),
+    "no name on a card": (">Ship</text>", ">Manual</text>"),
+    "another number": (">1</text>", ">2</text>"),
+    "another name over a gate": (">A look</text>", ">No look</text>"),
+    "a name cut to nothing": (">A look</text>", ">…</text>"),
+    "words of nobody": ("</svg>", '<text x="0" y="0" font-size="12">Approved</text></svg>'),
     "no edge": ('data-edge="good"', 'data-edge="other"'),
     "a station twice": (
         "</svg>",

@@ -3,9 +3,9 @@
 import { visible } from "../../ts/visible";
 import type { Picture } from "../api/line";
 import { isBadge, waitsWords } from "../drawing/graph";
-import { cut } from "../drawing/text";
+import { cut, widthOf } from "../drawing/text";
 import type { Point, Rect } from "../drawing/types";
-import { BADGE, WORDS } from "../drawing/zones";
+import { BADGE, PILL, WORDS } from "../drawing/zones";
 import { say } from "../shell/words";
 import {
   endOf,
@@ -97,9 +97,20 @@ export function svgOf({ line, laid, drawn, findings, marks }: Shown, tone: Tones
     const hexagon = `<polygon points="${HEXAGON}" transform="translate(${x} ${y})" fill="${tone.fill}" stroke="${tone.line}" stroke-width="1.5"/>`;
     return group("gate", gates[0]?.key ?? "", gates.map((each) => each.name).join(", "), hexagon + rows.join(""));
   };
+  /** Draws how often a loop may be gone, where the live drawing says it. */
+  const limitOf = ({ limit, limitAt }: Drawn): string => {
+    if (!limit || !limitAt) return "";
+    const [[x, y], text] = [limitAt, `↻ ${say("atMost", String(limit.most))}`];
+    const width = widthOf(text, 12) + 16;
+    const { height } = PILL;
+    const pill = rect({ x: x - width / 2, y: y - height / 2, width, height }, height / 2, tone.fill);
+    return pill + words(text, x, y + 4, 12, 'text-anchor="middle"');
+  };
   const labelOf = (each: Drawn): string => {
     const at = each.labelAt;
-    const label = at ? words(each.words, at.x + 3, at.y + 12, 12, `fill="${tone.muted}"`) : "";
+    // Letters on a ground of their own: their edge may run behind them.
+    const ground = `stroke="${tone.canvas}" stroke-width="4" paint-order="stroke"`;
+    const label = at ? words(each.words, at.x + 3, at.y + 12, 12, `fill="${tone.muted}" ${ground}`) : "";
     const stubs = each.stubs.map(
       (stub) => rect(stub, 10, tone.fill) + words(cut(stub.name), stub.x + 12, stub.y + 14, 12),
     );
@@ -113,7 +124,7 @@ export function svgOf({ line, laid, drawn, findings, marks }: Shown, tone: Tones
           `text-anchor="middle" fill="${tone.danger}"`,
         )
       : "";
-    return label + stubs.join("") + gate + endless;
+    return label + stubs.join("") + gate + endless + limitOf(each);
   };
   const otherwise = (station: Station, box: Box): string => {
     const port = box.ports[rulesOf(station).length];
