@@ -10,12 +10,13 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.lines.demo import lint_example
-from pipelines.models import Membership, Task, User
+from pipelines.models import AllowedFolder, Membership, Task, User
 from tests.browser.looking import look
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
+from tests.work.remotes import allow
 
 pytestmark = [pytest.mark.browser, pytest.mark.wide, pytest.mark.django_db(transaction=True)]
 
@@ -30,6 +31,9 @@ def test_from_an_empty_project_to_a_task_that_runs(
     tmp_path: Path,
 ) -> None:
     origin = lint_example.ensure_repository(folder / "shop.git")
+    # As the set-up of the demo does: else nothing within the state may be connected.
+    allow(world.project.owner, origin)
+    AllowedFolder.objects.update(origin=AllowedFolder.Origin.PREPARED)
     Membership.objects.filter(user=world.admin).update(execute=True)
     context = new_context(viewport=DESKTOP)
     sign_in(context, world.admin)
@@ -47,9 +51,17 @@ def test_from_an_empty_project_to_a_task_that_runs(
     page.get_by_role("link", name="Use Codemod for now").click()
     expect(page.get_by_role("heading", name="Fix lint findings")).to_be_visible()
     look(page, tmp_path, "template")
-    page.get_by_role("button", name="Use this template Fix lint findings").click()
+    expect(page.get_by_role("button", name="Use this template Fix lint findings")).to_have_count(1)
+    use = page.get_by_role("button", name="Use Fix lint findings")
+    expect(use).to_be_in_viewport()
+    tests = page.get_by_role("textbox", name="Tests")
+    tests.focus()
+    field, bar = tests.bounding_box(), page.locator(".setup-use").bounding_box()
+    assert field and bar and field["y"] + field["height"] <= bar["y"], "what has the focus is never under it"
+    use.click()
     expect(page.get_by_role("heading", name="First task")).to_be_visible()
-    expect(page.get_by_label("Repository")).to_have_value(origin)
+    # Only administrators of the installation see where it lies.
+    expect(page.get_by_label("Repository")).to_have_value("shop")
     look(page, tmp_path, "task")
     page.get_by_role("button", name="Start the task").click()
     expect(page.locator(".task-head [data-status]")).to_have_attribute("data-status", "awaiting_review")
