@@ -17,7 +17,7 @@ from pipelines.engine.core.values import ENGINE, Actor, Report, job_reference_fi
 from pipelines.engine.moves.job_creation import may_take_job
 from pipelines.engine.moves.pausing import add_hold
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
-from pipelines.models import Job, Purpose, Status
+from pipelines.models import Job, Purpose, Status, Token
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import queue
 from pipelines.ports.leases import MAX_ATTEMPTS, Claim
@@ -110,13 +110,22 @@ def _take_back_job(job_id: int, attempt: int, lease: UUID, *, expired: bool, aft
         drop_late_due_time(batch, batch.tasks[job.task_id], token)
     job.not_before = batch.now + timedelta(seconds=after) if after else None
     batch.mark_job_changed(job)
+    _record_job_event(batch, job, "job.lost" if expired else "job.returned", ENGINE)
+    # law §17: under a pause nothing begins, and so not anew either
+    pauses = batch.pauses_at(job.task_id, token.station) if job.purpose == Purpose.STATION else ()
+    for pause in pauses:
+        add_hold(batch, batch.tasks[job.task_id], token, ENGINE, pause.wait)
+    if not pauses:
+        _enqueue_token(batch, job, token)
+    batch.flush()
+    return "requeued"
+
+
+def _enqueue_token(batch: Batch, job: Job, token: Token) -> None:
     if job.not_before is None:
         batch.add_ticket(token)
     else:
         queue.enqueue_tokens([token.pk], queue.queue_of_job(job), not_before=job.not_before)
-    _record_job_event(batch, job, "job.lost" if expired else "job.returned", ENGINE)
-    batch.flush()
-    return "requeued"
 
 
 def _take_lease(job_id: int, lease: UUID, expired: bool) -> bool:

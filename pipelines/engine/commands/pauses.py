@@ -25,6 +25,7 @@ from pipelines.engine.statements import (
 )
 from pipelines.errors import Conflict
 from pipelines.models import (
+    ENDED,
     Due,
     Escalation,
     GateVisit,
@@ -76,7 +77,7 @@ class PauseScope:
 
 def pause(scope: PauseScope, *, user: User, reason: str = "", stops: bool = False) -> Pause:
     """Hold all work of the scope until somebody resumes it. `stops`: running work is taken back, and begins anew then;
-    else it ends by itself. Raises Conflict (it is paused already: by whom)."""
+    else it ends by itself. Raises Conflict (it is paused already: by whom; its task has ended)."""
     return run_in_transaction(partial(_pause, scope, user, payload.checked_text(reason, "reason"), stops))
 
 
@@ -84,6 +85,9 @@ def _pause(scope: PauseScope, user: User, reason: str, stops: bool) -> Pause:
     at, row = _lock_project_and_find_pause(scope)
     if row is not None:
         raise Conflict(f"It is paused already, by {row.by}.")
+    # Nobody could resume it from a page, and nothing is left that it would hold
+    if scope.task is not None and Task.objects.filter(pk=scope.task.pk, status__in=ENDED).exists():
+        raise Conflict("This task has already ended.")
     row = Pause.objects.create(
         project=scope.project,
         scope=scope.scope_key,

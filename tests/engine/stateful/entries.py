@@ -40,9 +40,9 @@ OVER = ("completed", "failed", "cancelled")
 MISSING = ("held_missing", "held_handoff")
 LOCKED = ("deadlock_late", "deadlock_circle")
 AT_REST = ("held", "held_rejection", *MISSING, "held_contradiction", "paused")
-HELD = (*AT_REST, "held_dependency")
+HELD = (*AT_REST, "held_dependency", "held_by_pause")
 # Held with a job that there is to do.
-UNBEGUN = ("held_by_person", "held_dependency", "paused", *LOCKED)
+UNBEGUN = ("held_by_person", "held_by_pause", "held_dependency", "paused", *LOCKED)
 # Where an outcome, or a person's word about one, may lead.
 DECIDED = (
     "queued",
@@ -59,8 +59,8 @@ DECIDED = (
     "ended_branch",
     *OVER,
 )
-# What begins while an escalation blocks its task, or another task is not completed, is held by that.
-RUNS_AGAIN = ("queued", "by_hand", "by_the_clock", "paused", "held_dependency")
+# What begins is held by an escalation that blocks its task, by a task that is not completed, and by a pause.
+RUNS_AGAIN = ("queued", "by_hand", "by_the_clock", "paused", "held_dependency", "held_by_pause")
 
 
 def row(default: Entry, special: Mapping[str | tuple[str, ...], Entry] | None = None) -> Row:

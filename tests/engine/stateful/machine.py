@@ -71,7 +71,8 @@ class EngineMachine(RuleBasedStateMachine):
         there = [token for token, now in sorted(self.walk.model.items()) if now == state]
         if there and dice.random() < 0.5:
             return dice.choice(there)
-        if len(self.walk.scene.task_ids) >= MOST_TASKS:
+        # On the way there work begins, which it does not under a pause
+        if len(self.walk.scene.task_ids) >= MOST_TASKS or self.walk.scene.is_paused():
             self.walk.begin_again()
         return route_to(state, wanted)(self.walk)
 

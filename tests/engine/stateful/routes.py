@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from pipelines import engine
 from pipelines.models import Agent
+from tests.engine.stateful.entries import OVER
 from tests.engine.stateful.walk import Walk
 
 Route = Callable[[Walk], int]
@@ -226,6 +227,7 @@ ROUTES: dict[str, Route] = {
     **{state: review("three") for state, review in REVIEWS.items()},
     "review_overtaken": review_overtaken,
     "held_by_person": then(queued, "hold"),
+    "held_by_pause": then(queued, "pause_line"),
     "held": held,
     "held_rejection": held_rejection,
     "held_missing": reporting("lab"),
@@ -254,6 +256,12 @@ WAYS: dict[tuple[str, str], Route] = {
     **{(state, "gate_escalates"): review("urgent") for state, review in REVIEWS.items()},
     ("held_missing", "facts"): told_of_its_agent,
     ("held_missing", "supply"): held_at("paper"),
+    **{
+        (state, f"resume_{scope}"): then(route, f"pause_{scope}")
+        for state, route in {**ROUTES, "held_by_pause": queued}.items()
+        for scope in ("task", "station", "line", "project")
+        if state not in ("queued", *OVER)
+    },
 }
 
 

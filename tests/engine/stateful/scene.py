@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import LineVersion, Migration, Task, Worker
+from pipelines.models import LineVersion, Migration, Pause, Task, Worker
 from pipelines.ports.leases import Claim
 from tests.engine.stateful import clock
 from tests.engine.stateful.lines import LINES
@@ -132,6 +132,10 @@ class Scene:
             ):
                 self.lost[subject.id] = report_of(had, {"result": "success", "eval": "two"}, self.by_worker)
 
+    def is_paused(self) -> bool:
+        """Whether anything of the project is paused."""
+        return Pause.objects.filter(project=self.world.project, ended_at=None).exists()
+
     def close(self) -> None:
         """Everything ends, so that no later example finds anything of this one to sweep."""
         for subject in self.look().subjects.values():
@@ -139,6 +143,9 @@ class Scene:
                 engine.cancel(subject.token["task_id"], actor=engine.ENGINE)
         for task in Task.objects.filter(pk__in=self.companions, ended_at=None):
             engine.cancel(task.pk, actor=engine.ENGINE)
+        for pause in Pause.objects.filter(project=self.world.project, ended_at=None):
+            scope = engine.PauseScope(pause.project, pause.line, pause.station, pause.task)
+            engine.resume(scope, user=self.world.admin)
         self.spend(list(self.look().subjects))
         self.task_ids.clear()
         self.companions.clear()

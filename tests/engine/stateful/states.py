@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.decide.approval import CountedVote, tally_votes
+from pipelines.routing.decide.effects import flatten_holds, is_pause
 from tests.engine.stateful.people import Cast
 from tests.engine.stateful.sight import ENDED, Row, Subject
 
@@ -22,6 +23,7 @@ STATES = {
     "review_worn": "people are asked, and it was sent back as often as the gate allows",
     "review_overtaken": "people are asked, and a sibling has moved since, so that another rule would be true now",
     "held_by_person": "a person holds its queued job",
+    "held_by_pause": "its task, station, line or project is paused, and its work has not begun",
     "held": "an escalation holds it",
     "held_rejection": "it is held because what was rejected comes again unchanged",
     "held_missing": "it is held for a precondition: its agent is missing, or something is escalated",
@@ -70,7 +72,10 @@ def state_of(subject: Subject, cast: Cast) -> str:
 
 def _held(subject: Subject) -> str:
     """By what of its wait says so; what holds work that there is to do has its open job."""
-    wait = subject.token["wait"]
+    # What holds it besides a pause is what it waits for when that is over
+    wait = next((hold for hold in flatten_holds(subject.token["wait"]) if not is_pause(hold)), None)
+    if wait is None:
+        return "held_by_pause"
     if "deadlock" in wait:
         return "deadlock_late" if wait["deadlock"] == "timeout" else "deadlock_circle"
     for name, state in (

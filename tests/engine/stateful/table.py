@@ -35,6 +35,7 @@ from tests.engine.stateful.entries import (
     stays,
 )
 from tests.engine.stateful.states import STATES
+from tests.engine.stateful.table_of_pauses import PAUSES
 from tests.engine.stateful.table_of_waiting import TOGETHER, WAITS
 
 WORKERS: dict[str, Row] = {
@@ -70,7 +71,10 @@ WORKERS: dict[str, Row] = {
         },
     ),
     "lose_late": row(refused("kept", "it was lost once already")),
-    "requeue": row(NO_LEASE, {LEASED: moves("requeued", "queued"), ASKED: moves("requeued", "evaluating")}),
+    "requeue": row(
+        NO_LEASE,
+        {LEASED: moves("requeued", "queued", "held_by_pause"), ASKED: moves("requeued", "evaluating")},
+    ),
     "requeue_late": row(refused("kept", "it was taken away already")),
     "come": row(NO_WAIT, {"by_the_clock": moves("fired", *DECIDED)}),
 }
@@ -97,7 +101,9 @@ HANDS: dict[str, Row] = {
     "retry": row(
         moves("done", *RUNS_AGAIN),
         {
-            ("queued", "held_by_person", "held_dependency"): refused("Conflict", "its work has not begun"),
+            ("queued", "held_by_person", "held_by_pause", "held_dependency"): refused(
+                "Conflict", "its work has not begun"
+            ),
             ("paused", *LOCKED): TO_RESOLVE,
             "joining": refused("Conflict", "it waits for its siblings"),
             ("forked", "ended_branch", *OVER): CHANGED,
@@ -128,9 +134,10 @@ HANDS: dict[str, Row] = {
     "release": row(
         CHANGED,
         {
-            "held_by_person": moves("done", "queued", "paused", "held_dependency"),
+            "held_by_person": moves("done", "queued", "paused", "held_dependency", "held_by_pause"),
             "held_dependency": moves("done", *RUNS_AGAIN),
             (*AT_REST, *LOCKED): refused("Conflict", "no person holds it"),
+            "held_by_pause": refused("Conflict", "who resumes what is paused lets it go"),
         },
     ),
     "release_stale": row(CHANGED),
@@ -193,7 +200,7 @@ WORLD: dict[str, Row] = {
     "sweep": row(
         NOTHING_DUE,
         {
-            "overdue": moves("done", "queued"),
+            "overdue": moves("done", "queued", "held_by_pause"),
             "evaluating_overdue": moves("done", "evaluating"),
             "overdue_last": moves("done", *DECIDED),
             "evaluating_last": moves("done", "blocked_evaluation"),
@@ -254,7 +261,7 @@ MIGRATIONS: dict[str, Row] = {
     "undo_late": row(refused("refused | Conflict", "it has moved since, or was undone before")),
 }
 
-BARE: dict[str, Row] = {**WORKERS, **HANDS, **REVIEWS, **WAITS, **WORLD, **MIGRATIONS, **TOGETHER}
+BARE: dict[str, Row] = {**WORKERS, **HANDS, **REVIEWS, **WAITS, **WORLD, **MIGRATIONS, **TOGETHER, **PAUSES}
 # One transaction each, about one token.
 ALONE = {**WORKERS, **HANDS, **REVIEWS, **WAITS}
 

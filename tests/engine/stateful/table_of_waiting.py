@@ -107,8 +107,12 @@ WAITS: dict[str, Row] = {
     "fire_gone": row(refused("gone", "it came once")),
 }
 
-HELD_BACK = ("queued", "by_hand", "by_the_clock")
-BLOCKED = {(*HELD_BACK, *LEASED): moves("done", "paused"), OVER: ENDED}
+HELD_BACK = ("queued", "by_hand", "by_the_clock", "held_by_pause")
+BLOCKED = {
+    ("queued", "by_hand", "by_the_clock", *LEASED): moves("done", "paused"),
+    ("held_by_pause",): impossible("its clocks stand still"),
+    OVER: ENDED,
+}
 TOGETHER: dict[str, Row] = {
     "late": told(
         "fired",
@@ -120,6 +124,7 @@ TOGETHER: dict[str, Row] = {
                 "joining",
                 "forked",
                 "held_by_person",
+                "held_by_pause",
                 "held_contradiction",
                 "held_dependency",
                 "paused",

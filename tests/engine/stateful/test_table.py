@@ -64,8 +64,8 @@ DOES: dict[str, tuple[str, ...]] = {
     "migrate": ("migrate", "migrate_unseen", "migrate_cut"),
     "move": ("move", "move_stale", "retry", "retry_stale", "skip", "skip_stale"),
     "plan_move": ("skip", "skip_stale"),
-    "pause": (),  # Of a scope of tasks, whatever their states: see test_pauses
-    "resume": (),
+    "pause": tuple(key for key in COMMANDS if key.startswith("pause_")),
+    "resume": tuple(key for key in COMMANDS if key.startswith("resume_")),
     "override": (),  # By an administrator in the place of those whom a gate asks: see test_override
     "put_back": ("migrate_and_undo", "undo_late"),
     "reconsider": ("reconsider", "resolve_go_on"),
@@ -96,8 +96,8 @@ COMES: dict[str, tuple[str, ...]] = {
     "dependency": ("dependency_met", "dependency_lost"),
     # Of another task, which is part of the same deadlock or is asked something: see test_deadlocks
     "resume": (),
-    "pause": (),  # Of a scope of tasks: see test_pauses
-    "unpause": (),
+    "pause": ("pause_task", "pause_station", "pause_line", "pause_project"),
+    "unpause": ("resume_task", "resume_station", "resume_line", "resume_project"),
     "circle": (),
     "task": (),  # Somebody is told and nothing else happens: see tests/reviews/test_asked_at_once
     "evaluation": (),  # No machine can answer any more: see test_evaluations

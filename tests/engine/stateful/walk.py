@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +38,7 @@ class Walk:
     def submit(self, key: str) -> int:
         token_id = self.scene.submit(key)
         self._settle(self.scene.look())
-        assert self.model[token_id] in ("queued", "by_hand")
+        assert self.model[token_id] in ("queued", "by_hand", "held_by_pause")
         self._invariants(self.scene.task_ids[-1:])
         return token_id
 
@@ -56,6 +57,8 @@ class Walk:
         if command.wide:
             for each in before.subjects:
                 self._check_one(key, before.subjects[each], after.subjects[each])
+        elif command.reach:
+            self._check_reach(command, command.reach, before.subjects[token_id], before, after)
         elif command.whole:
             self._check_whole(key, before.subjects[token_id].task["id"], before, after)
         else:
@@ -134,6 +137,21 @@ class Walk:
                 self._check_one(key, each, after.subjects[each.id], whole=True)
             else:
                 self._check_bystander(key, each, after.subjects[each.id])
+
+    def _check_reach(
+        self,
+        command: Command,
+        reaches: Callable[[Subject, Subject], bool],
+        target: Subject,
+        before: Sight,
+        after: Sight,
+    ) -> None:
+        """Every position in the scope of what is done, and its task; no other."""
+        for other in before.subjects.values():
+            if reaches(target, other):
+                self._check_one(command.key, other, after.subjects[other.id], whole=True)
+            else:
+                self._check_bystander(command.key, other, after.subjects[other.id])
 
     def _check_bystander(self, where: str, before: Subject, after: Subject, lets_go: bool = False) -> None:
         """Nothing happens to others, but that all of a task ends together, and a fork with its last branch. What held

@@ -171,7 +171,8 @@ HANDS = (
     Command("retry_stale", "the same, of what a page showed before", by_version(_retry, 1)),
     Command("move", "a person moves it to another station", by_version(_move, 0)),
     Command("move_stale", "the same, of what a page showed before", by_version(_move, 1)),
-    Command("skip", "a person moves it to where success leads", by_version(_skip, 0)),
+    # Its plan is a transaction of its own
+    Command("skip", "a person moves it to where success leads", by_version(_skip, 0), alone=False),
     Command("skip_stale", "the same, of what a page showed before", by_version(_skip, 1)),
     Command("hold", "a person holds it", by_version(_hold, 0)),
     Command("hold_stale", "the same, of what a page showed before", by_version(_hold, 1)),

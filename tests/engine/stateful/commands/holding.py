@@ -44,6 +44,8 @@ def _breach(scene: Scene, subject: Subject) -> Act | None:
     line = versions.by_id(subject.task["pinned_id"])
     if line.escalation_rule("help").sla is None:
         return None  # it may be answered at any time
+    if scene.is_paused():
+        return None  # its clock stands still
 
     def act() -> str:
         raised = _raise(scene, subject, "help")

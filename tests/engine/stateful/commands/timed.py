@@ -25,7 +25,10 @@ def due_of(subject: Subject, kind: str, key: str) -> int | None:
         (
             due["id"]
             for due in subject.dues
-            if (due["kind"], due["key"]) == (kind, key) and due["task_id"] == subject.task["id"]
+            if (due["kind"], due["key"]) == (kind, key)
+            and due["task_id"] == subject.task["id"]
+            # Under a pause its clock stands still
+            and due["paused_at"] is None
         ),
         None,
     )

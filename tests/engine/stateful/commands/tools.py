@@ -19,7 +19,8 @@ Act = Callable[[], str]
 class Command:
     """`on` says what to do at this token, or None when there is nothing to do it to. `wide`: it is done to every
     token at once; `whole`: to every token of the task. `alone`: it is one transaction of the engine about this token,
-    which may be cut in the middle. `lets_go`: others of the same task that waited for the same go on with it."""
+    which may be cut in the middle. `lets_go`: others of the same task that waited for the same go on with it.
+    `reach`: whether it is done to another position, too, and its task is told."""
 
     key: str
     says: str
@@ -28,6 +29,7 @@ class Command:
     whole: bool = False
     alone: bool = True
     lets_go: bool = False
+    reach: Callable[[Subject, Subject], bool] | None = None
 
     def act(self, scene: Scene, subject: Subject) -> Act | None:
         found = self.on(scene, subject)
