@@ -116,7 +116,8 @@ class SimulatedTask:
     """A task. Several positions while it is forked, in the order of the branches. `last_words`: of each gate the last
     word and what it was said about. `clock`: how many decisions were made; `tokens` and `escalated`: how many there
     were so far; `forked`: the token of each fork. `spent`: dollars. `past`: what was
-    observed of passed visits. `escalations`: the open ones, the oldest first."""
+    observed of passed visits. `escalations`: the open ones, the oldest first. `task_end`: what ended all positions at
+    once, an abort or a cancellation."""
 
     positions: tuple[SimulatedPosition, ...]
     visits: Counts
@@ -137,9 +138,12 @@ class SimulatedTask:
     forked: Mapping[int, int] = field(default_factory=dict)
     spent: Any = 0
     past: tuple[Visit, ...] = ()
+    task_end: TokenEnd | None = None
 
     @property
     def status(self) -> str:
+        if self.task_end is not None:
+            return self.task_end.kind
         return task_status(position.status for position in self.positions)
 
     @property
@@ -151,6 +155,8 @@ class SimulatedTask:
         """The key of the task's end: of several branches the worst; "" while it goes on."""
         if not self.is_over:
             return ""
+        if self.task_end is not None:
+            return self.task_end.end
         return next(position.end for position in self.positions if position.status == self.status)
 
     @property
@@ -177,7 +183,8 @@ class SimulatedTask:
             else position
             for i, position in enumerate(self.positions)
         )
-        after = replace(self, positions=positions)
+        # What ends the whole task is its end, also behind a branch that ended worse (law §7)
+        after = replace(self, positions=positions, task_end=ended if ended.everything else self.task_end)
         return replace(after, escalations=()) if after.is_over else after
 
     def index_of(self, token: int) -> int | None:

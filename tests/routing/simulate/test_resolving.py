@@ -212,3 +212,15 @@ class TestChoices:
     def test_what_is_missing_can_be_said_to_be_there(self) -> None:
         held = {**OK, "missing": ["handoff"]}
         assert [kind for kind, _ in self.words(line(HANDOFF, {}), held)] == [THERE]
+
+
+def test_a_task_that_is_cancelled_is_cancelled_also_behind_a_branch_that_failed() -> None:
+    """As the engine ends it (law §7): of branches that ended apart the worst would count."""
+    fork, lost = (
+        {"rules": [{"id": key, "to": to}]} for key, to in (("fork", ["b", "c"]), ("lost", "failed"))
+    )
+    of = line(fork, lost, {}, escalations=[{"trigger": "odd", "role": "Lead"}])
+    steps = [OK, {"at": "b", **OK}, {"at": "c", "escalate": "odd"}, resolve("cancel", trigger="odd")]
+    result = walked(of, *steps)
+    assert result.walk is not None
+    assert (result.walk.status, result.walk.end) == ("cancelled", "cancelled")
