@@ -24,6 +24,7 @@ from pipelines.api import (
     events,
     everywhere,
     files,
+    forks,
     forms,
     health,
     hooks,
@@ -105,7 +106,7 @@ ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
     difference, drawings, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials,
-    migrations, comments, absences, triggers, pauses,
+    migrations, comments, absences, triggers, pauses, forks,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -48,7 +48,8 @@ class TaskIn(StrictBody):
 class TaskOut(BaseModel):
     """`columnId`: the station of its first living token. `visit` and `evidence`: of the gate visit that is open at
     `pendingGateId`; a vote names one of them. `error`: the named error by which it is stuck, or ended. `reason`: why it
-    was rejected, cancelled, aborted, or failed. `unmerged`: it completed,
+    was rejected, cancelled, aborted, or failed. `forkEvent`: the event of the task that it follows, from which it was
+    forked. `unmerged`: it completed,
     and its change was delivered nowhere. Times in Unix milliseconds, as ALP has them; of
     its other fields `order` is the number of the task, and there is no `assemblyLineRepo`."""
 
@@ -67,6 +68,7 @@ class TaskOut(BaseModel):
     visit: str | None
     evidence: str | None
     follows: str | None
+    forkEvent: int | None
     status: str
     display_status: str
     error: str | None
@@ -258,6 +260,7 @@ def _task_out(task: Task, failure: str, unmerged: bool) -> TaskOut:
         visit=str(gate.pk) if gate else None,
         evidence=gate.evidence_digest if gate else None,
         follows=task.followed_name or None,
+        forkEvent=task.fork_event,
         status=task.status,
         display_status=task.display_status,
         error=task.error or next((token.error for token in living if token.error), None),

@@ -6,6 +6,7 @@ from pipelines.engine.commands.agents import change_agent, register_agent
 from pipelines.engine.commands.claims import expire_lease, requeue, start, start_all
 from pipelines.engine.commands.deadlocks import resolve_deadlock
 from pipelines.engine.commands.dependencies import depend
+from pipelines.engine.commands.fork import ForkPlan, ForkPosition, TaskMoment, fork, plan_fork, task_moment
 from pipelines.engine.commands.linked_tasks import follow_up, retry_ended
 from pipelines.engine.commands.manual_actions import (
     CHECKS_RERUN,
@@ -41,6 +42,8 @@ __all__ = [
     "SUCCESS",
     "Actor",
     "Chat",
+    "ForkPlan",
+    "ForkPosition",
     "MigrateResult",
     "MigrationUndo",
     "MovePlan",
@@ -49,6 +52,7 @@ __all__ = [
     "Report",
     "ReportResult",
     "TaskMigration",
+    "TaskMoment",
     "VoteResult",
     "answer",
     "cancel",
@@ -60,12 +64,14 @@ __all__ = [
     "fall_back_after_revert",
     "fire",
     "follow_up",
+    "fork",
     "hand_over",
     "hold",
     "migrate",
     "move",
     "override",
     "pause",
+    "plan_fork",
     "plan_move",
     "put_back",
     "reconsider",
@@ -85,5 +91,6 @@ __all__ = [
     "submit",
     "supply",
     "suspend_agent",
+    "task_moment",
     "vote",
 ]

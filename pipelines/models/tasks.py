@@ -123,8 +123,14 @@ class Task(Deadline):
     labels = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     # Terminal is final: new work from an item that has ended is a new one, linked to it (law §8, AEEF E13).
     follows = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="followed_by")
-    # Of a retry: the visit of the followed task that it repeats, whose files it begins with (law §12).
+    # Of a retry: the visit of the followed task that it repeats, whose files it begins with (law §12). Of a fork: the
+    # last visit of the position that it was forked from, by the moment of the fork (law §17).
     retry_of = models.ForeignKey("Job", models.PROTECT, null=True, blank=True, related_name="retries")
+    fork_event = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Of a fork: the number of the event of the followed task with whose files it begins (law §17).",
+    )
     inputs = models.JSONField(default=dict)
     context = models.JSONField(default=dict)
     variables = models.JSONField(default=dict)

@@ -119,6 +119,11 @@ def _move_item(line: ParsedLine, event: Event) -> TimelineItem:
                 item.label = _text_with_remark(
                     f"Retries {event.data.get('follows', '')}", event.data.get("reason")
                 )
+            if event.trigger == "fork":
+                item.label = _text_with_remark(
+                    f"Forked from {event.data.get('follows', '')} at event {event.data.get('moment', '')}",
+                    event.data.get("reason"),
+                )
             if event.trigger == "follow_up":
                 item.label = f"Follows {event.data.get('follows', '')}, whose end starts another task"
         case "token.forked":
@@ -244,7 +249,12 @@ def _remark_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) ->
             return _dot_item(
                 event, _question_words(data) if "question" in data else _answer_words(data["answer"], who)
             )
-    return None
+    return _linked_item(event, who) if event.kind == "task.forked" else None
+
+
+def _linked_item(event: Event, who: actor_names.ActorLabel) -> TimelineItem:
+    text = f"{who.name} forked it as {event.data['fork']} from event {event.data['moment']}"
+    return _dot_item(event, _text_with_remark(text, event.data.get("reason")))
 
 
 SUPPLY_TEXTS = {

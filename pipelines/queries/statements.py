@@ -48,13 +48,14 @@ TASK_ROWS = """
       (SELECT json_agg(latest ORDER BY at DESC)::text FROM (
          SELECT * FROM pipelines_handoff WHERE task_id = task.id ORDER BY at DESC LIMIT %s) latest),
       (SELECT json_agg(linked ORDER BY number)::text FROM (
-         (SELECT 'depends_on' AS kind, id, number, status, title, project_id, retry_of_id FROM pipelines_task
+         (SELECT 'depends_on' AS kind, id, number, status, title, project_id, retry_of_id, fork_event
+          FROM pipelines_task
           WHERE id IN (SELECT on_id FROM pipelines_dependency WHERE task_id = task.id) ORDER BY number LIMIT %s)
          UNION ALL
-         (SELECT 'needed_by', id, number, status, title, project_id, retry_of_id FROM pipelines_task
+         (SELECT 'needed_by', id, number, status, title, project_id, retry_of_id, fork_event FROM pipelines_task
           WHERE id IN (SELECT task_id FROM pipelines_dependency WHERE on_id = task.id) ORDER BY number LIMIT %s)
          UNION ALL
-         (SELECT 'followed_by', id, number, status, title, project_id, retry_of_id FROM pipelines_task
+         (SELECT 'followed_by', id, number, status, title, project_id, retry_of_id, fork_event FROM pipelines_task
           WHERE follows_id = task.id ORDER BY number LIMIT %s)) linked),
       (SELECT json_agg(json_build_array(to_json(pause), to_jsonb(person) - 'password') ORDER BY since)::text
        FROM pipelines_pause pause JOIN pipelines_user person ON person.id = pause.by_id

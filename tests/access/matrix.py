@@ -264,6 +264,8 @@ POST line-pause              >          0         -       y         y         y 
 POST line-resume             >          0         -       y         y         y         y      >
 POST project-pause           >          0         -       -         -         -         y      >
 POST project-resume          >          0         -       -         -         -         y      >
+GET  task-fork               >          0         -       y         y         y         y      >
+POST task-fork               >          0         -       y         y         y         y      >
 GET  task-move               >          0         -       y         y         y         y      >
 POST task-move               >          0         -       y         y         y         y      >
 GET  task-move-plan          >          0         -       y         y         y         y      >

@@ -25,6 +25,8 @@ POST {LINE}/{{task}}/pause             >          0         -       y         y 
 POST {LINE}/{{task}}/resume            >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/move              >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/move/plan         >          0         -       y         y         y         y      y
+POST {LINE}/{{task}}/fork              >          0         -       y         y         y         y      y
+POST {LINE}/{{task}}/fork/plan         >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/rerun-checks      >          0         -       y         y         y         y      y
 GET  {LINE}/{{task}}/positions         >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/branch            >          0         y       y         y         y         y      y

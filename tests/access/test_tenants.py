@@ -159,7 +159,7 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
 # Names in bodies and queries of the API that name no row of the database: words, texts, numbers, parts of a document.
 PLAIN = """
     accepts acknowledge action address after against allow alone archived at at_once attempt base based_on before body
-    context cursor deed
+    at context cursor deed
     default_branch description dialect digest display_status do document draft due_at each_task edit ends evidence
     expect expected file files flags
     form fragment from gates handoff host host_app id index keys kind labels last limit losses map mapping metadata

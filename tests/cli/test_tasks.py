@@ -154,6 +154,18 @@ def test_it_moves_a_task_by_hand_and_says_first_what_happens(cli: Cli, world: Wo
     assert mine.json("move", task.name, "--plan", "--skip")["end"] == "completed"
 
 
+def test_it_forks_a_task_and_says_first_what_it_has(cli: Cli, world: World) -> None:
+    task = world.start(world.line(stations=["build", "ship"]))
+    world.report(task)
+    mine = cli(world.operator)
+    planned = mine.ok("fork", task.name, "--at", "1", "--plan")
+    assert planned == "It will begin at build: queued.\nIt has no files yet.\n"
+    assert mine.run("fork", task.name, "--at", "999").returncode != 0
+    name = mine.json("fork", task.name, "--at", "1", "-r", "Another way")["id"]
+    assert name in mine.ok("fork", task.name, "--station", "build").replace("-3", "-2")
+    assert world.at(task) == ["ship"]
+
+
 def test_it_pauses_a_task_and_a_line_and_resumes_them(cli: Cli, world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     mine = cli(world.operator)

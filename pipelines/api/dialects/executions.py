@@ -134,7 +134,7 @@ class Execution:
 def _retry_chain(task: Task) -> list[Task]:
     chain = [task]
     while True:
-        after = Task.objects.filter(follows=chain[-1], retry_of__isnull=False)
+        after = Task.objects.filter(follows=chain[-1], retry_of__isnull=False, fork_event=None)
         # Of several retries of one task the latest counts.
         last = after.select_related("project__owner", "line", "pinned").order_by("-pk").first()
         if last is None:

@@ -162,10 +162,11 @@ def _retry(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Tas
     task = create_numbered_task(new)
     # The lock on the ended task lets one retry at a time look for another.
     locked = Batch.of_tasks(old.pk).tasks[old.pk]
-    open_one = Task.objects.filter(follows=locked, retry_of__station=station, ended_at=None).exclude(
-        # The new task has its row already.
-        pk=task.pk
+    open_retries = Task.objects.filter(
+        follows=locked, retry_of__station=station, fork_event=None, ended_at=None
     )
+    # The new task has its row already.
+    open_one = open_retries.exclude(pk=task.pk)
     other = open_one.select_related("project").first()
     if other is not None:
         raise Conflict(f"{other.name} already retries this task from there.")

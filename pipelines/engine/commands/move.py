@@ -128,7 +128,7 @@ def _move_request(
 def _move(request: MoveRequest) -> Task:
     batch, task, token = lock_token_version(request.token_id, request.token_version, LIVING)
     broken = _broken_promises(task, token, request)
-    _check_consent(task, request, broken)
+    check_consent("move", task.project_id, request.user, request.reason, request.accepts, broken)
     _carry_out_move(batch, task, token, request, [name for name, _sentence in broken])
     batch.flush()
     return task
@@ -247,6 +247,13 @@ def _broken_promises(task: Task, token: Token, request: MoveRequest) -> list[tup
         return []
     # Without a promise nothing of the past is asked
     past = _moved_past(task, token) if line.guarantees else MovedPast()
+    return promises_broken_at(task, target, past)
+
+
+def promises_broken_at(task: Task, target: str, past: MovedPast) -> list[tuple[str, str]]:
+    """Name each promise of the line and of the repository that is no longer proved of this task once it stands at
+    `target` with this past, with its sentence."""
+    line = versions.by_id(task.pinned_id)
     broken = [
         (guarantee.id, line_guarantee_sentence(line, guarantee))
         for guarantee in broken_guarantees(line, target, past)
@@ -291,20 +298,31 @@ def _moved_past(task: Task, token: Token) -> MovedPast:
     )
 
 
-def _check_consent(task: Task, request: MoveRequest, broken: Sequence[tuple[str, str]]) -> None:
-    unnamed = [sentence for name, sentence in broken if name not in request.accepts]
+def check_consent(
+    what: str,
+    project_id: int,
+    user: User | None,
+    reason: str,
+    accepts: Collection[str],
+    broken: Sequence[tuple[str, str]],
+) -> None:
+    """Check that what a command breaks was named by who may break it. `what`: the command, as its refusals name it.
+
+    Raises Invalid (path `accepts`: a promise would break that is not named; path `reason`: there is none), Forbidden
+    (only an administrator of the project may break one)."""
+    unnamed = [sentence for name, sentence in broken if name not in accepts]
     if unnamed:
         promises = "; ".join(map(people_text, unnamed))
-        raise Invalid.at("accepts", f"Confirm what this move breaks: {promises}.", "The plan names each.")
+        raise Invalid.at("accepts", f"Confirm what this {what} breaks: {promises}.", "The plan names each.")
     if not broken:
         return
     # A program has no roles, so that it breaks no promise
-    person = entitled_person(task.project_id, request.user) if request.user else None
+    person = entitled_person(project_id, user) if user else None
     if person is None or Role.ADMIN not in person.roles:
         raise Forbidden(
-            "Only an administrator of the project can move a task against what its line promises."
+            f"Only an administrator of the project can {what} a task against what its line promises."
         )
-    if not request.reason.strip():
+    if not reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "It is stored and shown ever after.")
 
 

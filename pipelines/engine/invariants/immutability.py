@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from django.db.models import F, QuerySet, TextField, Value
+from django.db.models import Exists, F, OuterRef, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from pipelines.engine.statements import UNGUARDED_TABLES, VERSION_ROWS
@@ -17,6 +17,7 @@ from pipelines.models import (
     Dependency,
     Due,
     Escalation,
+    Event,
     GateVisit,
     Handoff,
     Job,
@@ -74,6 +75,12 @@ def _crossings_statement(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         (
             "retries a visit of another task than it follows",
             tasks.filter(retry_of__isnull=False).exclude(retry_of__task=F("follows")),
+        ),
+        (
+            "forked from a moment that the task which it follows does not have",
+            tasks.filter(fork_event__isnull=False).exclude(
+                Exists(Event.objects.filter(task=OuterRef("follows"), seq=OuterRef("fork_event")))
+            ),
         ),
         ("version of another line", tasks.exclude(pinned__line=F("line"))),
         ("job with the token of another task", jobs.exclude(token__task=F("task"))),

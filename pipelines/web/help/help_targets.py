@@ -147,6 +147,8 @@ PLACES: Mapping[str, str] = {
     "task-new title": "start-forms#the-title",
     "tasks": "watching",
     "task": "watching#the-page-of-a-task",
+    "task-fork": "watching#the-page-of-a-task",
+    "task-fork station": "watching#the-page-of-a-task",
     "task escalate": "escalations#what-is-escalated",
     "task-log": "watching#the-page-of-a-task",
     "task-input-preview": "start-forms#files",

@@ -175,6 +175,14 @@ TOGETHER: dict[str, Row] = {
         refused("Conflict", "it goes on: its station is retried in the task itself"),
         {state: moves("done", state) for state in OVER},
     ),
+    "fork": told(
+        "done",
+        {
+            ("forked",): refused("Invalid", "its branches are the positions of its task"),
+            ("ended_branch",): refused("Invalid", "other branches are the positions of its task"),
+        },
+    ),
+    "fork_from_nowhere": row(refused("Invalid", "says which moments there are")),
     "agent_returns": row(impossible("it waits for no agent"), {"held_missing": moves("fired", *DECIDED)}),
     "suspend": row(refused("done", "what it has begun goes on")),
     "start_suspended": row(

@@ -58,11 +58,13 @@ DOES: dict[str, tuple[str, ...]] = {
     "escalate": ("escalate", "escalate_mute", "escalate_and_resolve", "breach"),
     "fire": ("come", "breach", "late", "facts", "gate_reminds", "dependency_met", "fire_gone"),
     "follow_up": (),  # Of a task that has ended: see test_follow_ups
+    "fork": ("fork", "fork_from_nowhere"),
     "hand_over": ("hand_over", "hand_over_faulty", "hand_over_stale"),
     "hold": ("hold", "hold_stale"),
     "expire_lease": ("lose_early", "lose_late", "sweep"),
     "migrate": ("migrate", "migrate_unseen", "migrate_cut"),
     "move": ("move", "move_stale", "retry", "retry_stale", "skip", "skip_stale"),
+    "plan_fork": (),  # The fork, taken back: see test_fork
     "plan_move": ("skip", "skip_stale"),
     "pause": tuple(key for key in COMMANDS if key.startswith("pause_")),
     "resume": tuple(key for key in COMMANDS if key.startswith("resume_")),
@@ -85,6 +87,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "suspend_agent": ("suspend", "start_suspended"),
     "record_push_visit": (),  # By a push to the branch of a task: see tests/work/test_task_branches
     "fall_back_after_revert": (),  # Of a gate, and of no task: see tests/work/test_sampling_fallback_after_revert
+    "task_moment": ("fork", "fork_from_nowhere"),
     "vote": ("approve", "send_back", "reject", "rework", "abort"),
 }
 COMES: dict[str, tuple[str, ...]] = {

@@ -15,6 +15,7 @@ from django.db.models import BigIntegerField, QuerySet
 from pipelines.models import Delivery, Event, Job, Task, Token, VisitCommit
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
+from pipelines.queries.forks import fork_time
 from pipelines.work.spec.repository import GitBranch, GitState
 from pipelines.work.transport.local.workspace_history import ancestor_ids, starts_over
 
@@ -85,12 +86,14 @@ class BranchStates:
 
     @cached_property
     def _initial_state(self) -> GitState:
-        """State that the task begins with. A retry begins where the visit that it repeats ended, on a branch of
-        its own; at the first station it begins from the base."""
+        """State that the task begins with. A retry begins where the visit that it repeats ended, and a fork where its
+        position stood at the moment, on a branch of its own; at the first station a retry begins from the base."""
         repeated = self._task.retry_of
         if repeated is None or starts_over(self._task):
             return GitState()
-        return replace(BranchStates(repeated.task).at(repeated.token_id), branch="", moved=False)
+        moment = fork_time(self._task) if self._task.fork_event else None
+        state = BranchStates(repeated.task).at(repeated.token_id, moment, moment)
+        return replace(state, branch="", moved=False)
 
     def _chain(self, token: int) -> list[int]:
         return ancestor_ids(token, self._parents.__getitem__)

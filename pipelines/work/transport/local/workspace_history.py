@@ -15,6 +15,7 @@ from django.db.models import BigIntegerField, QuerySet
 from pipelines.models import Job, Snapshot, Task, Token
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
+from pipelines.queries.forks import fork_time
 from pipelines.work.workspaces import manifest_digest
 
 Entry = dict[str, Any]
@@ -57,13 +58,14 @@ def _build_trees(task_id: int) -> WorkspaceTrees:
 
     A retry at a later station begins with the files that the branch of the visit which it repeats had at
     the end of its task. At the first station it begins with nothing, as every task does: what the ended
-    task left would be its own change, present there already.
+    task left would be its own change, present there already. A fork begins with those of its moment.
     """
     task = _followed_task_query.first(task=task_id)
     assert task is not None
     base = None
-    if task.retry_of and not starts_over(task) and task.follows and task.follows.ended_at:
-        base = _build_trees(task.retry_of.task_id).workspace_at(task.retry_of.token_id, task.follows.ended_at)
+    until = fork_time(task) if task.fork_event else task.follows and task.follows.ended_at
+    if task.retry_of and until and not starts_over(task):
+        base = _build_trees(task.retry_of.task_id).workspace_at(task.retry_of.token_id, until)
     left = [SnapshotHead(*row) for row in _snapshot_rows(task=task_id) if row[-1]]
     tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
     return WorkspaceTrees(tokens, left, base)
@@ -71,13 +73,15 @@ def _build_trees(task_id: int) -> WorkspaceTrees:
 
 def starts_over(task: Task) -> bool:
     """True of a retry at the first station of its line."""
-    return task.retry_of is not None and task.retry_of.station == versions.by_id(task.pinned_id).start
+    if task.retry_of is None or task.fork_event:
+        return False
+    return task.retry_of.station == versions.by_id(task.pinned_id).start
 
 
 @compiled(task=BigIntegerField())
 def _followed_task_query(task: Any) -> QuerySet[Task]:
     return (
-        Task.objects.only("retry_of", "follows", "pinned")
+        Task.objects.only("retry_of", "follows", "pinned", "fork_event")
         .select_related("retry_of", "follows")
         .filter(pk=task)
     )

@@ -120,6 +120,32 @@ def retry_ended(scene: Scene, subject: Subject) -> Act | None:
     return act
 
 
+def fork(scene: Scene, subject: Subject) -> Act | None:
+    """From where it stands now, or ended; of a task that has ended, only of a position that became no other one."""
+    children = [row for row in subject.sight.rows["tokens"] if row["parent_id"] == subject.id]
+    if subject.over and (children or subject.token["joined_id"]):
+        return None
+
+    def act() -> str:
+        line = versions.by_id(subject.task["pinned_id"])
+        here = subject.token["station"] in line.stations_by_key
+        made = engine.fork(
+            subject.task["id"],
+            user=scene.cast.requester,
+            position=subject.id,
+            station="" if here else line.start,
+            reason="Another way.",
+        )
+        scene.companions.append(made.pk)
+        return "done"
+
+    return act
+
+
+def _fork_from_nowhere(scene: Scene, subject: Subject) -> None:
+    engine.fork(subject.task["id"], user=scene.cast.requester, at=subject.task["seq"] + 1)
+
+
 # What is missing
 
 
@@ -248,6 +274,13 @@ WAITS = (
     ),
     Command("follow_up", "new work follows its task", follow_up, alone=False),
     Command("retry_ended", "its task is retried as a new one", retry_ended, alone=False),
+    Command("fork", "a person forks its task from where it stands", fork, alone=False),
+    Command(
+        "fork_from_nowhere",
+        "the same, from a moment that has not come",
+        doing(_fork_from_nowhere),
+        alone=False,
+    ),
     Command("agent_returns", "the agent for which it waits is there again", agent_returns, alone=False),
     Command("suspend", "an agent is suspended, and restored", suspend, alone=False),
     Command(
