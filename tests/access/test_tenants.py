@@ -44,6 +44,12 @@ QUERIES: list[Row] = [
     ("palette", lambda x: {"q": CANARY[:6], "project": x.project}),
     ("tasks-everywhere", lambda x: {"q": CANARY[:6], "line": x.line, "requester": x.username}),
     ("tasks", lambda x: {"q": CANARY[:6], "line": x.line}),
+    (
+        "tasks-live",
+        lambda x: {"q": CANARY[:6], "line": x.line, "project": x.project, "requester": x.username},
+    ),
+    ("tasks-live", lambda x: {"view": "lines", "line": x.line, "project": x.project}),
+    ("task-fork", lambda x: {"at": 1, "position": x.position}),
     ("project-audit", lambda x: {"who": x.username}),
     ("project-audit-export", lambda x: {"who": x.username}),
     ("task-log", lambda x: {"job": x.job}),
@@ -115,6 +121,8 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
         lambda x: {"action": "approve", "items": [{"visit": str(x.visit), "evidence": "e"}]},
     ),
     ("POST", f"{TASKS}/{{task}}/hold", lambda x: {"reason": "r", "position": x.position}),
+    ("POST", f"{TASKS}/{{task}}/fork", lambda x: {"position": x.position}),
+    ("POST", f"{TASKS}/{{task}}/fork/plan", lambda x: {"position": x.position}),
     ("POST", f"{TASKS}/{{task}}/answer", lambda x: {"version": 1, "text": "t", "position": x.position}),
     (
         "POST",
