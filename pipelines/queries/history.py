@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -66,12 +66,19 @@ class TimelineItem:
 
 def timeline_items(task: Task, events: Sequence[Event], now: datetime) -> list[TimelineItem]:
     """Newest first."""
-    line = versions.by_id(task.pinned_id)
-    who = actor_names.actor_labels(event.actor for event in events)
-    items = [item for event in events if (item := _timeline_item(task, line, event, who[event.actor]))]
-    _fill_gate_openings(line, items, events)
+    items = feed_items(task, events, actor_names.actor_labels(event.actor for event in events))
     _fill_in_durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
     return items[::-1]
+
+
+def feed_items(
+    task: Task, events: Sequence[Event], who: Mapping[str, actor_names.ActorLabel]
+) -> list[TimelineItem]:
+    """Return some events of a task, oldest first, without how long it stayed anywhere. `who`: names of actors."""
+    line = versions.by_id(task.pinned_id)
+    items = [item for event in events if (item := _timeline_item(task, line, event, who[event.actor]))]
+    _fill_gate_openings(line, items, events)
+    return items
 
 
 def latest_change(task: Task) -> str:
@@ -163,7 +170,6 @@ BY = {
     "migration": "By the migration of the task",
 }
 
-
 BY_HAND = {
     "answer": "Runs again with the answer",
     "checks_rerun": "The host was to run its checks again",
@@ -188,8 +194,7 @@ def _rule_number_and_name(line: ParsedLine, station_key: str, rule_id: str | Non
 
 
 def _voter_words(who: str, stands_for: str | None, chat: str | None) -> str:
-    words = {"who": who, "name": stands_for}
-    name = "{who}, in place of {name},".format(**words) if stands_for else who
+    name = f"{who}, in place of {stands_for}," if stands_for else who
     return f"{name} (in the chat {chat})" if chat else name
 
 
@@ -334,7 +339,6 @@ VOTED = {
 
 def _wait_item(event: Event, station: str, wait: dict[str, object]) -> TimelineItem | None:
     """Waiting at a gate is shown by the gate's opening."""
-    # The opening of the gate says it already
     if wait.get("gates"):
         return None
     question = waiting_question(wait)
@@ -374,7 +378,6 @@ def _fill_gate_openings(line: ParsedLine, items: list[TimelineItem], events: Seq
     wait_events: dict[int, Event] = {}
     for event in events:
         if event.kind == "token.waits":
-            # The wait comes before the gates it opens, and names the rule
             waits[event.token_id] = event
         elif event.kind == "gate.opened" and event.token_id in waits:
             wait_events[event.seq] = waits[event.token_id]

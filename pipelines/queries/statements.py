@@ -148,6 +148,29 @@ BOARD_PLACES = """
 """
 
 
+# Activity
+
+# The newest events are those of the tasks that changed last, so that no index of all events by time is needed. Of tasks
+# that went on since then (an earlier page), each is asked.
+RECENT_EVENTS: Final = """
+    WITH changed AS MATERIALIZED (
+      SELECT id FROM pipelines_task
+      WHERE project_id = ANY(%(projects)s) AND (%(lines)s::bigint[] IS NULL OR line_id = ANY(%(lines)s))
+        AND changed_at > %(until)s::timestamptz AND created_at <= %(until)s::timestamptz
+      UNION ALL
+      (SELECT id FROM pipelines_task
+       WHERE project_id = ANY(%(projects)s) AND (%(lines)s::bigint[] IS NULL OR line_id = ANY(%(lines)s))
+         AND changed_at <= %(until)s::timestamptz AND changed_at > %(since)s::timestamptz
+       ORDER BY changed_at DESC LIMIT %(most)s + 1)
+    )
+    SELECT event.id, event.at, event.kind, event.actor FROM changed CROSS JOIN LATERAL (
+      SELECT id, at, kind, actor, seq FROM pipelines_event
+      WHERE task_id = changed.id AND at <= %(until)s::timestamptz AND at > %(since)s::timestamptz
+      ORDER BY seq DESC LIMIT %(most)s + 1
+    ) event
+    ORDER BY event.at DESC, changed.id, event.seq DESC LIMIT %(most)s + 1"""
+
+
 # Work that waits for a worker
 
 NEXT_STATION: Final = """

@@ -32,6 +32,7 @@ from pipelines.web.setup import page as setup
 from pipelines.web.shell import design, preferences
 from pipelines.web.tasks import (
     actions,
+    activity,
     artifacts,
     board,
     changed_files,
@@ -58,6 +59,7 @@ urlpatterns = [
     path("", home.home_page, name="home"),
     path("first-steps/dismiss/", home.dismiss_first_steps, name="first-steps-dismiss"),
     path("tasks/", tables.all_tasks_page, name="tasks-everywhere"),
+    path("tasks/activity/", activity.activity_page, name="activity"),
     path("tasks/live/", open_work.open_work_page, name="tasks-live"),
     path("new-task/", start.choose_line_everywhere_page, name="task-new-everywhere"),
     path("projects/", general.project_list, name="projects"),

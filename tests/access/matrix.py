@@ -66,6 +66,7 @@ GET  password-set            >          y         y       y         y         y 
 POST password-set            >          y         y       y         y         y         y      >
 GET  home                    >          y         y       y         y         y         y      >
 POST first-steps-dismiss     >          y         y       y         y         y         y      >
+GET  activity                >          y         y       y         y         y         y      >
 GET  tasks-live              >          y         y       y         y         y         y      >
 GET  tasks-everywhere        >          y         y       y         y         y         y      >
 GET  task-new-everywhere     >          y         y       y         y         y         y      >

@@ -50,6 +50,8 @@ QUERIES: list[Row] = [
     ),
     ("tasks-live", lambda x: {"view": "lines", "line": x.line, "project": x.project}),
     ("task-fork", lambda x: {"at": 1, "position": x.position}),
+    ("activity", lambda x: {"who": x.username, "line": x.line}),
+    ("activity", lambda x: {"project": x.project}),
     ("project-audit", lambda x: {"who": x.username}),
     ("project-audit-export", lambda x: {"who": x.username}),
     ("task-log", lambda x: {"job": x.job}),

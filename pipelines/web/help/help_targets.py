@@ -15,6 +15,7 @@ PLACES: Mapping[str, str] = {
     # Pages
     "home": "getting-started",
     "tasks-everywhere": "watching",
+    "activity": "watching#all-activity",
     "inbox": "watching#inbox",
     "needs-me": "watching#inbox",
     "needs-count": "watching#inbox",

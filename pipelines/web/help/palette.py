@@ -113,6 +113,8 @@ OF_NONE = (
     Command("Notifications", "notifications", "bell", "news unread"),
     Command("All tasks", "tasks-everywhere", "tasks"),
     Command("All open work", "tasks-live", "tasks", "board live running waiting stuck late all lines"),
+    Command("All activity", "activity", "history", "feed log news happened who did what votes moves publishes"),
+    Command("Timeline of all open work", "tasks-live", "timeline", "gantt bars time", part="?view=timeline"),
     Command("Projects, new project", "projects", "lines", "create switch"),
     Command("Second factor", "mfa_index", also="passkey 2fa recovery codes"),
     Command("Personal settings", "account", also="profile name mail time zone compact"),
