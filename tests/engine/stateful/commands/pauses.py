@@ -33,7 +33,7 @@ def scope_of(subject: Subject, which: str) -> PauseScope:
 
 
 def _in_force(scope: PauseScope) -> bool:
-    return Pause.objects.filter(project=scope.project, scope=scope.name, ended_at=None).exists()
+    return Pause.objects.filter(project=scope.project, scope=scope.scope_key, ended_at=None).exists()
 
 
 def _is_past(subject: Subject, which: str) -> bool:
