@@ -32,6 +32,11 @@ OPTIONS = {
     "log_checkpoints": "off",
     # The usual 4 is that of turning disks: by it whole tables are read where an index has the few rows of a page.
     "random_page_cost": "1.1",
+    # The usual 200 ms wake two processes five times a second, for nothing where nothing happens: commits flush their
+    # own log. As many pages a second are written as usual.
+    "bgwriter_delay": "2s",
+    "bgwriter_lru_maxpages": "1000",
+    "wal_writer_delay": "2s",
 }
 THROWAWAY = {
     "fsync": "off",
