@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse
@@ -31,6 +33,7 @@ from pipelines.web.shell.page import (
     sign_in_required,
 )
 from pipelines.work.hosts import standard_webhooks
+from pipelines.work.outgoing.guard import Guard, unlisted_address_remedy
 from reviews.channels import accounts
 from reviews.channels.channel import ChannelError, ChannelKind
 from reviews.channels.interactions import request_address
@@ -193,6 +196,8 @@ class ChannelForm(forms.Form):
         cleaned["address"] = cleaned.get("address") or kind.address
         if not _is_url(cleaned["address"]):
             self.add_error("address", "Enter an address that begins with https:// or http://.")
+        elif refusal := _refusal_of_private_address(cleaned["address"]):
+            self.add_error("address", refusal)
         if kind.rooms and not cleaned.get("room"):
             self.add_error("room", "Enter the channel.")
         if kind.makes_secret:
@@ -225,6 +230,21 @@ def _is_url(text: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
     except ValueError:
         return False
+
+
+def _refusal_of_private_address(url: str) -> str:
+    """Return why messages to this URL would be refused, "" where they would not. No name is resolved: what a name leads
+    to is known when a message is sent."""
+    host = (urlsplit(url).hostname or "").partition("%")[0]
+    address = "127.0.0.1" if host == "localhost" else host
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return ""
+    guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
+    if guard.allows(host, address):
+        return ""
+    return f"{host} is a private address: nothing is sent there. {unlisted_address_remedy(address)}"
 
 
 # Personal settings › Chats: who I am in the chats of my projects.

@@ -240,6 +240,21 @@ def test_a_private_address_that_no_operator_listed_is_not_called(
     assert chat.server.asked == []
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "10.1.2.3", "[::1]"])
+def test_a_private_address_is_refused_when_it_is_connected(world: World, settings: Any, host: str) -> None:
+    admin, here = as_(world.admin), at(world, "project-channels")
+    form = {"kind": "webhook", "name": "Hook", "address": f"http://{host}:9000/hook"}
+    settings.PRIVATE_HOSTS = []
+    refused = admin.post(here, form)
+    assert refused.status_code == 422
+    assert "is a private address" in refused.content.decode()
+    assert "GATELINE_PRIVATE_HOSTS" in refused.content.decode()
+    assert not ChannelConnection.objects.exists()
+    settings.PRIVATE_HOSTS = [host.strip("[]") if host != "localhost" else "127.0.0.1"]
+    assert "is a private address" not in admin.post(here, form).content.decode()
+    assert ChannelConnection.objects.count() == 1
+
+
 def test_it_is_connected_tested_and_removed_in_the_settings(world: World, chat: Chat) -> None:
     admin, here = as_(world.admin), at(world, "project-channels")
     form = {"kind": "slack", "name": "Reviews", "address": f"{chat.server.url}/api", "room": "reviews"}
