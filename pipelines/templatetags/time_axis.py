@@ -3,6 +3,7 @@ width, so that a drawing fits any. static/ts/pages/timeline.ts lets grow what go
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,8 +22,9 @@ register = template.Library()
 
 NOTHING = mark_safe("")
 MAX_TICKS = 7
-ROOM = 0.04
-"""Share of the width that is left behind the present, into which bars grow."""
+ROOM, SHORTEST_SECONDS = 1.1, 5.0
+"""An axis that reaches to the present ends at the next power of this, so that it stays as it is while bars grow: what
+is drawn is the same until the present has reached its end."""
 SECONDS, DAY = 60, 86_400
 STEPS = (
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
@@ -56,7 +58,8 @@ class TimeAxis:
 
     @classmethod
     def until_now(cls, begin: datetime, now: datetime) -> TimeAxis:
-        return cls(begin, now + max((now - begin) * ROOM, timedelta(seconds=5)), now)
+        seconds = max((now - begin).total_seconds(), SHORTEST_SECONDS)
+        return cls(begin, begin + timedelta(seconds=ROOM ** (math.floor(math.log(seconds, ROOM)) + 1)), now)
 
     @property
     def seconds(self) -> float:
@@ -132,11 +135,13 @@ def _bar_html(axis: TimeAxis, bar: Bar, height: float) -> SafeString:
     left = axis.percent(bar.since)
     goes_on = bar.until is None and axis.now is not None
     grows = format_html(' data-grows="{}"', bar.since.isoformat()) if goes_on else NOTHING
-    title = ": ".join(filter(None, (bar.label, f"{bar.tone}, {duration(until - bar.since)}")))
+    # The row says for how long what goes on has gone on
+    words = bar.tone if goes_on else f"{bar.tone}, {duration(until - bar.since)}"
+    title = ": ".join(filter(None, (bar.label, words)))
     return format_html(
-        '<rect class="gantt-bar gantt-bar-{}" x="{}%" y="{}%" width="{}%" height="{}%" rx="3"{}>'
+        '<rect class="gantt-bar gantt-bar-{}" x="{}%" y="{}%" height="{}%" rx="3" width="{}%"{}>'
         "<title>{}</title></rect>",
-        bar.tone, left, round(bar.lane * height, 3), round(axis.percent(until) - left, 3), height, grows, title,
+        bar.tone, left, round(bar.lane * height, 3), height, round(axis.percent(until) - left, 3), grows, title,
     )  # fmt: skip
 
 

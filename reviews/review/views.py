@@ -40,7 +40,7 @@ from pipelines.web.shell.page import (
     sign_in_required,
 )
 from pipelines.web.tasks.changed_files import redirect_back
-from pipelines.web.tasks.decision_notices import stay_while
+from pipelines.web.tasks.decision_notices import STAY_WHILE
 from reviews.decision import choice_paths, remarks
 from reviews.decision.consequences import done_words
 from reviews.decision.entitlements import Entitlements
@@ -172,7 +172,7 @@ def cast_vote(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         return _review_page(request, _get_visible_visit(request, visit), form, status=409, conflict=problem)
     # The next page is another review, or the task, which outdates it as soon as it moves on
     done = done_words(stored_visit, fields["word"], result)
-    messages.success(request, done, extra_tags=stay_while(result.status))
+    messages.success(request, done, extra_tags=STAY_WHILE[result.status])
     return _redirect_to_next(request, stored_visit)
 
 

@@ -262,7 +262,8 @@ def test_what_counts_runs_on_what_is_committed(world: World, bench: Bench, origi
     run(bench, task)
     text = text_of(done(task, "check"))
     assert (
-        "['.git', '.gitignore', 'app.py', 'doc', 'tests']" in text and "only files that are committed" in text
+        "['.git', '.gitignore', 'app.py', 'doc', 'tests']" in text
+        and "starts with committed files alone" in text
     )
     assert outcome_of(task, "check")["facts"]["tests"]["passed"] == 0
     source = outcome_of(task, "check")["facts"]["tests"]["source"]

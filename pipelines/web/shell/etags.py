@@ -13,6 +13,8 @@ HERE = "etag-of-this-answer"
 _TICKING = re.compile(
     rb"(<time [^>]*data-(?:elapsed|relative)[^>]*>)[^<]*"
     rb'|name="csrfmiddlewaretoken" value="[^"]*"'
+    # Bars of a timeline that grow, and its line of the present
+    rb'|(?<=class="gantt-now") x1="[^"]*" x2="[^"]*"| width="[^"]*"(?= data-grows=)'
     rb"|&quot;words&quot;: &quot;[^&]*&quot;(?=, &quot;since&quot;: &quot;[^&])"
 )
 

@@ -17,9 +17,8 @@ def standing(status: str) -> str:
     return "moving" if status in MOVING else status
 
 
-def stay_while(status: str) -> str:
-    """Return the tags of a message that stays until the task's standing changes."""
-    return f"stays {_WHILE}{standing(status)}"
+STAY_WHILE = {status.value: f"stays {_WHILE}{standing(status)}" for status in Status}
+"""{status: tags of a message that stays until the task's standing changes}."""
 
 
 def current_messages(request: HttpRequest, status: str) -> list[Message]:
