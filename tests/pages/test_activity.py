@@ -210,3 +210,20 @@ def test_it_is_found_by_the_palette_and_looks_right(
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     expect(page.locator(".feed-row").first).to_be_visible()
     look(page, tmp_path, "feed")
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_what_happens_comes_by_itself_and_is_narrowed_by_kind(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World
+) -> None:
+    version = happened(world).pinned
+    page = new_context().new_page()
+    sign_in(page, world.reviewer)
+    page.goto(reverse("activity"))
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    world.start(version, title="Came later")
+    expect(page.locator(".feed-row").first).to_contain_text("Came later")
+    page.get_by_label("Kind").select_option("versions")
+    expect(page.locator(".feed-row")).to_have_count(1)
+    expect(page.locator(".feed-row").first).to_contain_text("Published v1")
