@@ -36,6 +36,11 @@ function release({ type }: Event): void {
   setTimeout(() => document.body.dispatchEvent(new CustomEvent("gl:resync")));
 }
 
+function moveOver(event: PointerEvent): void {
+  // No browser tells of the release of a scroll bar: the pointer moves on with nothing pressed.
+  if (pressed && event.buttons === 0) release(event);
+}
+
 function leaveOut(event: Event): void {
   const swap = (event as CustomEvent<Swap>).detail;
   const verb = swap.requestConfig?.verb ?? "get";
@@ -52,6 +57,7 @@ export function startHeldSwaps(): void {
   for (const type of ["pointerup", "pointercancel", "keyup", "dragend"]) {
     document.addEventListener(type, release, true);
   }
+  document.addEventListener("pointermove", moveOver, { capture: true, passive: true });
   window.addEventListener("blur", release);
   document.addEventListener("htmx:beforeSwap", leaveOut);
   document.addEventListener("htmx:oobBeforeSwap", leaveOut);

@@ -61,3 +61,23 @@ def test_what_was_held_back_is_shown_after_the_release(
     expect(page.get_by_role("link", name="second")).to_have_count(0)
     page.mouse.up()
     expect(page.get_by_role("link", name="second")).to_be_visible()
+
+
+def test_a_scroll_bar_that_was_let_go_holds_nothing_back(
+    new_context: Callable[..., BrowserContext],
+    sign_in: Callable[[Page | BrowserContext, User], None],
+    world: World,
+) -> None:
+    """Its release is told to no page, only that the pointer moves on with nothing pressed."""
+    version = world.line(LINE)
+    world.start(version, title="first")
+    page = new_context().new_page()
+    sign_in(page, world.operator)
+    with page.expect_response(lambda response: "fragment" in response.url):
+        page.goto(at(world, "line-live", "line"))
+    page.locator("[data-column='station:build'] h2").hover()
+    page.mouse.down()
+    bring_second(page, world, version)
+    expect(page.get_by_role("link", name="second")).to_have_count(0)
+    page.evaluate("document.dispatchEvent(new PointerEvent('pointermove', {buttons: 0}))")
+    expect(page.get_by_role("link", name="second")).to_be_visible()
