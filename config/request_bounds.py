@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from asyncio import TimerHandle
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from io import BytesIO
@@ -38,7 +39,7 @@ from config.request_capacity import (
     raise_connection_limit,
     too_large,
 )
-from pipelines.ports.idle_pauses import aligned_pause
+from pipelines.ports.idle_pauses import IDLE_SECONDS, aligned_pause
 from pipelines.web.shell.rate_limits import rate_limit_key
 from pipelines.work.file_measure import is_full
 from pipelines.work.transport.http import wire_format
@@ -50,8 +51,8 @@ from pipelines.work.transport.http import wire_format
 CONNECTIONS: Final = Capacity(raise_connection_limit())
 HEAD_SECONDS: Final = 20
 """Seconds in which a request line and its headers have come, from their first byte."""
-IDLE_SECONDS: Final = 10.0
-"""Between two looks at connections where there is none."""
+FIRST_LOOK_SECONDS: Final = 1.0
+"""From the first connection to the first look at connections."""
 LINGER: Final = 10.0
 """Seconds for which what still comes is dropped."""
 
@@ -334,6 +335,7 @@ class BoundedRequest(WebRequest):
 
 class BoundedFactory(HTTPFactory):
     protocol = BoundedChannel
+    server: BoundedServer
 
     def log(self, request: Any) -> None:
         """Nothing: each request would be made a line for a log that nobody reads."""
@@ -342,6 +344,7 @@ class BoundedFactory(HTTPFactory):
         """Nothing, for the same reason: it would wake an idle process each second."""
 
     def buildProtocol(self, addr: Any) -> Any:  # noqa: N802  # as twisted names it
+        self.server.end_rest()
         channel = super().buildProtocol(addr)
         channel.requestFactory = BoundedRequest
         return channel
@@ -351,6 +354,10 @@ class BoundedServer(Server):
     """The server makes its factory when it runs: here it gets ours."""
 
     _factory: Any = None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._resting: dict[Callable[[], None], TimerHandle] = {}
+        super().__init__(*arguments, **options)
 
     @property
     def http_factory(self) -> Any:
@@ -362,13 +369,21 @@ class BoundedServer(Server):
 
     def application_checker(self) -> None:
         """Look after the applications each second, and less often where there is no connection."""
-        if self.connections:
-            super().application_checker()
-        else:
-            twisted_loop.call_later(aligned_pause(IDLE_SECONDS), self.application_checker)
+        self._check_or_rest(super().application_checker, self.application_checker)
 
     def timeout_checker(self) -> None:
+        self._check_or_rest(super().timeout_checker, self.timeout_checker)
+
+    def _check_or_rest(self, check: Callable[[], None], again: Callable[[], None]) -> None:
+        self._resting.pop(again, None)
         if self.connections:
-            super().timeout_checker()
+            check()
         else:
-            twisted_loop.call_later(aligned_pause(IDLE_SECONDS), self.timeout_checker)
+            self._resting[again] = twisted_loop.call_later(aligned_pause(IDLE_SECONDS), again)
+
+    def end_rest(self) -> None:
+        """Look again soon: a connection begins."""
+        for check, rest in self._resting.items():
+            rest.cancel()
+            twisted_loop.call_later(FIRST_LOOK_SECONDS, check)
+        self._resting.clear()

@@ -34,9 +34,9 @@ OPTIONS = {
     "random_page_cost": "1.1",
     # The usual 200 ms wake two processes five times a second, for nothing where nothing happens: commits flush their
     # own log. As many pages a second are written as usual.
-    "bgwriter_delay": "2s",
-    "bgwriter_lru_maxpages": "1000",
-    "wal_writer_delay": "2s",
+    "bgwriter_delay": "10s",
+    "bgwriter_lru_maxpages": "5000",
+    "wal_writer_delay": "10s",
 }
 THROWAWAY = {
     "fsync": "off",

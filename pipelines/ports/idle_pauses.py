@@ -4,6 +4,10 @@ that wake at the same moment find one another's memory warm, which costs half as
 from __future__ import annotations
 
 import time
+from typing import Final
+
+IDLE_SECONDS: Final = 30.0
+"""Between two looks of an idle process that is told of all that begins: for a notice that was lost."""
 
 
 def aligned_pause(period: float) -> float:

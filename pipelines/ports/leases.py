@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pipelines.models.plumbing.compiled_queries import execute, fetch
+from pipelines.ports.idle_pauses import IDLE_SECONDS
 from pipelines.ports.statements import (
     ANSWERS_OF_WORKERS,
     CUT_LEASES_SHORT,
@@ -109,10 +110,10 @@ def renew_leases(
 ) -> dict[int, uuid.UUID]:
     """Renew all leases of a worker by one statement, `but` for those of these jobs; {job id: key} of what it holds.
 
-    Also the worker's sign of life: `seen_at`. A lease that has expired but that nobody swept yet is renewed: nobody
-    else holds it."""
-    # Also what has expired and was not swept yet: nobody else holds it
-    return dict(fetch(RENEW_LEASES, {"worker": worker, "seconds": seconds, "but": list(but)}))
+    Also the worker's sign of life, `seen_at`: of one without a lease that much later at which it comes again. A lease
+    that has expired but that nobody swept yet is renewed: nobody else holds it."""
+    parameters = {"worker": worker, "seconds": seconds, "but": list(but), "idle": IDLE_SECONDS}
+    return dict(fetch(RENEW_LEASES, parameters))
 
 
 def expired_leases(limit: int = 100) -> list[LeaseRecord]:

@@ -24,7 +24,11 @@ lease is in force."""
 DROP_LEASES = f"DELETE FROM pipelines_lease WHERE job_id = ANY({array('bigint')})"
 """Removes the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
 
-RENEW_LEASES = """WITH seen AS (UPDATE pipelines_worker SET seen_at = clock_timestamp() WHERE id = %(worker)s)
+RENEW_LEASES = """WITH seen AS (
+                 UPDATE pipelines_worker worker SET seen_at = clock_timestamp() + CASE
+                   WHEN EXISTS (SELECT FROM pipelines_lease lease WHERE lease.worker_id = worker.id)
+                   THEN interval '0' ELSE make_interval(secs => %(idle)s) END
+                 WHERE id = %(worker)s)
                UPDATE pipelines_lease SET expires_at = clock_timestamp() + make_interval(secs => %(seconds)s)
                WHERE worker_id = %(worker)s AND NOT job_id = ANY(%(but)s) RETURNING job_id, key"""
 

@@ -114,7 +114,8 @@ def update_runner(runner: Worker, changes: Mapping[str, Any], token: ApiToken) -
 def sign_off(runner: Worker) -> None:
     """Nothing that it still held counts an attempt: it stopped as planned."""
     give_all_back(runner.pk)
-    Worker.objects.filter(pk=runner.pk).update(stopped_at=timezone.now())
+    # An idle one had said that it comes again later
+    Worker.objects.filter(pk=runner.pk).update(stopped_at=timezone.now(), seen_at=timezone.now())
 
 
 def give_all_back(runner: uuid.UUID) -> None:

@@ -25,7 +25,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
 from pipelines.models.plumbing.compiled_queries import fetch
-from pipelines.ports.idle_pauses import aligned_pause
+from pipelines.ports.idle_pauses import IDLE_SECONDS, aligned_pause
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.statements import HEARTBEAT
 from pipelines.work.transport.local.database import Database
@@ -35,11 +35,11 @@ NOTICES = "procrastinate_any_queue_v1"
 """What the server says, to who listens, when a ticket is written."""
 POLL_SECONDS = 60.0
 """Nobody waits for it: notices tell of new tickets, `timers` of those whose time has come or whose notice was lost."""
-BEAT_SECONDS, IDLE_BEAT_SECONDS = 5.0, 10.0
-"""Between two signs of life with and without a ticket in hand: both less than `STALLED_SECONDS`."""
+BEAT_SECONDS = 5.0
+"""Between two signs of life with a ticket in hand: less than `STALLED_SECONDS`."""
 # Without a heartbeat for this long a worker's tickets go to others; much later it has to register again.
 STALLED_SECONDS = 15.0
-FORGOTTEN_SECONDS = 60.0
+FORGOTTEN_SECONDS = 120.0
 GRACE_SECONDS = 10.0
 ENDED_AT_ONCE = frozenset((DRIVE, QUICK, EVALUATE, TRIALS))
 POOL = 4
@@ -84,6 +84,7 @@ class TicketWorker(Worker):
             additional_context=dict(context),
         )
         self._seats, self._database = seats, database
+        self._ticket_taken = asyncio.Event()
 
     def look(self) -> None:
         """There may be a ticket."""
@@ -95,12 +96,21 @@ class TicketWorker(Worker):
 
     async def _update_heartbeat(self) -> None:
         while True:
-            await asyncio.sleep(aligned_pause(BEAT_SECONDS if self._running_jobs else IDLE_BEAT_SECONDS))
+            await self._until_next_beat()
             if self.worker_id is not None:
                 # Not by the queue's own connections, which cost an idle process four times as much. The next one may
                 # come through.
                 with suppress(DatabaseError, InterfaceError):
                     await self._database.insist(fetch, HEARTBEAT, [self.worker_id])
+
+    async def _until_next_beat(self) -> None:
+        """A ticket ends a rest at once: it would look like one of a dead worker."""
+        if self._running_jobs:
+            await asyncio.sleep(aligned_pause(BEAT_SECONDS))
+            return
+        self._ticket_taken.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ticket_taken.wait(), aligned_pause(IDLE_SECONDS))
 
     async def _fetch_and_process_jobs(self) -> None:
         assert self.worker_id is not None
@@ -112,6 +122,7 @@ class TicketWorker(Worker):
             job = await self.app.job_manager.fetch_job(queues=free, worker_id=self.worker_id)
             if job is None:
                 return
+            self._ticket_taken.set()
             self._begin(job)
 
     def _free(self) -> list[str]:

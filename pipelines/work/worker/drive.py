@@ -38,6 +38,8 @@ class Driver:
         seats = {DRIVE: config.concurrency, QUICK: QUICK_AT_ONCE, EVALUATE: config.concurrency}
         self._slots = {queue: asyncio.Semaphore(count) for queue, count in seats.items()}
         self._drives: set[asyncio.Task[None]] = set()
+        self.on_begin: Callable[[], object] = tuple
+        """Called before anything is claimed: a lease may follow."""
 
     # Who calls
 
@@ -48,6 +50,7 @@ class Driver:
         await asyncio.shield(self.spawn(work))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        self.on_begin()
         task = asyncio.create_task(work)
         # The loop alone would not keep it: it has weak references to its tasks
         self._drives.add(task)

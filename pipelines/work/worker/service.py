@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from pipelines.ports.idle_pauses import aligned_pause
+from pipelines.ports.idle_pauses import IDLE_SECONDS, aligned_pause
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.work.agents.installed import (
     describe_agents,
@@ -33,11 +33,10 @@ from pipelines.work.worker.prepared_files import PreparedFiles
 from pipelines.work.workspaces import Folders
 
 log = structlog.get_logger(__name__)
-HOUSEKEEPING_SECONDS, IDLE_SECONDS = 2.0, 10.0
+HOUSEKEEPING_SECONDS = 2.0
 AGAIN_SECONDS = 0.2
 MIRRORS_SECONDS = 3600.0
 # Pages promise to know within 15 seconds of a program that was installed (docs/repositories.md)
-AGENTS_SECONDS = 10.0
 # A ticket is on its way as soon as the job is there; a job older than this without one is nobody's.
 UNATTENDED_SECONDS = 3.0
 
@@ -99,6 +98,7 @@ class Service:
         )
         driver = Driver(self.config, self.transport, folders)
         renewal = self._renewal(driver)
+        driver.on_begin = renewal.expect_lease
         renewal.start()
         try:
             await self._work(driver, renewal, folders)
@@ -206,7 +206,7 @@ class Service:
                     known = inventory
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))
-            await asyncio.sleep(aligned_pause(AGENTS_SECONDS))
+            await asyncio.sleep(aligned_pause(IDLE_SECONDS))
 
     async def _drive_unattended(self, driver: Driver) -> bool:
         """Drive what waits without a ticket. Return whether there may be more of it."""
@@ -275,8 +275,6 @@ class Service:
 # The thread that renews all of a worker's leases at once: a busy event loop may not cost a lease (house §2).
 
 
-# An idle worker renews nothing but that it lives: so much less often.
-IDLE_FACTOR = 5 / 3
 # So many lease times without a renewal: others are at work on everything by now.
 CUT_OFF = 6
 
@@ -296,7 +294,7 @@ class Renewal(threading.Thread):
         super().__init__(name="renewal", daemon=True)
         self._transport, self._seconds, self._every = transport, seconds, every
         self._abandoned, self._on_held, self._on_cut_off = abandoned, on_held, on_cut_off
-        self._end = threading.Event()
+        self._end, self._work_began = threading.Event(), threading.Event()
         # A worker that starts takes over at once what the dead have left; one that was cut off waits for the others.
         self._connected_since: float | None = -math.inf
         self._last = time.monotonic()
@@ -304,6 +302,7 @@ class Renewal(threading.Thread):
     def run(self) -> None:
         while not self._end.is_set():
             # Before the call: what begins after it cannot be in the answer
+            self._work_began.clear()
             asked_at, leases = time.monotonic(), dict[int, uuid.UUID]()
             try:
                 leases = self._transport.renew(self._abandoned())
@@ -318,9 +317,16 @@ class Renewal(threading.Thread):
                     self._connected_since = asked_at
                 self._on_held(leases, asked_at)
             # Sooner while cut off: after a restart leases are left alone for a few seconds only
-            every = self._every if leases else aligned_pause(IDLE_FACTOR * self._every)
-            self._end.wait(every if self._connected_since is not None else min(self._every, 0.5))
+            if self._connected_since is None:
+                self._end.wait(min(self._every, 0.5))
+            # Without a lease there is nothing to renew but that the worker lives; one that was granted since is new.
+            elif leases or self._work_began.wait(aligned_pause(IDLE_SECONDS)):
+                self._end.wait(self._every)
         self._transport.hang_up()
+
+    def expect_lease(self) -> None:
+        """Go on renewing after a rest: work begins."""
+        self._work_began.set()
 
     def connected_for(self) -> float:
         """Seconds since the last renewal that failed; infinite if none did."""
@@ -329,4 +335,5 @@ class Renewal(threading.Thread):
 
     def end(self) -> None:
         self._end.set()
+        self._work_began.set()
         self.join(timeout=10)

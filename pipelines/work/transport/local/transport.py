@@ -62,7 +62,9 @@ class LocalTransport:
     def _sign_off(self) -> None:
         for lease in leases.leases_of_worker(self.worker):
             jobs.give_back_stray(lease.job_id, lease.key)
-        Worker.objects.filter(pk=self.worker).update(stopped_at=jobs.database_time_after(0))
+        now = jobs.database_time_after(0)
+        # An idle one had said that it comes again later
+        Worker.objects.filter(pk=self.worker).update(stopped_at=now, seen_at=now)
 
     async def _once(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
         try:
