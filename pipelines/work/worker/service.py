@@ -36,7 +36,6 @@ log = structlog.get_logger(__name__)
 HOUSEKEEPING_SECONDS = 2.0
 AGAIN_SECONDS = 0.2
 MIRRORS_SECONDS = 3600.0
-# Pages promise to know within 15 seconds of a program that was installed (docs/repositories.md)
 # A ticket is on its way as soon as the job is there; a job older than this without one is nobody's.
 UNATTENDED_SECONDS = 3.0
 
