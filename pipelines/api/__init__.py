@@ -50,6 +50,7 @@ from pipelines.api import (
     trials,
     triggers,
     visits,
+    waiting_jobs,
     walks,
     work_items,
 )
@@ -106,7 +107,7 @@ ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
     difference, drawings, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials,
-    migrations, comments, absences, triggers, pauses, forks,
+    migrations, comments, absences, triggers, pauses, forks, waiting_jobs,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

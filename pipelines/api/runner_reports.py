@@ -73,7 +73,7 @@ def answer_calls(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     tokens = accounts.find_runner_tokens({call.secret for call in calls}, timezone.now())
     known = _read_reported(project, calls, tokens)
     checked: list[list[RunnerReport | ReportAnswer] | Refusal] = [
-        _checked_reports(call, its, call.secret in tokens) for call, its in zip(calls, known, strict=True)
+        _checked_reports(call, its, tokens.get(call.secret)) for call, its in zip(calls, known, strict=True)
     ]
     accepted = [
         entry for one in checked if isinstance(one, list) for entry in one if isinstance(entry, RunnerReport)
@@ -107,10 +107,10 @@ def _read_reported(
 
 
 def _checked_reports(
-    call: ReportCall, known: ReportFacts | None, in_force: bool
+    call: ReportCall, known: ReportFacts | None, token: ApiToken | None
 ) -> list[RunnerReport | ReportAnswer] | Refusal:
     # Before all else: without a token in force nobody is told what is wrong with a call.
-    if not in_force:
+    if token is None:
         return TokenInvalid()
     if call.fault is not None:
         return call.fault
@@ -120,8 +120,9 @@ def _checked_reports(
     for report in its:
         if isinstance(report, FaultyReport):
             return report.fault
-    # A drained runner ends what it has, and is handed nothing new (docs/runners.md)
-    more = None if known.runner.stopping else runner_claim(known.runner)
+    # A drained runner ends what it has, and is handed nothing new; nor is one of a single job (docs/runners.md)
+    takes_more = not known.runner.stopping and token.only_job_id is None
+    more = runner_claim(known.runner) if takes_more else None
     return [
         RunnerReport(
             known,

@@ -8,7 +8,7 @@ force, and nothing was changed. 422: the stored data is refused.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Annotated, Any, TypeVar
@@ -234,24 +234,31 @@ def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> Wa
     """List the waiting jobs that the runner may have: by priority, then by age. Empty where it is drained."""
     worker = _get_runner(request, runner)
     jobs = {} if worker.stopping else claimable_jobs(runner_claim(worker), payload.room)
-    return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
+    allowed = _allowed_jobs(request.auth, jobs)
+    return WaitingOut(jobs=[WaitingJob(job=job, queue=jobs[job]) for job in allowed])
 
 
 @router.post(JOB + "/claim", response=StartedOut, url_name="runner-claim")
 def claim(request: RunnerRequest, runner: uuid.UUID, job: int) -> StartedOut:
-    (started,) = _start_jobs(_get_runner(request, runner), [bodies.checked_job_id(job)])
+    (started,) = _start_jobs(request, _get_runner(request, runner), [bodies.checked_job_id(job)])
     return StartedOut(started=started)
 
 
 @router.post(RUNNER + "/claims", response=AllStartedOut, url_name="runner-claims")
 def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn) -> AllStartedOut:
     """Several, in one transaction."""
-    return AllStartedOut(started=_start_jobs(_get_runner(request, runner), payload.jobs))
+    return AllStartedOut(started=_start_jobs(request, _get_runner(request, runner), payload.jobs))
 
 
-def _start_jobs(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
+def _allowed_jobs(token: ApiToken, jobs: Iterable[int]) -> list[int]:
+    """Return those of the jobs, in their order, that a runner with this token may have at all."""
+    return [job for job in jobs if token.only_job_id in (None, job)]
+
+
+def _start_jobs(request: RunnerRequest, runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
     # A job that is named twice is started once, and the answer has it in both places
-    started = {} if runner.stopping else runner_claims.start_jobs(dict.fromkeys(jobs), runner_claim(runner))
+    allowed = dict.fromkeys(_allowed_jobs(request.auth, jobs))
+    started = {} if runner.stopping else runner_claims.start_jobs(allowed, runner_claim(runner))
     return [wire_format.started_json(started[job]) if job in started else None for job in jobs]
 
 

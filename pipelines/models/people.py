@@ -221,6 +221,14 @@ class ApiToken(models.Model):
     # Of a runner: the labels that it may have, and since when it gets no new work.
     labels = ArrayField(models.CharField(max_length=64), default=list)
     drained_at = models.DateTimeField(null=True, blank=True)
+    only_job = models.ForeignKey(
+        "pipelines.Job",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Of a runner that was started for one job: it gets no other.",
+    )
     prefix = models.CharField(max_length=12)
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField()

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
 from pipelines import access
-from pipelines.models import ApiToken, Membership, Owner, Project, SignInLink, User
+from pipelines.models import ApiToken, Job, Membership, Owner, Project, SignInLink, User
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.people.statements import RUNNER_TOKENS
@@ -113,6 +113,7 @@ def mint_token(
     project: Project | None = None,
     role: str = "",
     labels: Sequence[str] = (),
+    only_job: Job | None = None,
     lasts: timedelta = TOKEN_LASTS,
 ) -> tuple[ApiToken, str]:
     """A new token and its secret, which is never shown again. A person's token names its `user`, a machine's its
@@ -129,6 +130,7 @@ def mint_token(
             role=role,
             scopes=sorted(set(scopes)),
             labels=sorted(set(labels)),
+            only_job=only_job,
             # Enough to tell tokens apart, and far too little to guess one.
             prefix=secret[:8],
             digest=secret_digest(secret),
@@ -137,7 +139,7 @@ def mint_token(
             expires_at=now + lasts,
         )
         details = (
-            {"labels": token.labels}
+            {"labels": token.labels, **({"job": only_job.pk} if only_job else {})}
             if kind == ApiToken.TokenKind.RUNNER
             else {"scopes": token.scopes, "role": role}
         )

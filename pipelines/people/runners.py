@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from pipelines import access
-from pipelines.models import ApiToken, Project, User, Worker
+from pipelines.models import ApiToken, Job, Project, User, Worker
 from pipelines.people import accounts
 from pipelines.ports import audit
 from pipelines.work.runners import presence
@@ -31,6 +31,23 @@ def add_runner(
         now=now,
         created_by=by,
         project=project,
+        lasts=lasts,
+    )
+
+
+def add_single_job_runner(
+    job: Job, labels: Sequence[str], lasts: timedelta, by: User | None, now: datetime
+) -> tuple[ApiToken, str]:
+    """A token for a runner that is started for one job and gets no other, with its secret."""
+    return accounts.mint_token(
+        kind=ApiToken.TokenKind.RUNNER,
+        name=f"Job {job.pk}",
+        scopes=(),
+        labels=labels,
+        only_job=job,
+        now=now,
+        created_by=by,
+        project=job.task.project,
         lasts=lasts,
     )
 

@@ -129,9 +129,10 @@ class RunnerRow:
 def runner_rows(project: Project, now: datetime) -> list[RunnerRow]:
     """Return the runners by name; those of the project before what runs beside the server."""
     tokens = list(
-        ApiToken.objects.filter(project=project, kind=ApiToken.TokenKind.RUNNER, revoked_at=None).order_by(
-            "name", "pk"
-        )
+        ApiToken.objects.filter(project=project, kind=ApiToken.TokenKind.RUNNER, revoked_at=None)
+        # Of those for one job there are as many as there were jobs
+        .filter(Q(only_job=None) | Q(expires_at__gt=now) & ~Q(only_job__state="done"))
+        .order_by("name", "pk")
     )
     theirs = Q(token__in=tokens, seen_at__gt=now - SHOWN_FOR)
     # Beside the server each start of a worker is a row of its own: those of before are not shown.

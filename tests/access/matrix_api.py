@@ -107,6 +107,8 @@ POST /api/chats/{{channel}}/interactions  >      >         >       >         >  
 POST {PROJECT}/repositories/{{name}}/hook  >      >         >       >         >         >         >      >
 POST /api/hooks/{{address}}            >          >         >       >         >         >         >      >
 DELETE {PROJECT}/repositories/{{name}} >          0         -       -         -         -         y      -
+GET  {PROJECT}/queue                   >          0         y       y         y         y         y      y
+POST {PROJECT}/queue/{{job}}/token     >          0         -       -         -         -         y      -
 GET  {PROJECT}/pauses                  >          0         y       y         y         y         y      y
 POST {PROJECT}/pause                   >          0         -       -         -         -         y      -
 POST {PROJECT}/resume                  >          0         -       -         -         -         y      -

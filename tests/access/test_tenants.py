@@ -180,6 +180,7 @@ PLAIN = """
     title to traces transitions trigger typed until
     value values version versions within word Idempotency-Key fields
     abandoned again agents answers attempt jobs concurrency cuts_network isolation limits_hosts machine no_space offers
+    label minutes
     path pid programs registries
     protocol room seconds stopping stops
     task_id base_branch executor_profile_id output_data

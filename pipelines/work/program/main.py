@@ -10,15 +10,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
 
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.work import images
-from pipelines.work.config import WorkerConfig
+from pipelines.work.config import MOST_STATIONS, WorkerConfig
 from pipelines.work.outgoing.authorities import set_trusted_authorities
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -26,6 +29,7 @@ from pipelines.work.processes.installation import installation_places, unlistabl
 from pipelines.work.processes.isolation import CannotIsolate, Isolation
 from pipelines.work.processes.isolation_choice import choose_isolation
 from pipelines.work.program.options import Options, WrongOptions, parsed_options
+from pipelines.work.program.single_job import SingleJob
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
 from pipelines.work.transport.http.job_polling import JobPoller
 from pipelines.work.transport.http.transport import HttpTransport
@@ -38,21 +42,38 @@ log = structlog.get_logger(__name__)
 HEARTBEAT_SECONDS = 3.0
 LEASE_SECONDS = 60.0
 REFUSED, WRONG = 3, 2
+RESULT_CODES = {"success": 0, "failure": 10, "cancelled": 11, "blocked": 12}
+"""Exit codes of a runner for one job, by the result of its outcome."""
+NOT_REPORTED, NOTHING_WAITED = 13, 14
 CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 def main(words: Sequence[str]) -> int:
-    """The exit code: 0 stopped as planned, 2 cannot start like this, 3 the server refuses the token."""
+    """The exit code: 0 stopped as planned, 2 cannot start like this, 3 the server refuses the token; with --once by
+    the result of the job."""
     try:
         settings = parsed_options(words, os.environ)
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open_runner_id(settings.state) as runner:
-            return asyncio.run(_run_runner(settings, runner))
+        with _state_folder(settings) as state, open_runner_id(state) as runner:
+            return asyncio.run(_run_runner(replace(settings, state=state), runner))
     except (WrongOptions, CallRefused, CannotIsolate) as error:
         print(f"gateline runner: {error}", file=sys.stderr)
         return WRONG
     except BearerRefused as error:
         return _print_refused_token(str(error))
+
+
+@contextmanager
+def _state_folder(settings: Options) -> Iterator[Path]:
+    """The folder of its state: for one job a new one, so that many work beside one another, which is removed."""
+    if not settings.once:
+        yield settings.state
+        return
+    folder = Path(tempfile.mkdtemp(prefix="once-", dir=settings.state))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -97,13 +118,29 @@ async def _run_runner(settings: Options, runner: uuid.UUID) -> int:
     calls = ServerCalls(settings.server, settings.token, runner, on_refused)
     transport = HttpTransport(calls, machine_facts())
     # Another id than the runner's, which stays: folders of an earlier process are those of a dead worker
-    service = Service(
-        uuid.uuid4(), config, settings.name, transport, JobPoller(transport, config.concurrency)
-    )
+    single = SingleJob(transport, settings.wait) if settings.once else None
+    source = single or JobPoller(transport, config.concurrency)
+    service = Service(uuid.uuid4(), config, settings.name, transport, source)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, service.stop)
     await service.run()
-    return _print_refused_token(refused[0]) if refused else 0
+    if refused:
+        return _print_refused_token(refused[0])
+    return 0 if single is None else _single_job_code(single)
+
+
+def _single_job_code(single: SingleJob) -> int:
+    """Return the exit code by how the job ended, and print what the code says."""
+    if single.work is None:
+        _print_error("gateline runner: no job came for it.")
+        return NOTHING_WAITED
+    job = f"job {single.work.started.orders.job_id}"
+    if single.work.outcome is None:
+        _print_error(f"gateline runner: {job} was not reported: it went back, or to another runner.")
+        return NOT_REPORTED
+    result = derived_outcome(read_outcome(single.work.outcome)).result
+    _print_error(f"gateline runner: {job} ended with {result}.")
+    return RESULT_CODES[result]
 
 
 def _make_workspaces_folder(state: Path) -> Path:
@@ -157,6 +194,7 @@ def worker_config(settings: Options, isolation: Isolation, workspaces: Path) -> 
         elsewhere=True,
         labels=frozenset(settings.labels),
         concurrency=settings.concurrency,
+        most_stations=1 if settings.once else MOST_STATIONS,
         lease_seconds=LEASE_SECONDS,
         heartbeat_seconds=HEARTBEAT_SECONDS,
         drain_seconds=settings.drain,

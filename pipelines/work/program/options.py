@@ -33,6 +33,8 @@ class Options:
     state: Path
     labels: tuple[str, ...] = ()
     concurrency: int = 4
+    once: bool = False
+    wait: float = 60.0
     drain: float = 60.0
     isolation: str = "auto"
     readable: tuple[str, ...] = ()
@@ -62,7 +64,9 @@ def parsed_options(words: Sequence[str], environment: Mapping[str, str]) -> Opti
         name=name[:200],
         state=state.resolve(),
         labels=tuple(arguments.label),
-        concurrency=arguments.concurrency,
+        concurrency=1 if arguments.once else arguments.concurrency,
+        once=arguments.once,
+        wait=arguments.wait,
         drain=arguments.drain,
         isolation=arguments.isolation,
         readable=tuple(arguments.readable),
@@ -109,6 +113,14 @@ def _parser() -> argparse.ArgumentParser:
         help="One of its token’s labels; repeat. Default: all of them.",
     )
     add("--concurrency", type=_positive_number, default=4, metavar="N", help="Stations at once (4).")
+    add("--once", action="store_true", help="Do one job, and end with an exit code that says how it ended.")
+    add(
+        "--wait",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="With --once: how long to wait for a job (60).",
+    )
     add(
         "--drain",
         type=float,

@@ -84,7 +84,7 @@ class TicketWorker(Worker):
             additional_context=dict(context),
         )
         self._seats, self._database = seats, database
-        self._ticket_taken = asyncio.Event()
+        self._first_ticket = asyncio.Event()
 
     def look(self) -> None:
         """There may be a ticket."""
@@ -108,9 +108,9 @@ class TicketWorker(Worker):
         if self._running_jobs:
             await asyncio.sleep(aligned_pause(BEAT_SECONDS))
             return
-        self._ticket_taken.clear()
+        self._first_ticket.clear()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._ticket_taken.wait(), aligned_pause(IDLE_SECONDS))
+            await asyncio.wait_for(self._first_ticket.wait(), aligned_pause(IDLE_SECONDS))
 
     async def _fetch_and_process_jobs(self) -> None:
         assert self.worker_id is not None
@@ -122,7 +122,7 @@ class TicketWorker(Worker):
             job = await self.app.job_manager.fetch_job(queues=free, worker_id=self.worker_id)
             if job is None:
                 return
-            self._ticket_taken.set()
+            self._first_ticket.set()
             self._begin(job)
 
     def _free(self) -> list[str]:

@@ -38,6 +38,8 @@ class Driver:
         seats = {DRIVE: config.concurrency, QUICK: QUICK_AT_ONCE, EVALUATE: config.concurrency}
         self._slots = {queue: asyncio.Semaphore(count) for queue, count in seats.items()}
         self._drives: set[asyncio.Task[None]] = set()
+        self.latest: RunningWork | None = None
+        """The work that began last."""
         self.on_begin: Callable[[], object] = tuple
         """Called before anything is claimed: a lease may follow."""
 
@@ -152,7 +154,7 @@ class Driver:
                 seat = None
             current = asyncio.current_task()
             assert current is not None
-            work = self.running.begin(started, current)
+            work = self.latest = self.running.begin(started, current)
             try:
                 # House §2: after so many stations, or so long, others have their turn
                 may_go_on = stations < most_stations and loop.time() < until
@@ -195,10 +197,12 @@ class Driver:
             where = f"{answer.path}: {answer.detail}"
             log.warning("outcome_refused", job=started.orders.job_id, why=where)
             # Once more in words that can be stored: left without a report the job would only run again
-            answer = await self.transport.report(started, unstorable_outcome(outcome, where), go_on)
+            outcome = unstorable_outcome(outcome, where)
+            answer = await self.transport.report(started, outcome, go_on)
         # Law §5 step 1: the attempt is over, so what follows is not for this worker
         if answer.status not in ("accepted", "repeated"):
             raise LeaseLost
+        work.outcome = outcome
         left_files = kind_executes(started.orders.kind) or started.orders.question is not None
         if left_files and answer.decision == "finish":
             await asyncio.to_thread(self.folders.drop_folder, started.orders.task_id)

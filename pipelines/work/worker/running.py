@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pipelines.work.transport.protocol import Started
 
@@ -16,13 +17,15 @@ STRAY_SIGHTINGS = 4
 
 @dataclass
 class RunningWork:
-    """Job under way. `reporting`: the engine is about to take the lease away by itself."""
+    """Job under way. `reporting`: the engine is about to take the lease away by itself; `outcome`: as it was reported,
+    once that was taken."""
 
     started: Started
     task: asyncio.Task[object]
     since: float
     reporting: bool = False
     lost: bool = False
+    outcome: Mapping[str, Any] | None = None
 
 
 @dataclass

@@ -30,6 +30,7 @@ from pipelines.work.git.mirror import Mirrors
 from pipelines.work.transport.protocol import ServerAway, Transport, TrialTransport
 from pipelines.work.worker.drive import Driver
 from pipelines.work.worker.prepared_files import PreparedFiles
+from pipelines.work.worker.running import RunningWork
 from pipelines.work.workspaces import Folders
 
 log = structlog.get_logger(__name__)
@@ -41,6 +42,8 @@ UNATTENDED_SECONDS = 3.0
 
 
 class TakesWork(Protocol):
+    latest: RunningWork | None
+
     async def drive_ticket(self, token_id: int, queue: str) -> None: ...
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
