@@ -36,7 +36,7 @@ from config.request_capacity import (
     STRANGER,
     Capacity,
     Refusal,
-    raise_connection_limit,
+    raise_file_limit_for_connections,
     too_large,
 )
 from pipelines.ports.idle_pauses import IDLE_SECONDS, aligned_pause
@@ -48,7 +48,7 @@ from pipelines.work.transport.http import wire_format
 # (config/request_bounds.py).
 
 
-CONNECTIONS: Final = Capacity(raise_connection_limit())
+CONNECTIONS: Final = Capacity(raise_file_limit_for_connections())
 HEAD_SECONDS: Final = 20
 """Seconds in which a request line and its headers have come, from their first byte."""
 FIRST_LOOK_SECONDS: Final = 1.0

@@ -49,7 +49,7 @@ class Capacity:
             del self._shares[sender]
 
 
-def raise_connection_limit() -> int:
+def raise_file_limit_for_connections() -> int:
     """Let this process open as many files as it may, and return how many of them can be connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = 2 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(2 * MOST_CONNECTIONS, hard)

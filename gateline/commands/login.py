@@ -119,7 +119,7 @@ def _read_token(address: str, from_stdin: bool) -> str:
     if from_stdin:
         token = sys.stdin.readline().strip()
     elif sys.stdin.isatty():
-        token = request_token(address)
+        token = token_from_browser(address)
         if not token:
             output.print_note(
                 f"Create a token at {unstyled(address)}/account/ and paste it here; it is not shown."
@@ -141,7 +141,7 @@ def _read_token(address: str, from_stdin: bool) -> str:
 # machine.
 
 
-def request_token(address: str) -> str:
+def token_from_browser(address: str) -> str:
     """The token that the page of the server hands over; "" where no browser can be opened here."""
     state, tokens = secrets.token_urlsafe(24), list[str]()
 

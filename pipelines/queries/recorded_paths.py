@@ -21,7 +21,7 @@ LONGEST = 40
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 
-def recorded_output_paths(line: Line, station: str) -> list[tuple[str, str]]:
+def recorded_output_examples(line: Line, station: str) -> list[tuple[str, str]]:
     """(path, example) of the latest outputs, the latest first; each path once. Large outputs are looked at in part."""
     tasks = Task.objects.filter(line=line).order_by("-id").values("id")[:TASKS]
     outputs = (

@@ -14,7 +14,7 @@ from pipelines.queries.why import condition_tests
 from pipelines.routing.analysis.condition_matching import (
     ConditionAnswer,
     RuleAnswer,
-    match_rules,
+    answers_of_tested_rules,
     without_gate,
 )
 from pipelines.routing.basics.problems import Malformed
@@ -97,7 +97,7 @@ def count_station_matches(row: Line, line: ParsedLine, station: str) -> StationM
     # A bound on tests, not on outcomes: a station may have many rules
     for recorded in _recorded_outcomes(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
         try:
-            rule_answers = match_rules(open_line, recorded.situation, rules)
+            rule_answers = answers_of_tested_rules(open_line, recorded.situation, rules)
         except Malformed:
             matches.unread += 1
             continue

@@ -10,7 +10,7 @@ from django.test import Client
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Project
-from pipelines.queries.recorded_paths import recorded_output_paths
+from pipelines.queries.recorded_paths import recorded_output_examples
 from pipelines.web.editor.forms.conditions.condition_fields import KINDS
 from pipelines.web.editor.forms.form import FormSetting, flat_fields
 from pipelines.web.editor.forms.form_answer import FormAnswer, answer_form
@@ -336,7 +336,7 @@ def test_paths_are_those_of_recorded_outputs_with_an_example_each(world: World) 
     for high in (1, 2):
         said = {"high": high, "odd key": {"a.b": True}, "found": [{"rank": "x" * 80}], "deep": {"er": [1, 2]}}
         world.report(world.start(version), {"result": "success", "output": said})
-    assert dict(recorded_output_paths(version.line, "build")) == {
+    assert dict(recorded_output_examples(version.line, "build")) == {
         "high": "2",
         '$["odd key"]': "{a.b}",
         '$["odd key"]["a.b"]': "true",
@@ -345,16 +345,16 @@ def test_paths_are_those_of_recorded_outputs_with_an_example_each(world: World) 
         "deep": "{er}",
         "deep.er": "[1, 2]",
     }
-    assert recorded_output_paths(version.line, "ship") == []
+    assert recorded_output_examples(version.line, "ship") == []
     other = world.line(document(["build"], key="other"))
-    assert recorded_output_paths(other.line, "build") == []
+    assert recorded_output_examples(other.line, "build") == []
 
 
 @pytest.mark.django_db
 def test_paths_are_looked_up_within_few_queries(world: World, django_assert_max_num_queries: Any) -> None:
     version = world.line(document(["build"]))
     with django_assert_max_num_queries(1):
-        recorded_output_paths(version.line, "build")
+        recorded_output_examples(version.line, "build")
 
 
 # Through the door

@@ -171,7 +171,7 @@ def _fork_request(
     moment = task_moment(old, at)
     place = _chosen_position(moment, position)
     target = _chosen_station(old, place, payload.checked_text(station, "station"))
-    _check_can_begin(old)
+    _check_inputs_usable(old)
     actor = user if isinstance(user, Actor) else Actor.person(user)
     new = Task(
         project=old.project,
@@ -232,7 +232,7 @@ def _chosen_station(old: Task, place: ForkPosition, station: str) -> str:
     return target
 
 
-def _check_can_begin(old: Task) -> None:
+def _check_inputs_usable(old: Task) -> None:
     # Files are not copied but named by their content: what has expired cannot be inherited
     gone = expired_files(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:

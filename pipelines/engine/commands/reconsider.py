@@ -10,7 +10,7 @@ from pipelines.engine.core.decision_context import (
     DecisionContext,
     current_facts,
     decide_and_store,
-    situation_with_current_agents,
+    situation_with_current_facts,
 )
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
@@ -61,7 +61,7 @@ def reconsidered_situation(
         **before.situation,
         "facts": effects.refreshed_facts(before.situation["facts"], current_facts(turn)),
     }
-    return turn, situation_with_current_agents(turn, situation), before
+    return turn, situation_with_current_facts(turn, situation), before
 
 
 def _decide_again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:

@@ -22,7 +22,7 @@ from pipelines.engine.core.decision_context import (
     DecisionContext,
     current_facts,
     decide_and_store,
-    situation_with_current_agents,
+    situation_with_current_facts,
 )
 from pipelines.engine.core.handoffs import station_worker_name
 from pipelines.engine.core.transaction import run_in_transaction
@@ -59,7 +59,7 @@ def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> 
     )
     batch.event(task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause)
     decision_application.apply_decision(
-        turn, decide_and_store(turn, situation_with_current_agents(turn, situation))
+        turn, decide_and_store(turn, situation_with_current_facts(turn, situation))
     )
     batch.flush()
     return task
@@ -116,9 +116,7 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     )
     # Once more, since inputs and context have just changed
     now = {**situation, "facts": effects.refreshed_facts(situation["facts"], current_facts(turn))}
-    decision_application.apply_decision(
-        turn, decide_and_store(turn, situation_with_current_agents(turn, now))
-    )
+    decision_application.apply_decision(turn, decide_and_store(turn, situation_with_current_facts(turn, now)))
     batch.flush()
     return task
 

@@ -249,7 +249,7 @@ def task_fields(task: Task) -> dict[str, Any]:
     }
 
 
-def situation_with_current_agents(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
+def situation_with_current_facts(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
     """Return the situation with the current state of the line's agents: a free place is taken by the move
     itself (law §8). Includes a handoff that a person added since."""
     line, facts = turn.judging_line, situation["facts"]
@@ -264,7 +264,7 @@ def situation_with_current_agents(turn: DecisionContext, situation: dict[str, An
 def decide_and_store(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and store the decision with everything that it read. Returns the answer;
     `decision_application` applies it. Of the trace only what cannot be computed again is stored."""
-    facts = situation_with_current_agents(turn, facts)
+    facts = situation_with_current_facts(turn, facts)
     began = time.perf_counter_ns()
     read = situation_from_engine(facts, turn.told)
     # house §1: `routing` has no clock, so it is handed one to time the rules.

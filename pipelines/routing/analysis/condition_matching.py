@@ -45,7 +45,7 @@ def without_gate(line: ParsedLine, station: str) -> ParsedLine:
     return replace(line, stations=stations)
 
 
-def match_rules(
+def answers_of_tested_rules(
     line: ParsedLine, recorded: Mapping[str, Any], rules: Sequence[Rule]
 ) -> list[RuleAnswer] | None:
     """Return the tested rules of `line` as `without_gate` makes it; None where no rule is tested, because a

@@ -31,7 +31,7 @@ def live_path_json(line: ParsedLine, board: Board, now: datetime, paused: Collec
             path.places[station.key] = mark
     for gate in line.gates_by_key:
         if column := columns.get(f"gate:{gate}"):
-            _add_gate_marks(path, column, _rules_with_gate(line.stations, gate), line, now)
+            _add_gate_counts(path, column, _rules_with_gate(line.stations, gate), line, now)
     _add_end_marks(path, line, board)
     mark_paused(path, paused)
     return json.dumps(path.to_dict())
@@ -51,7 +51,7 @@ def _station_mark(here: Column | None, gate: Column | None, now: datetime) -> Pl
     return mark
 
 
-def _add_gate_marks(
+def _add_gate_counts(
     path: TaskPath, column: Column, rules: Sequence[str], line: ParsedLine, now: datetime
 ) -> None:
     """A gate may stand on several rules: each says how many came by it."""

@@ -291,7 +291,7 @@ class HostDelivery:
         base, request_name = self.order.access.state.base_branch, self._request_label(request.number)
         # `waits`: an earlier look has given it to the queue.
         if not before.waits:
-            await self._status(head, clearance)
+            await self._set_approved_status(head, clearance)
         merge_status = await self.host.merge_status(request.number, self.way, base)
         if merge_status.state == "merged":
             return merge_status
@@ -351,7 +351,7 @@ class HostDelivery:
                 f"{request_name} ends with {merge_status.head[:7]}, and not with what was approved.", 409
             )
 
-    async def _status(self, head: str, clearance: Clearance) -> None:
+    async def _set_approved_status(self, head: str, clearance: Clearance) -> None:
         """A rule may require our own status: it says now that nothing is missing here."""
         page = clearance.request.page if clearance.request else ""
         try:

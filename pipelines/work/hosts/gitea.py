@@ -29,7 +29,7 @@ from pipelines.work.hosts.host import (
     RequestState,
     Thing,
     Way,
-    worst_by_name,
+    worst_foreign_checks,
 )
 from pipelines.work.hosts.host_caller import HostCaller
 from pipelines.work.hosts.page import HostPage
@@ -98,7 +98,7 @@ class Gitea:
 
     async def checks(self, commit: str) -> list[HostCheck]:
         statuses = await self._host.list_all(f"{self._repo}/commits/{commit}/status", "statuses", limit=LIMIT)
-        return worst_by_name(
+        return worst_foreign_checks(
             HostCheck(text_field(status, "context"), _check_state(status), text_field(status, "target_url"))
             for status in statuses
         )

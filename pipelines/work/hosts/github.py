@@ -40,7 +40,7 @@ from pipelines.work.hosts.host import (
     Way,
     merge_status_of,
     pushers_between,
-    worst_by_name,
+    worst_foreign_checks,
 )
 from pipelines.work.hosts.host_caller import HostCaller, error_text
 from pipelines.work.hosts.page import HostPage
@@ -132,7 +132,7 @@ class GitHub:
             HostCheck(text_field(status, "context"), _check_state(status), text_field(status, "target_url"))
             for status in statuses
         ]
-        return worst_by_name(checks)
+        return worst_foreign_checks(checks)
 
     async def required_checks(self, branch: str) -> list[str]:
         """Return the required checks by rules, and by the protection of the branch; whoever may not see one

@@ -41,7 +41,7 @@ from pipelines.work.hosts.host import (
     Way,
     merge_status_of,
     pushers_between,
-    worst_by_name,
+    worst_foreign_checks,
 )
 from pipelines.work.hosts.host_caller import HostCaller
 from pipelines.work.hosts.page import HostPage
@@ -161,7 +161,7 @@ class GitLab:
             latest = [
                 replace(check, state="passed") for check in latest if check.state == "pending"
             ] or latest
-        return worst_by_name([*jobs, *latest])
+        return worst_foreign_checks([*jobs, *latest])
 
     async def required_checks(self, branch: str) -> list[str]:
         """GitLab names no checks: what has to pass is the pipeline."""

@@ -177,7 +177,7 @@ def pushers_between(pushes: Iterable[ReportedPush], since: str, until: str) -> l
     return list(dict.fromkeys(logins))
 
 
-def worst_by_name(checks: Iterable[HostCheck]) -> list[HostCheck]:
+def worst_foreign_checks(checks: Iterable[HostCheck]) -> list[HostCheck]:
     """Return the checks with each name once: where two share a name, the worse one counts. Gateline's own
     check is left out."""
     worst: dict[str, HostCheck] = {}

@@ -26,7 +26,7 @@ def variables(port: int) -> dict[str, str]:
     return {**proxies, "NO_PROXY": NOT_PROXIED, "no_proxy": NOT_PROXIED, "NODE_USE_ENV_PROXY": "1"}
 
 
-async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def copy_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while data := await reader.read(CHUNK):
             writer.write(data)
@@ -36,21 +36,21 @@ async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         writer.transport.abort()
 
 
-async def joined(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> None:
+async def relay_to_socket(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> None:
     """Pass on what a program and its proxy send each other, until both are done."""
     try:
         inner, outer = await asyncio.open_unix_connection(path)
     except OSError:
         writer.transport.abort()
         return
-    await asyncio.gather(copied(reader, outer), copied(inner, writer))
+    await asyncio.gather(copy_stream(reader, outer), copy_stream(inner, writer))
     writer.close()
     outer.close()
 
 
 async def serve(listener: socket.socket, path: str) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await joined(reader, writer, path)
+        await relay_to_socket(reader, writer, path)
 
     server = await asyncio.start_server(connected, sock=listener)
     await server.serve_forever()

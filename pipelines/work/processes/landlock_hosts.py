@@ -67,7 +67,7 @@ class Connector:
         # Good for one connection: the port may be another program's later
         self.sources.remove(source)
         try:
-            await egress_bridge.joined(reader, writer, self.path)
+            await egress_bridge.relay_to_socket(reader, writer, self.path)
         finally:
             self.connections -= 1
 

@@ -37,13 +37,13 @@ def job_under_lease(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
 
 def reported_by(runner: Worker, job_id: int) -> Job:
     """A job that it has, or had: whether its word still counts the fence says. :raises NotFound"""
-    job = all_reported_by(runner, [job_id]).get(job_id)
+    job = jobs_ever_held(runner, [job_id]).get(job_id)
     if job is None:
         raise NotFound
     return job
 
 
-def all_reported_by(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
+def jobs_ever_held(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
     """{id: job} of those that it has, or had, with task, project and owner loaded."""
     known = Job.objects.select_related("task__project__owner").filter(task__project=runner.project_id)
     own_jobs = known.filter(pk__in=[*job_ids])

@@ -27,10 +27,10 @@ def read_table(data: bytes) -> ReadReport:
         raise UnreadableReport("no table")
     # EF BB BF is the byte order mark of UTF-8.
     lead = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    return _table_of_json(parsed_json(data)) if lead in (b"[", b"{") else _table_of_csv(data)
+    return _read_json_table(parsed_json(data)) if lead in (b"[", b"{") else _table_of_csv(data)
 
 
-def _table_of_json(value: Any) -> ReadReport:
+def _read_json_table(value: Any) -> ReadReport:
     if isinstance(value, dict):
         lists = [
             member

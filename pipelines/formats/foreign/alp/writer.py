@@ -30,7 +30,7 @@ def write_assembly_line(line: Json) -> Json:
     sinks = [end for end in line.get("ends") or [] if isinstance(stored_extra(end).get("place"), int)]
     names |= {sink["key"]: original_name(sink) for sink in sinks}
     gates = {gate["key"]: original_name(gate) for gate in line.get("gates") or []}
-    typed_rules = write_typed_rules(line, names, gates)
+    typed_rules = typed_rules_by_station(line, names, gates)
     stations = [station for station in stations_in_order(line) if station["key"] not in typed_rules]
     written = [_station_document(station) for station in stations]
     for sink in sinks:
@@ -182,7 +182,7 @@ def _gate_document(gate: Json) -> Json:
 SHORT: Final = {"equals": "eq", "not_equals": "ne"}
 
 
-def write_typed_rules(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dict[str, Json]:
+def typed_rules_by_station(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dict[str, Json]:
     """Return {key of a question station: what the rule that leads to it says in ALP, with its condition}. Left
     out are stations to which several rules lead, or whose rules compare something other than answers."""
     typed_rules = {}

@@ -50,7 +50,7 @@ class CostBound:
         return sum(part.runs for part in self.parts)
 
     @property
-    def amount_by_runs(self) -> Decimal | None:
+    def amount_without_task_limit(self) -> Decimal | None:
         """Bound without the limit of the task, except that no run may cost more than that."""
         amounts = [part.amount for part in self.parts]
         known = [amount for amount in amounts if amount is not None]
@@ -60,7 +60,7 @@ class CostBound:
     @property
     def is_task_limit(self) -> bool:
         """Branches that run side by side know of each other only when they have reported, so there it is no bound."""
-        amount = self.amount_by_runs
+        amount = self.amount_without_task_limit
         return (
             self.own is not None
             and not self.forks
@@ -70,7 +70,7 @@ class CostBound:
 
     @property
     def amount(self) -> Decimal | None:
-        return self.own if self.is_task_limit else self.amount_by_runs
+        return self.own if self.is_task_limit else self.amount_without_task_limit
 
 
 def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> CostBound | None:

@@ -102,7 +102,7 @@ def _default_field(at: Place, kind: Any) -> FormField:
     return declared_control(INPUT, at, "default", TextField, **({"rows": 3} if kind == LONG_TEXT else {}))
 
 
-def default_problems(fragment: Fragment, at: Place) -> list[Problem]:
+def problems_of_input_defaults(fragment: Fragment, at: Place) -> list[Problem]:
     """Return a problem for each default that a form starts with and would not accept from a person."""
     problems = []
     for index, line_input in enumerate(read_inputs(fragment_paths.value_at(fragment, at))):
@@ -145,4 +145,4 @@ class InputsForm:
         return PlacedFragment(document, beside=frozenset({*document, "workspace"}) - {"inputs"})
 
     def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
-        return default_problems(fragment, ("inputs",))
+        return problems_of_input_defaults(fragment, ("inputs",))

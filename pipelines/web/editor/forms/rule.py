@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from pipelines.queries.recorded_paths import recorded_output_paths
+from pipelines.queries.recorded_paths import recorded_output_examples
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.rules import COMPOSE, RULE
@@ -79,7 +79,9 @@ class RuleForm:
 def _condition_setting(fragment: Fragment, setting: FormSetting) -> ConditionSetting:
     reads = setting.line is not None and _reads_output(fragment_paths.value_at(fragment, WHEN), 0)
     wants = reads or fragment_paths.value_at(fragment, ("compose",)) is not MISSING
-    paths = recorded_output_paths(setting.line, setting.within) if wants and setting.line is not None else []
+    paths = (
+        recorded_output_examples(setting.line, setting.within) if wants and setting.line is not None else []
+    )
     return ConditionSetting(setting.names, setting.within, paths)
 
 

@@ -73,7 +73,7 @@ class StationForm:
         return PlacedFragment(document, f"stations[{len(rest)}]", beside=frozenset({"rules"}))
 
     def extra_problems(self, fragment: Fragment, setting: FormSetting) -> Sequence[Problem]:
-        return inputs.default_problems(fragment, ("work", "form"))
+        return inputs.problems_of_input_defaults(fragment, ("work", "form"))
 
 
 def _name_fields(kind: str, fragment: Fragment) -> list[FormField | Rows]:

@@ -61,7 +61,7 @@ def _are_texts(value: Any) -> bool:
     return type(value) is str or (type(value) is list and all(type(text) is str for text in value))
 
 
-def _result_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _result_word_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     words = {
         "success": "success",
         "failure": "failure",
@@ -217,7 +217,7 @@ LEAVES: Mapping[str, ConditionKind] = {
         label="Result",
         new=lambda around: "success",
         fits=lambda value: _are_words(value, RESULTS),
-        fields=_result_fields,
+        fields=_result_word_fields,
     ),
     "output": ConditionKind(
         label="Output",
