@@ -319,7 +319,11 @@ PROCRASTINATE_IMPORT_PATHS = [
 ]
 # The modules are listed above: by default every app is searched for a module called tasks
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
-OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.host_notifications.observer.HostObserver"]
+OBSERVERS = [
+    "reviews.observer.ReviewObserver",
+    "pipelines.work.host_notifications.observer.HostObserver",
+    "pipelines.work.triggers.line_end_starts.LineEndObserver",
+]
 # Called every hour until nothing is left: each deletes some of what is kept for a time only; the last one reads the
 # guarantees of a version anew that was published under an earlier revision of the law.
 EXPIRES = [

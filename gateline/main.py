@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from gateline import __version__, completion, output
 from gateline.commands import (
+    after,
     backtest,
     checkout,
     doctor,
@@ -82,6 +83,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "submit": submit.submit,
     "schedule": schedule.schedule,
     "webhook": webhook.webhook,
+    "after": after.after,
     "triggers": triggers.triggers,
     "watch": watch.watch,
     "logs": logs.logs,

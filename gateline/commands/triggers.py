@@ -76,9 +76,8 @@ def triggers(
 
 
 def _trigger_row(row: dict[str, Any]) -> tuple[object, ...]:
-    following = (
-        due_text(row["next_at"]) if row["next_at"] else "when called" if row["kind"] == "webhook" else "never"
-    )
+    waits = {"webhook": "when called", "line_end": "after a task"}
+    following = due_text(row["next_at"]) if row["next_at"] else waits.get(row["kind"], "never")
     following = "paused" if row["paused_at"] else following
     last = row["last"]
     text = f"{last['outcome']} {last['task'] or ''} {age_text(last['at'])}" if last else ""

@@ -35,8 +35,10 @@ class TriggerIn(StrictBody):
     """`options` of a schedule: `cron` (minute, hour, day of the month, month, weekday), `zone` (such as Europe/Berlin,
     else UTC) and `missed` (once, else skip). Of a webhook: `name`, `signature` (standard, github, gitlab or gitea) and
     the paths of what is taken from the body, JSONPath or a dotted key: `inputs` by key, `title`, `requester` and
-    `only_if`. `title`: `{date}` becomes the day of the run; made from the inputs where it is left out. `secret`: of a
-    new webhook; made where it is left out. `one_at_a_time`: true for a schedule, else false, where it is left out."""
+    `only_if`. Of the end of another line (`line_end`): `line`, the key of that line, `state` (completed, failed,
+    cancelled or any) and the same paths but `requester`, into the task that ended. `title`: `{date}` becomes the day of
+    the run; made from the inputs where it is left out. `secret`: of a new webhook; made where it is left out.
+    `one_at_a_time`: true for a schedule, else false, where it is left out."""
 
     kind: str = "schedule"
     options: dict[str, Any] = Field(examples=[{"cron": "0 2 * * *", "zone": "Europe/Berlin"}])
@@ -54,7 +56,7 @@ class SecretIn(StrictBody):
 
 
 class TryIn(StrictBody):
-    """`body`: of a webhook, as JSON text; where it is left out, the last one that came."""
+    """`body`: what comes with an occasion, as JSON text; where it is left out, the last that came."""
 
     body: str = ""
 
@@ -244,7 +246,7 @@ def _trigger_row_out(row: TriggerRow, now: datetime, may_change: bool = True) ->
         line=trigger.line.key,
         kind=trigger.kind,
         words=triggers.trigger_words(trigger),
-        detail=kind.detail(options),
+        detail=kind.detail(trigger.named_options),
         options=options,
         title=trigger.title,
         inputs=trigger.inputs,

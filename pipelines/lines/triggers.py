@@ -16,6 +16,7 @@ from django.views.decorators.debug import sensitive_variables
 from pipelines import access
 from pipelines.engine.commands import inputs as forms
 from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.lines import trigger_chains
 from pipelines.lines.publishing import LineArchived
 from pipelines.models import Line, Trigger, TriggerDelivery, User, WebhookAddress, WebhookSecret
 from pipelines.ports import audit, clock, due_notices
@@ -61,6 +62,7 @@ def add_trigger(line: Line, kind: str, request: TriggerRequest, *, by: User) -> 
         now = clock.now()
         trigger = Trigger(line=line, kind=kind, created_at=now, changed_at=now, changed_by=by, written_by=by)
         _fill_in_trigger(trigger, options, inputs, request)
+        trigger.source = trigger_chains.checked_source(trigger)
         trigger.next_at = KINDS[kind].next_at(options, now)
         trigger.save(force_insert=True)
         if KINDS[kind].has_address:
@@ -80,6 +82,7 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
         stored = _lock_trigger(trigger)
         before, previous_request = _audit_fields(stored), _requested_fields(stored)
         _fill_in_trigger(stored, options, inputs, request)
+        stored.source = trigger_chains.checked_source(stored)
         now = clock.now()
         stored.changed_by, stored.changed_at = by, now
         if _requested_fields(stored) != previous_request or not access.can(
@@ -159,7 +162,7 @@ def expire_some(now: datetime) -> int:
 
 def trigger_words(trigger: Trigger) -> str:
     """Name a trigger by what it waits for."""
-    return KINDS[trigger.kind].words(trigger.options)
+    return KINDS[trigger.kind].words(trigger.named_options)
 
 
 def _checked_kind(key: str) -> TriggerKind:
@@ -234,7 +237,7 @@ def _requested_fields(trigger: Trigger) -> tuple[Any, ...]:
 def _lock_trigger(trigger: Trigger) -> Trigger:
     stored = (
         Trigger.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("line__project__owner", "line__live", "changed_by", "written_by")
+        .select_related("line__project__owner", "line__live", "changed_by", "written_by", "source")
         .filter(pk=trigger.pk)
         .first()
     )

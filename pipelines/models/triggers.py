@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -17,6 +19,14 @@ class Trigger(models.Model):
     line = models.ForeignKey(Line, models.CASCADE, related_name="triggers")
     kind = models.CharField(max_length=20)
     options = models.JSONField(default=dict)
+    source = models.ForeignKey(
+        Line,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="follower_triggers",
+        help_text="The line of the project whose ends it waits for; empty: it waits for something else.",
+    )
     title = models.CharField(
         max_length=300, blank=True, help_text="Of its tasks; empty: made from the inputs."
     )
@@ -54,6 +64,11 @@ class Trigger(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
+
+    @property
+    def named_options(self) -> dict[str, Any]:
+        """Options with the name of the line that it waits for, as people know it."""
+        return {**self.options, "line_name": self.source.name} if self.source else self.options
 
 
 class WebhookAddress(models.Model):
@@ -100,7 +115,8 @@ class WebhookSecret(models.Model):
 
 
 class TriggerDelivery(models.Model):
-    """Occasion of a trigger: a slot of a schedule, or a call of a webhook. `key` names it, so that it counts once."""
+    """Occasion of a trigger: a slot of a schedule, a call of a webhook, or the end of a task. `key` names it, so that
+    it counts once."""
 
     class TriggerOutcome(models.TextChoices):
         STARTED = "started", "Started"

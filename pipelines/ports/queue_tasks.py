@@ -12,6 +12,7 @@ from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS, TRY_STATION
 MAIL, HOSTS, CHANNELS, DRAWINGS = "mail", "hosts", "channels", "drawings"
 DRIVE_TOKEN = "pipelines.drive"
 FOLLOW_UP = "pipelines.follow_up"
+START_AFTER = "pipelines.start_after"
 TELL_HOST = "pipelines.tell_host"
 DRAW, DRAW_VERSION, DRAW_DRAFT = "pipelines.draw", "pipelines.draw_version", "pipelines.draw_draft"
 SEND_MAIL = "reviews.send_mail"
@@ -24,6 +25,7 @@ SEND_CHAT_REPLY = "reviews.send_chat_reply"
 TASKS: Mapping[str, frozenset[str]] = {
     DRIVE_TOKEN: frozenset((DRIVE, QUICK, EVALUATE)),
     FOLLOW_UP: frozenset((QUICK,)),
+    START_AFTER: frozenset((QUICK,)),
     TRY_STATION: frozenset((TRIALS,)),
     TELL_HOST: frozenset((HOSTS,)),
     DRAW: frozenset((DRAWINGS,)),

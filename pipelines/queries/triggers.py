@@ -52,7 +52,7 @@ def triggers_of_project(project: Project) -> QuerySet[Trigger]:
 
 
 def _with_related(triggers: QuerySet[Trigger]) -> QuerySet[Trigger]:
-    related = ("line__project__owner", "line__live", "changed_by", "written_by", "webhook")
+    related = ("line__project__owner", "line__live", "changed_by", "written_by", "webhook", "source")
     # An example is long, and only its form reads it.
     return triggers.select_related(*related).prefetch_related("secrets").defer("webhook__example")
 

@@ -132,6 +132,13 @@ LOCK_DUE_TRIGGER = """
     SELECT coalesce(%(now)s, clock_timestamp()) FROM pipelines_trigger
     WHERE id = %(trigger)s AND next_at <= coalesce(%(now)s, clock_timestamp()) FOR NO KEY UPDATE SKIP LOCKED"""
 
+TRIGGERS_OF_ENDED_TASKS = f"""
+    SELECT trigger.id, task.id
+    FROM pipelines_task task JOIN pipelines_trigger trigger ON trigger.source_id = task.line_id
+    WHERE task.id = ANY({array("bigint")}) AND trigger.paused_at IS NULL
+      AND trigger.options ->> 'state' IN (task.status, 'any')
+    ORDER BY task.id, trigger.id"""
+
 # least() passes over what is null
 OUTLOOK = """
     SELECT extract(epoch FROM least(

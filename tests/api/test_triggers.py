@@ -12,6 +12,7 @@ from django.test import Client
 
 from pipelines.models import Task, Trigger
 from pipelines.work.scheduler import timers
+from pipelines.work.triggers import line_end_starts
 from tests.factories import World, station
 from tests.work.webhook_calls import call
 
@@ -181,3 +182,29 @@ def test_a_webhook_from_saving_to_its_end(world: World, mine: str) -> None:
 def called(path: str, secret: str) -> int:
     body, headers = call("standard", secret, {"text": "Look"})
     return Client().post(path, body, content_type="application/json", headers=headers).status_code
+
+
+def test_the_end_of_another_line_from_saving_to_its_start(world: World, mine: str) -> None:
+    build = world.line(key="build", stations=[station("make", {"id": "ok", "to": "completed"})])
+    options = {"line": "build", "inputs": {"request": "task.title"}, "title": "task.title"}
+    status, made = ask(world, mine, "POST", body={"kind": "line_end", "options": options})
+    assert (status, made["options"]["state"], made["secret"], made["next_runs"]) == (201, "completed", "", [])
+    assert (
+        made["words"] == f"After a task of {build.line.name} completes" and made["detail"] == build.line.name
+    )
+    source = world.start(build, title="Fix the door")
+    world.report(source)
+    at = f"/{made['id']}"
+    assert ask(world, mine, "POST", f"{at}/try")[1]["title"] == "Fix the door"
+    assert line_end_starts.start_after(made["id"], source.pk) == "started"
+    [row] = ask(world, mine, "GET", f"{at}/deliveries")[1]
+    assert (row["key"], row["outcome"]) == (source.name, "started")
+    status, refused = ask(world, mine, "PUT", at, {"kind": "line_end", "options": options | {"line": "line"}})
+    assert status == 400 and refused["errors"][0]["path"] == "options.line"
+
+
+def test_a_machine_makes_no_trigger_of_another_line(world: World, mine: str) -> None:
+    world.line(key="build", stations=[station("make")])
+    body = {"kind": "line_end", "options": {"line": "build", "inputs": {"request": "task.title"}}}
+    assert ask(world, world.machine()[1], "POST", body=body)[0] == 403
+    assert not Trigger.objects.exists()

@@ -81,3 +81,18 @@ def test_a_webhook_is_saved_listed_and_its_secret_changed(cli: Cli, world: World
     assert mine.json("webhook", "line", "request=fixed", "--name", "Other")["secret"]
     wrong = mine.run("webhook", "line", "--take", "request=$[")
     assert wrong.returncode == 7 and "options.inputs.request" in wrong.stderr
+
+
+def test_a_line_starts_after_another(cli: Cli, world: World) -> None:
+    inputs = [{"key": "request", "type": "text", "required": True}]
+    world.line(stations=[station("work", kind="manual")], inputs=inputs)
+    build = world.line(key="build", stations=[station("make")])
+    mine = cli(world.operator)
+    saved = mine.ok("after", "build", "line", "--take", "request=outputs.summary", "--when", "failed")
+    trigger = Trigger.objects.get()
+    assert saved == f"{trigger.pk}  After a task of {build.line.name} fails\n"
+    assert trigger.options["inputs"] == {"request": "outputs.summary"} and trigger.source == build.line
+    assert "after a task" in mine.ok("triggers", "line")
+    circle = mine.run("after", "line", "build")
+    assert circle.returncode == 7 and "without end" in circle.stderr and "options.line" in circle.stderr
+    assert mine.json("after", "build", "line", "request=fixed")["kind"] == "line_end"

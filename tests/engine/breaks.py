@@ -14,7 +14,7 @@ from pipelines import engine
 from pipelines.engine.invariants import check
 from pipelines.models import Agent, Due, GateVisit, Job, Lease, Task, Trigger
 from tests.engine.test_words_stand import asked_then_right_moves, forked
-from tests.factories import World, make_project, station
+from tests.factories import World, make_project, make_world, station
 
 GATE = {"key": "review", "name": "Review", "mode": "manual"}
 BEHIND = {"id": "on", "to": "ship", "gates": ["review"]}
@@ -287,6 +287,20 @@ def i13_delivery_of_another_lines_trigger(world: World) -> None:
         written_by=world.admin,
     )
     trigger.deliveries.create(key="once", at=now, outcome="started", task=task)
+
+
+def i13_trigger_of_a_line_of_another_project(world: World) -> None:
+    plain(world)
+    own, foreign, now = world.line(key="other"), make_world().line(key="foreign"), timezone.now()
+    Trigger.objects.create(
+        line=own.line,
+        kind="line_end",
+        source=foreign.line,
+        created_at=now,
+        changed_at=now,
+        changed_by=world.admin,
+        written_by=world.admin,
+    )
 
 
 def i14_document_changed(world: World) -> None:

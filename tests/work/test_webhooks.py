@@ -317,6 +317,7 @@ def test_who_lost_the_right_starts_nothing_by_a_webhook(world: World) -> None:
     [
         ({"options": {"name": ""}}, "options.name"),
         ({"options": {"signature": "none"}}, "options.signature"),
+        ({"options": {"signature": ["standard"]}}, "options.signature"),
         ({"options": {"inputs": {"request": "$["}}}, "options.inputs.request"),
         ({"options": {"inputs": {"colour": "a", "request": "b"}}}, "options.inputs.colour"),
         ({"options": {"inputs": {"request": "a", "key": "b"}}}, "options.inputs.key"),

@@ -24,6 +24,7 @@ from pipelines.models import (
     LineVersion,
     MigrationEntry,
     Task,
+    Trigger,
     TriggerDelivery,
 )
 from pipelines.models.plumbing.compiled_queries import fetch_prepared, server_prepared
@@ -66,6 +67,7 @@ def _crossings_statement(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
     )
     parties = _rows_of_tasks(Deadlock.tasks.through, "task", task_ids)
     answers = Comment.objects.filter(parent__isnull=False) if task_ids is None else Comment.objects.none()
+    sources = Trigger.objects.filter(source__isnull=False) if task_ids is None else Trigger.objects.none()
     crossings: tuple[tuple[str, QuerySet[Any]], ...] = (
         ("line of another project", tasks.exclude(line__project=F("project"))),
         (
@@ -104,6 +106,10 @@ def _crossings_statement(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         (
             "delivery of a trigger of another line",
             deliveries.filter(task__isnull=False).exclude(task__line=F("trigger__line")),
+        ),
+        (
+            "trigger that waits for a line of another project",
+            sources.exclude(source__project=F("line__project")),
         ),
         ("answer on another line than its thread", answers.exclude(parent__line=F("line"))),
         (

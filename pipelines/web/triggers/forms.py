@@ -10,7 +10,7 @@ from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, Trigger, User
 from pipelines.routing.document.line import Problem
 from pipelines.web.tasks.start import input_values_of_form
-from pipelines.web.triggers import mapped_form, schedule_form, shared_form
+from pipelines.web.triggers import line_end_form, mapped_form, schedule_form, shared_form
 from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.hosts import standard_webhooks
 from pipelines.work.triggers import mapping, starting
@@ -73,7 +73,7 @@ def form_context(
         **shared_form.shared_form_context(
             line, user, typed, problems, OWN, is_fresh=is_fresh, elsewhere=elsewhere
         ),
-        **mapped_form.example_context(line, typed),
+        **mapped_form.pasted_example_context(line, typed),
         "typed": {**BLANK, **typed},
         "paths": paths,
         "signatures": [(signature.key, signature.label) for signature in SIGNATURES.values()],
@@ -89,7 +89,8 @@ class FormContext(Protocol):
 @dataclass(frozen=True, slots=True)
 class TriggerFormKind:
     """Form of a kind of trigger. `fresh`: a new one, with what its address says; `stored`: of a trigger that there is;
-    `request_of`: what it asks for, unchecked; `context_of`: what its template shows. `noun`: in buttons and titles."""
+    `request_of`: what it asks for, unchecked; `context_of`: what its template shows. `noun`: in buttons and titles.
+    `example_of`: what its paths find in an example."""
 
     noun: str
     template: str
@@ -97,6 +98,7 @@ class TriggerFormKind:
     stored: Callable[[Trigger], dict[str, str]]
     request_of: Callable[[Line, Typed], TriggerRequest]
     context_of: FormContext
+    example_of: Callable[[Line, Typed], dict[str, Any]] = mapped_form.pasted_example_context
 
 
 FORMS: Final = {
@@ -115,6 +117,15 @@ FORMS: Final = {
         stored_form_values,
         trigger_request,
         form_context,
+    ),
+    "line_end": TriggerFormKind(
+        "line trigger",
+        "triggers/line_end.html",
+        line_end_form.new_form_values,
+        line_end_form.stored_form_values,
+        line_end_form.trigger_request,
+        line_end_form.form_context,
+        line_end_form.example_context,
     ),
 }
 FIRST: Final = "schedule"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -55,8 +55,11 @@ def stored_path_fields(options: Options) -> dict[str, str]:
     return inputs | {f"{AT}{name}": options[name] for name in mapping.PATHS}
 
 
-def path_fields(line: Line, typed: Typed, problems: Sequence[Problem], document: Any) -> list[MappedPath]:
-    """Return the fields for the paths. `document`: the example, or MISSING."""
+def path_fields(
+    line: Line, typed: Typed, problems: Sequence[Problem], document: Any, *, without: Collection[str] = ()
+) -> list[MappedPath]:
+    """Return the fields for the paths. `document`: the example, or MISSING. `without`: those of PATHS that are left
+    out."""
     return [
         MappedPath(
             name,
@@ -71,12 +74,17 @@ def path_fields(line: Line, typed: Typed, problems: Sequence[Problem], document:
             *_value_at_path(typed.get(name, "").strip(), document),
         )
         for name, label, is_required in _path_names(line)
+        if name.removeprefix(AT) not in without
     ]
 
 
-def example_context(line: Line, typed: Typed) -> dict[str, Any]:
-    """Return what the paths of the form find in the example that was pasted: the context of `_example.html`."""
-    text = typed.get("example", "").strip()
+def pasted_example_context(line: Line, typed: Typed) -> dict[str, Any]:
+    """Return what the paths of the form find in the example that was pasted."""
+    return example_context(line, typed, typed.get("example", "").strip())
+
+
+def example_context(line: Line, typed: Typed, text: str) -> dict[str, Any]:
+    """Return what the paths of the form find in this document: the context of `_example.html`."""
     document, fault = mapping.parsed_body(text) if text else (mapping.MISSING, "")
     fields = path_fields(line, typed, (), document)
     only_if = next(field for field in fields if field.name == f"{AT}only_if")

@@ -26,7 +26,7 @@ from pipelines.web.shell.page import (
     show_line,
 )
 from pipelines.web.tasks import uploads
-from pipelines.web.triggers import mapped_form, schedule_form
+from pipelines.web.triggers import schedule_form
 from pipelines.web.triggers.cards import delivery_row, trigger_card
 from pipelines.web.triggers.forms import FIRST, FORMS
 from pipelines.web.triggers.shared_form import Typed
@@ -103,8 +103,11 @@ def edit_trigger_page(request: SignedInRequest, line: Line, line_trigger: int) -
 @costly_to_post
 @require_POST
 def example_fragment(request: SignedInRequest, line: Line) -> HttpResponse:
-    """Show what the paths of the form find in the body that is pasted there."""
-    return render(request, "triggers/_example.html", mapped_form.example_context(line, request.POST.dict()))
+    """Show what the paths of the form find in the body that is pasted there, or in the latest task of another line."""
+    typed = request.POST.dict()
+    form = FORMS.get(typed.get("kind", ""), FORMS["webhook"])
+    context = {"line": line, "project": line.project, **form.example_of(line, typed)}
+    return render(request, "triggers/_example.html", context)
 
 
 @line_required("submit")
@@ -192,6 +195,7 @@ def deliveries_page(request: SignedInRequest, line: Line, line_trigger: int) -> 
         line,
         trigger=trigger,
         by_clock=KINDS[trigger.kind].clock is not None,
+        of_tasks=KINDS[trigger.kind].has_source,
         words=triggers.trigger_words(trigger),
         rows=rows[:LOG_ROWS],
         older=rows[LOG_ROWS - 1].delivery.pk if len(rows) > LOG_ROWS else None,

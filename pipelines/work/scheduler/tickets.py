@@ -11,10 +11,11 @@ from procrastinate.contrib.django import app
 
 from pipelines import engine
 from pipelines.errors import Conflict
-from pipelines.ports.queue_tasks import DRIVE_TOKEN, FOLLOW_UP
+from pipelines.ports.queue_tasks import DRIVE_TOKEN, FOLLOW_UP, START_AFTER
 from pipelines.ports.terms import DRIVE, QUICK, TRIALS, TRY_STATION
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.trials import LocalTrial
+from pipelines.work.triggers import line_end_starts
 from pipelines.work.worker.service import TakesWork
 
 log = structlog.get_logger(__name__)
@@ -48,6 +49,18 @@ async def follow_up(task_id: int) -> None:
         await DATABASE.insist(engine.follow_up, task_id)
     except Conflict as refused:
         log.warning("not_followed_up", task=task_id, why=refused.detail)
+
+
+@app.task(name=START_AFTER, queue=QUICK, retry=STOPPED)
+async def start_after(trigger_id: int, task_id: int) -> None:
+    """Start the task that a trigger starts after the end of this one. Told twice, it is started once."""
+    try:
+        await DATABASE.insist(line_end_starts.start_after, trigger_id, task_id)
+    except (DatabaseError, InterfaceError):
+        raise
+    except Exception:
+        log.exception("not_started_after", trigger=trigger_id, task=task_id)
+        await DATABASE.insist(line_end_starts.stop_after_fault, trigger_id, task_id)
 
 
 @app.task(name=TRY_STATION, queue=TRIALS, pass_context=True)

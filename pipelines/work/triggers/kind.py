@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.errors import Invalid
+from pipelines.models import Task
 from pipelines.routing.basics.values import MISSING
 
 Options = Mapping[str, Any]
@@ -18,7 +19,7 @@ class Occasion:
     """Time at which a task may start. `key` names it among those of its trigger. `title_at`: the moment that its title
     may name. `refusal`: why nothing starts; `fault`: the same where something is wrong; `note`: what else is to know
     where something starts. `document`: what came with it, from which inputs are taken. `requesters`: who may have asked
-    for it, as `Task.requesters`."""
+    for it, as `Task.requesters`. `source`: the ended task that the new one follows."""
 
     key: str
     title_at: datetime
@@ -27,6 +28,7 @@ class Occasion:
     note: str = ""
     document: Any = MISSING
     requesters: tuple[str, ...] = ()
+    source: Task | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,10 @@ class TriggerClock:
 @dataclass(frozen=True, slots=True)
 class TriggerKind:
     """Kind of trigger. `read`: typed options as they are stored; raises Invalid with the option. `words`: what it is
-    called by, without a full stop. `detail`: what is said beside its kind. `facts`: what else a page says. `clock`:
-    None where it waits for no time. `is_mapped`: inputs are taken from a document that comes with each occasion
-    (`mapping.py`). `has_address`: it is called over HTTP (`receiving.py`). `one_at_a_time`: how that begins."""
+    called by, without a full stop, of `Trigger.named_options`. `detail`: what is said beside its kind. `facts`: what
+    else a page says. `clock`: None where it waits for no time. `is_mapped`: inputs are taken from a document that comes
+    with each occasion (`mapping.py`). `has_address`: it is called over HTTP (`receiving.py`). `has_source`: it waits
+    for the ends of another line of the project, which its option `line` names. `one_at_a_time`: how that begins."""
 
     key: str
     label: str
@@ -66,6 +69,7 @@ class TriggerKind:
     clock: TriggerClock | None = None
     is_mapped: bool = False
     has_address: bool = False
+    has_source: bool = False
     one_at_a_time: bool = False
 
     def next_at(self, options: Options, after: datetime) -> datetime | None:

@@ -21,14 +21,15 @@ from pipelines.queries import versions
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import people_text
 from pipelines.work.statements import LOCK_DUE_TRIGGER
-from pipelines.work.triggers import mapping
+from pipelines.work.triggers import ended_task, mapping
 from pipelines.work.triggers.kind import Occasion
 from pipelines.work.triggers.table import KINDS
 
 Outcome = TriggerDelivery.TriggerOutcome
-RELATED = ("line__project__owner", "line__live", "changed_by", "written_by")
+RELATED = ("line__project__owner", "line__live", "changed_by", "written_by", "source")
 """What the start of a task reads of its trigger."""
 NO_EXAMPLE = "Nothing came yet. Send something, or edit the trigger and paste an example."
+NO_TASK = "No task of {line} has ended so yet."
 FAULT = "Something went wrong on the server, so the trigger is paused. Its log says what. Resume it when that is fixed."
 
 
@@ -122,7 +123,7 @@ def try_out(trigger: Trigger, body: str = "") -> TriggerDelivery:
     refusal, document, fault = "", MISSING, ""
     if kind.is_mapped:
         text = body or example_body(trigger)
-        refusal = "" if text else NO_EXAMPLE
+        refusal = "" if text else NO_TASK.format(line=trigger.source) if trigger.source else NO_EXAMPLE
         document, fault = mapping.parsed_body(text) if text else (MISSING, "")
     occasion = Occasion("", now.astimezone(zone), refusal, fault, document=document)
     delivery = TriggerDelivery(trigger=trigger, at=now)
@@ -133,7 +134,9 @@ def try_out(trigger: Trigger, body: str = "") -> TriggerDelivery:
 
 
 def example_body(trigger: Trigger) -> str:
-    """Return the last body that came, or that somebody pasted; "" where there is none."""
+    """Return what came last, or that somebody pasted; "" where there is none."""
+    if KINDS[trigger.kind].has_source:
+        return ended_task.latest_document_text(trigger)
     rows = WebhookAddress.objects.filter(trigger=trigger).values_list("example", flat=True)
     return rows.first() or ""
 
@@ -180,6 +183,7 @@ def task_request(trigger: Trigger, occasion: Occasion) -> Mapping[str, Any]:
         "title": title or None,
         "inputs": inputs,
         "requesters": sorted(requesters - {f"person:{trigger.changed_by_id}"}),
+        "follows": occasion.source,
     }
 
 

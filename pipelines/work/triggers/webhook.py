@@ -19,7 +19,7 @@ def _stored_options(options: Options) -> dict[str, Any]:
     if not 0 < len(name) <= MAX_NAME or not name.isprintable():
         raise Invalid.at("name", f"Enter what calls it, in at most {MAX_NAME} characters.")
     signature = options.get("signature", STANDARD)
-    if signature not in SIGNATURES:
+    if not isinstance(signature, str) or signature not in SIGNATURES:
         raise Invalid.at("signature", f"Choose one of: {', '.join(SIGNATURES)}.")
     return {"name": name, "signature": signature, **mapping.stored_options(options)}
 
