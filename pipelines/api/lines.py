@@ -11,7 +11,15 @@ from ninja import Status
 from pipelines import access
 from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, LINE, LINES, Operations, action_required, saving_in_turn
-from pipelines.api.schemas import LineOut, PublishIn, PublishRequestOut, SendBackIn, StrictBody, VersionOut
+from pipelines.api.schemas import (
+    LineLimit,
+    LineOut,
+    PublishIn,
+    PublishRequestOut,
+    SendBackIn,
+    StrictBody,
+    VersionOut,
+)
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.lines import line_operations, publishing, publishing_requests
@@ -37,10 +45,11 @@ def index(request: Request, project: Project) -> list[LineOut]:
 
 
 class LineChange(StrictBody):
-    """Change of a line. Omitted fields stay."""
+    """Change of a line. Omitted fields stay; `limit` null removes it."""
 
     name: str | None = None
     archived: bool | None = None
+    limit: LineLimit | None = None
 
 
 class DuplicateIn(StrictBody):
@@ -50,7 +59,7 @@ class DuplicateIn(StrictBody):
     project: str
 
 
-@router.patch(LINE, response=LineOut, summary="Rename, archive or restore a line")
+@router.patch(LINE, response=LineOut, summary="Rename, limit, archive or restore a line")
 @action_required("design")
 def change(request: Request, line: Line, payload: LineChange) -> LineOut:
     """An archived line takes no tasks; those that run go on."""
@@ -59,6 +68,12 @@ def change(request: Request, line: Line, payload: LineChange) -> LineOut:
         line_operations.rename_line(line, payload.name, by=by)
     if payload.archived is not None:
         line_operations.set_archived(line, payload.archived, by=by)
+    # Null takes the limit away, and absent leaves it
+    if payload.limit is not None:
+        limit = payload.limit
+        line_operations.limit_tasks(line, limit.tasks, key=limit.key, over=limit.over, by=by)
+    elif "limit" in payload.model_fields_set:
+        line_operations.limit_tasks(line, None, by=by)
     return LineOut.of(line)
 
 

@@ -15,7 +15,9 @@ from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Project
 from pipelines.people import projects, working_time
 from pipelines.people.working_time import WorkingHours
+from pipelines.queries.project_quotas import quota_uses
 
+QUOTA_FIELDS = ("day_tasks", "month_tasks", "day_cost_usd")
 router = Operations("projects", CHANGES)
 
 
@@ -41,7 +43,8 @@ class WorkingTimeIn(StrictBody):
 
 class ProjectOut(BaseModel):
     """`second_factor`: every member has to have one. `month_cost_usd`: what the runs of a month may cost together, null
-    for any amount. `working_time`: what due times of gates count that say `business`."""
+    for any amount. `day_tasks`, `month_tasks`, `day_cost_usd`: quotas, null for none; what is used says `…/quotas`.
+    `working_time`: what due times of gates count that say `business`."""
 
     owner: str
     key: str
@@ -49,6 +52,9 @@ class ProjectOut(BaseModel):
     archived: bool
     second_factor: bool
     month_cost_usd: float | None
+    day_tasks: int | None
+    month_tasks: int | None
+    day_cost_usd: float | None
     working_time: WorkingTimeOut
 
     @classmethod
@@ -60,8 +66,21 @@ class ProjectOut(BaseModel):
             archived=project.archived_at is not None,
             second_factor=project.second_factor,
             month_cost_usd=None if project.month_cost_usd is None else float(project.month_cost_usd),
+            day_tasks=project.day_tasks,
+            month_tasks=project.month_tasks,
+            day_cost_usd=None if project.day_cost_usd is None else float(project.day_cost_usd),
             working_time=WorkingTimeOut(**WorkingHours.of(project).to_dict()),
         )
+
+
+class QuotaOut(BaseModel):
+    """`quota`: day_tasks, month_tasks, day_cost_usd or month_cost_usd; `limit` null: there is none. `used_up`: no task
+    starts."""
+
+    quota: str
+    used: float
+    limit: float | None
+    used_up: bool
 
 
 class ProjectIn(StrictBody):
@@ -70,12 +89,15 @@ class ProjectIn(StrictBody):
 
 
 class ProjectChange(StrictBody):
-    """Change of a project. Omitted fields stay; `month_cost_usd` null removes the limit."""
+    """Change of a project. Omitted fields stay; null removes a limit or a quota."""
 
     name: str | None = None
     archived: bool | None = None
     second_factor: bool | None = None
     month_cost_usd: Decimal | None = None
+    day_tasks: int | None = None
+    month_tasks: int | None = None
+    day_cost_usd: Decimal | None = None
     working_time: WorkingTimeIn | None = None
 
 
@@ -111,6 +133,20 @@ def show(request: Request, project: Project) -> ProjectOut:
     return ProjectOut.of(project)
 
 
+@router.get(PROJECT + "/quotas", response=list[QuotaOut], summary="Quotas of a project")
+def quotas(request: Request, project: Project) -> list[QuotaOut]:
+    """List the use of each, today and this month as UTC has them. A start beyond one is refused (409)."""
+    return [
+        QuotaOut(
+            quota=use.quota.key,
+            used=float(use.used),
+            limit=None if use.limit is None else float(use.limit),
+            used_up=use.is_used_up,
+        )
+        for use in quota_uses(project, with_unlimited=True)
+    ]
+
+
 @router.patch(PROJECT, response=ProjectOut, summary="Change a project")
 @action_required("settings")
 def change(request: Request, project: Project, payload: ProjectChange) -> ProjectOut:
@@ -126,6 +162,9 @@ def change(request: Request, project: Project, payload: ProjectChange) -> Projec
     # Null takes the limit away, and absent leaves it
     if "month_cost_usd" in payload.model_fields_set:
         projects.limit_cost(project, payload.month_cost_usd, by=by)
+    quotas = {name: getattr(payload, name) for name in QUOTA_FIELDS if name in payload.model_fields_set}
+    if quotas:
+        projects.change_quotas(project, quotas, by=by)
     if payload.working_time is not None:
         working_time.change_working_hours(project, WorkingHours(**payload.working_time.model_dump()), by=by)
     return ProjectOut.of(project)

@@ -120,12 +120,24 @@ class GateOut(BaseModel):
     task: TaskOut
 
 
+class LineLimit(StrictBody):
+    """Limit of the tasks of a line that are open at once. `key`: a path over the inputs, such as inputs.branch: those
+    with the same value are counted together. `over`: one task more waits (queue), or replaces the oldest (replace)."""
+
+    tasks: int
+    key: str = ""
+    over: str = "queue"
+
+
 class LineOut(BaseModel):
+    """`limit`: null where any number of its tasks may be open."""
+
     key: str
     name: str
     live: int | None
     draft: int
     archived: bool
+    limit: LineLimit | None
 
     @classmethod
     def of(cls, line: Line) -> LineOut:
@@ -136,6 +148,9 @@ class LineOut(BaseModel):
             live=live.number if live else None,
             draft=line.draft_number,
             archived=line.archived_at is not None,
+            limit=None
+            if line.limit_tasks is None
+            else LineLimit(tasks=line.limit_tasks, key=line.limit_key, over=line.limit_over),
         )
 
 

@@ -38,12 +38,18 @@ READ_TASKS = """
        WHERE project.id IN (SELECT project_id FROM pipelines_task WHERE id = ANY((SELECT ids FROM mine)::bigint[]))),
       (SELECT json_agg(due)::text FROM pipelines_due due WHERE task_id = ANY((SELECT ids FROM mine)::bigint[])),
       (SELECT json_object_agg(task_id, names)::text FROM (
-         SELECT waits.task_id, json_object_agg('WI-' || project.key || '-' || other.number, other.status
-                                                ORDER BY other.id) names
-         FROM pipelines_dependency waits JOIN pipelines_task other ON other.id = waits.on_id
-           JOIN pipelines_project project ON project.id = other.project_id
-         WHERE waits.task_id = ANY((SELECT ids FROM mine)::bigint[]) AND other.status <> 'completed'
-         GROUP BY waits.task_id) unmet),
+         SELECT task_id, json_object_agg(name, state ORDER BY other_id) names
+         FROM (
+           SELECT waits.task_id, waits.room, other.id AS other_id, other.ended_at,
+             'WI-' || project.key || '-' || other.number AS name,
+             CASE WHEN waits.room IS NULL THEN other.status ELSE 'turn' END AS state,
+             count(*) FILTER (WHERE waits.room IS NOT NULL AND other.ended_at IS NULL)
+               OVER (PARTITION BY waits.task_id) AS ahead
+           FROM pipelines_dependency waits JOIN pipelines_task other ON other.id = waits.on_id
+             JOIN pipelines_project project ON project.id = other.project_id
+           WHERE waits.task_id = ANY((SELECT ids FROM mine)::bigint[]) AND other.status <> 'completed') one
+         WHERE room IS NULL OR (ended_at IS NULL AND ahead >= room)
+         GROUP BY task_id) unmet),
       (SELECT json_agg(json_build_array(task.id, pause.id, pause.station, pause.stops, person.username, pause.reason,
                                         pause.since, pause.ended_at) ORDER BY pause.since)::text
        FROM pipelines_pause pause JOIN pipelines_user person ON person.id = pause.by_id
@@ -121,6 +127,11 @@ STAND_INS = f"""
 NEXT_NUMBER = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
           RETURNING last, clock_timestamp()"""
+
+# Locked: one that ends at the same time would wake nobody. Behind the lock PostgreSQL looks again whether it is open.
+TASKS_AHEAD = """SELECT id, number FROM pipelines_task
+          WHERE line_id = %s AND limit_key = %s AND id < %s AND ended_at IS NULL
+          ORDER BY id LIMIT %s FOR NO KEY UPDATE"""
 
 # xmax = 0 is a row that was inserted, and not updated: the first report of its kind.
 COUNT_IGNORED = """INSERT INTO pipelines_ignoredreport (job_id, attempt, digest, count)

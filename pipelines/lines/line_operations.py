@@ -11,11 +11,15 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.formats.top_members import text_with_members
 from pipelines.lines import publishing
 from pipelines.lines.publishing import replace_draft
-from pipelines.models import Line, Project, Scenario, User
+from pipelines.models import LimitPolicy, Line, Project, Scenario, User
 from pipelines.ports import audit, clock
 from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.wording import as_sentence
+from pipelines.routing.document.line import Problem
+from pipelines.routing.document.paths import PathError, compile_path
 
 LONGEST_NAME = 200
+MOST_AT_ONCE = 1000
 
 
 def rename_line(line: Line, name: str, *, by: User) -> None:
@@ -56,6 +60,42 @@ def set_archived(line: Line, archived: bool, *, by: User) -> None:
             stored.save(update_fields=["archived_at"])
             _record_in_audit("line.archived" if archived else "line.restored", stored, by)
     line.archived_at = stored.archived_at
+
+
+def limit_tasks(line: Line, most: int | None, *, key: str = "", over: str = "", by: User) -> None:
+    """Limit how many tasks of a line may be open at once, or of those with the same `key`, a path over the inputs;
+    None: no limit. `over`: what becomes of one more. Tasks that are open count under the key that they started
+    with. Raises Forbidden, Invalid (path `limit.…`)."""
+    access.require(by, "design", line.project)
+    key, over = key.strip(), over or str(LimitPolicy.QUEUE)
+    problems = []
+    if most is not None and not 0 < most <= MOST_AT_ONCE:
+        problems.append(Problem("limit.tasks", f"Enter a number from 1 to {MOST_AT_ONCE}."))
+    if len(key) > LONGEST_NAME or not key.isprintable():
+        problems.append(Problem("limit.key", f"Enter at most {LONGEST_NAME} characters in one line."))
+    else:
+        try:
+            if key:
+                compile_path(key)
+        except PathError as fault:
+            problems.append(Problem("limit.key", as_sentence(str(fault)), "Such as inputs.branch."))
+    if over not in LimitPolicy.values:
+        problems.append(Problem("limit.over", f"Choose one of: {', '.join(LimitPolicy.values)}."))
+    if problems:
+        raise Invalid(problems)
+    key = "" if most is None else key
+    with transaction.atomic():
+        stored = _lock_line(line)
+        before, after = _limit_fields(stored), {"tasks": most, "key": key, "over": over}
+        if before != after:
+            stored.limit_tasks, stored.limit_key, stored.limit_over = most, key, over
+            stored.save(update_fields=["limit_tasks", "limit_key", "limit_over"])
+            _record_in_audit("line.limited", stored, by, before=before, after=after)
+    line.limit_tasks, line.limit_key, line.limit_over = most, key, over
+
+
+def _limit_fields(line: Line) -> dict[str, Any]:
+    return {"tasks": line.limit_tasks, "key": line.limit_key, "over": line.limit_over}
 
 
 def duplicate_line(line: Line, to: Project, *, by: User, name: str = "") -> Line:

@@ -14,6 +14,7 @@ from pipelines.models.invitations import Invitation
 from pipelines.models.line_migrations import Migration, MigrationEntry
 from pipelines.models.lines import (
     Drawing,
+    LimitPolicy,
     Line,
     LineEvent,
     LineVersion,
@@ -119,6 +120,7 @@ __all__ = [
     "IssueTrigger",
     "Job",
     "Lease",
+    "LimitPolicy",
     "Line",
     "LineEvent",
     "LineVersion",

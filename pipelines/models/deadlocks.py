@@ -14,11 +14,16 @@ from pipelines.models.tasks import Task
 
 
 class Dependency(models.Model):
-    """`task` does no work before `on` is completed."""
+    """`task` does no work before `on` is completed; or, under the limit of a line, before few enough have not ended."""
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="depends_on")
     on = models.ForeignKey(Task, models.CASCADE, related_name="dependents")
     made_at = models.DateTimeField()
+    room = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="Under the limit of a line: fewer of those ahead have to be open; empty: `on` has to complete.",
+    )
 
     class Meta:
         constraints = [

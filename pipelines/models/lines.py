@@ -11,6 +11,13 @@ from pipelines.models.people import Project, slug
 from pipelines.routing.document.model import REVISION
 
 
+class LimitPolicy(models.TextChoices):
+    """Policy for a task that is one more than a line may have open at once (law §8)."""
+
+    QUEUE = "queue", "It waits for its turn"
+    REPLACE = "replace", "It replaces the oldest, which is cancelled"
+
+
 class Line(models.Model):
     """A pipeline, edited as a draft: one JSON document with a version number, which may be invalid."""
 
@@ -53,9 +60,29 @@ class Line(models.Model):
     )
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
+    limit_tasks = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="So many of its tasks may be open at once; empty: any number."
+    )
+    limit_key = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="Path over the inputs: tasks with the same value are counted together; empty: all.",
+    )
+    limit_over = models.CharField(
+        max_length=7,
+        choices=LimitPolicy.choices,
+        default=LimitPolicy.QUEUE,
+        help_text="What becomes of one task more.",
+    )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["project", "key"], name="line_key_in_project")]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "key"], name="line_key_in_project"),
+            models.CheckConstraint(
+                condition=models.Q(limit_tasks__isnull=True) | models.Q(limit_tasks__gte=1),
+                name="a_limit_lets_one_task_work",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -105,6 +105,19 @@ class Project(models.Model):
         decimal_places=2,
         help_text="What the runs of a calendar month may cost together, in US dollars.",
     )
+    day_cost_usd = models.DecimalField(
+        null=True,
+        blank=True,
+        max_digits=12,
+        decimal_places=2,
+        help_text="When the runs of a day have cost so much, no task starts on it any more.",
+    )
+    day_tasks = models.PositiveIntegerField(
+        null=True, blank=True, help_text="So many tasks may start on a day (UTC)."
+    )
+    month_tasks = models.PositiveIntegerField(
+        null=True, blank=True, help_text="So many tasks may start in a calendar month (UTC)."
+    )
     left_at = models.DateTimeField(
         null=True,
         blank=True,

@@ -131,6 +131,11 @@ class Task(Deadline):
         blank=True,
         help_text="Of a fork: the number of the event of the followed task with whose files it begins (law §17).",
     )
+    limit_key = models.CharField(
+        max_length=100,
+        blank=True,
+        help_text="Of the limit of its line: it counts with those of the same key.",
+    )
     inputs = models.JSONField(default=dict)
     context = models.JSONField(default=dict)
     variables = models.JSONField(default=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -14,8 +15,10 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Membership, Owner, Project, RepositoryProtection, Role, User
 from pipelines.models.people import slug
 from pipelines.ports import audit
+from pipelines.routing.document.line import Problem
 
 MOST_COST = Decimal(10_000_000)
+MOST_TASKS = 1_000_000_000
 LONGEST_NAME = 200
 
 
@@ -118,7 +121,39 @@ def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
     project.month_cost_usd = most
 
 
-def _amount_text(most: Decimal | None) -> str | None:
+def change_quotas(project: Project, quotas: Mapping[str, int | Decimal | None], *, by: User) -> None:
+    """Change quotas: tasks that may start on a day or in a month, and what a day may cost; None: no quota. What is left
+    out stays. Raises Forbidden, Invalid (path: the quota)."""
+    access.require(by, "settings", project)
+    problems = [problem for name, most in quotas.items() for problem in _quota_problems(name, most)]
+    if problems:
+        raise Invalid(problems)
+    with transaction.atomic():
+        stored = _lock_project(project)
+        before = {name: _amount_text(getattr(stored, name)) for name in quotas}
+        for name, most in quotas.items():
+            setattr(stored, name, most.quantize(Decimal("0.01")) if isinstance(most, Decimal) else most)
+        after = {name: _amount_text(getattr(stored, name)) for name in quotas}
+        if before != after:
+            stored.save(update_fields=list(quotas))
+            _record_in_audit("project.quotas", stored, by, before=before, after=after)
+    for name in quotas:
+        setattr(project, name, getattr(stored, name))
+
+
+def _quota_problems(name: str, most: int | Decimal | None) -> Iterator[Problem]:
+    highest = MOST_COST if name == "day_cost_usd" else MOST_TASKS
+    # A Decimal that is no number is in no order with others
+    if most is not None and not (Decimal(most).is_finite() and 0 <= most < highest):
+        text = (
+            "an amount from 0 to 9,999,999.99"
+            if highest is MOST_COST
+            else f"a number from 0 to {MOST_TASKS - 1:,}"
+        )
+        yield Problem(name, f"Enter {text}.")
+
+
+def _amount_text(most: Decimal | int | None) -> str | None:
     return None if most is None else str(most)
 
 

@@ -47,6 +47,8 @@ KINDS: dict[str, str] = {
     "project.cost_limited": "Set the monthly cost limit",
     "project.cost_unlimited": "Removed the monthly cost limit",
     "project.working_time": "Changed the working time",
+    "project.quotas": "Changed the quotas of the project",
+    "line.limited": "Changed the limit of the line",
     "line.renamed": "Renamed the line",
     "line.archived": "Archived the line",
     "line.restored": "Restored the line",

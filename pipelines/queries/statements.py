@@ -50,10 +50,12 @@ TASK_ROWS = """
       (SELECT json_agg(linked ORDER BY number)::text FROM (
          (SELECT 'depends_on' AS kind, id, number, status, title, project_id, retry_of_id, fork_event
           FROM pipelines_task
-          WHERE id IN (SELECT on_id FROM pipelines_dependency WHERE task_id = task.id) ORDER BY number LIMIT %s)
+          WHERE id IN (SELECT on_id FROM pipelines_dependency WHERE task_id = task.id AND room IS NULL)
+          ORDER BY number LIMIT %s)
          UNION ALL
          (SELECT 'needed_by', id, number, status, title, project_id, retry_of_id, fork_event FROM pipelines_task
-          WHERE id IN (SELECT task_id FROM pipelines_dependency WHERE on_id = task.id) ORDER BY number LIMIT %s)
+          WHERE id IN (SELECT task_id FROM pipelines_dependency WHERE on_id = task.id AND room IS NULL)
+          ORDER BY number LIMIT %s)
          UNION ALL
          (SELECT 'followed_by', id, number, status, title, project_id, retry_of_id, fork_event FROM pipelines_task
           WHERE follows_id = task.id ORDER BY number LIMIT %s)) linked),
@@ -270,6 +272,14 @@ MONTH_ENDED = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
 IN_THIS_MONTH = (
     f"{IN_PROJECT} AND job.ended_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
 )
+
+IN_THIS_DAY = (
+    f"{IN_PROJECT} AND job.ended_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
+)
+
+# Of the clock, not of the transaction: who waited for the counter over midnight starts on the new day
+TASKS_STARTED = """SELECT count(*) FROM pipelines_task WHERE project_id = %s
+    AND created_at >= date_trunc(%s, clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"""
 
 VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
 

@@ -17,6 +17,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.statements import (
     COST_OF_TASK,
     IN_PROJECT,
+    IN_THIS_DAY,
     IN_THIS_MONTH,
     LINES,
     MONTH_ENDED,
@@ -151,6 +152,11 @@ def spending_of_month(project_id: int, but: int | None = None) -> Spending:
     which = IN_THIS_MONTH + ("" if but is None else WITHOUT_JOB)
     values = [project_id, *([] if but is None else [but])]
     return total_spending(_spending_sums("line.project_id", which, values, LINES))
+
+
+def spending_of_day(project_id: int) -> Spending:
+    """Return the spending of a project on the current day, as UTC has it."""
+    return total_spending(_spending_sums("line.project_id", IN_THIS_DAY, [project_id], LINES))
 
 
 def _spending_sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:

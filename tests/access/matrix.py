@@ -162,6 +162,7 @@ POST machine-token-revoke    >          0         -       -         -         - 
 GET  project-general         >          0         -       -         -         -         y      >
 POST project-general         >          0         -       -         -         -         y      >
 POST project-cost-limit      >          0         -       -         -         -         y      >
+POST project-quotas          >          0         -       -         -         -         y      >
 GET  project-working-time    >          0         -       -         -         -         y      >
 POST project-working-time    >          0         -       -         -         -         y      >
 POST project-second-factor   >          0         -       -         -         -         y      >
@@ -207,6 +208,7 @@ GET  trigger-log             >          0         y       y         y         y 
 POST trigger-delete          >          0         -       y         y         y         y      >
 GET  line-settings           >          0         -       -         y         -         y      >
 POST line-settings           >          0         -       -         y         -         y      >
+POST line-limit              >          0         -       -         y         -         y      >
 POST line-archive            >          0         -       -         y         -         y      >
 POST line-unarchive          >          0         -       -         y         -         y      >
 POST line-duplicate          >          0         -       -         y         -         y      >

@@ -74,6 +74,7 @@ GET  /api/projects                     >          y         y       y         y 
 POST /api/owners/{{owner}}/projects    >          0         -       -         -         -         y      -
 GET  {PROJECT}                         >          0         y       y         y         y         y      y
 PATCH {PROJECT}                        >          0         -       -         -         -         y      -
+GET  {PROJECT}/quotas                 >          0         y       y         y         y         y      y
 POST {PROJECT}/transfer                >          0         -       -         -         -         y      -
 GET  {DRAFTS}/{{line}}/start-form      >          0         -       y         y         y         y      y
 PATCH {DRAFTS}/{{line}}                >          0         -       -         y         -         y      -

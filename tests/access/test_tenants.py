@@ -178,6 +178,7 @@ PLAIN = """
     resolved revision route rows rules save scope second_factor secret since starter station stations status steps text
     days_off time_zone work_days work_from work_until working_time
     title to traces transitions trigger typed until
+    day_tasks month_tasks day_cost_usd tasks key over
     value values version versions within word Idempotency-Key fields
     abandoned again agents answers attempt jobs concurrency cuts_network isolation limits_hosts machine no_space offers
     label minutes

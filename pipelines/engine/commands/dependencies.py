@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pipelines.engine.commands import deadlocks
@@ -19,7 +19,14 @@ from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task,
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import find_cycle
-from pipelines.routing.decide.effects import LOST, dependency_hold, flatten_holds, is_dependency, nest_holds
+from pipelines.routing.decide.effects import (
+    LOST,
+    TURN,
+    dependency_hold,
+    flatten_holds,
+    is_dependency,
+    nest_holds,
+)
 
 MOST = 50
 
@@ -116,6 +123,18 @@ def record_dependencies(batch: Batch, task: Task, others: Sequence[Task], actor:
             _hold_for_dependencies(batch, task, token, job, actor, names)
 
 
+def record_turn(batch: Batch, task: Task, ahead: Mapping[int, str], room: int, actor: Actor) -> None:
+    """Let a new task wait until fewer than `room` of those ahead, {id: name}, are open. They are locked."""
+    rows = [Dependency(task=task, on_id=pk, made_at=batch.now, room=room) for pk in ahead]
+    Dependency.objects.bulk_create(rows, ignore_conflicts=True)
+    names = {**batch.unmet.get(task.pk, {}), **dict.fromkeys(ahead.values(), TURN)}
+    batch.unmet[task.pk] = names
+    for token in batch.living_tokens(task):
+        job = batch.open_job_of(token)
+        if job is not None:
+            _hold_for_dependencies(batch, task, token, job, actor, names)
+
+
 def _hold_for_dependencies(
     batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names: dict[str, str]
 ) -> None:
@@ -147,6 +166,8 @@ def handle_dependency_due(batch: Batch, due: Due) -> None:
 def open_dependency_graph(project_id: int) -> defaultdict[str, set[str]]:
     """Return which open task of a project waits for which others."""
     rows = Dependency.objects.filter(task__project=project_id).exclude(task__status__in=ENDED)
+    # Of several whose turn it is first any may end: none of them closes a circle by itself.
+    rows = rows.exclude(room__gt=1)
     edges: defaultdict[str, set[str]] = defaultdict(set)
     for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):
         edges[str(waits)].add(str(on))

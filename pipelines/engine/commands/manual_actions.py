@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.commands.report import report
-from pipelines.engine.core import payload, sampling
+from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store
 from pipelines.engine.core.transaction import run_in_transaction
@@ -23,7 +22,7 @@ from pipelines.engine.core.values import (
     token_state_fields,
 )
 from pipelines.engine.moves import decision_application, evaluations
-from pipelines.engine.moves.completion import Ending, end_token, finish_job
+from pipelines.engine.moves.completion import cancel_task, finish_job
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import release_holds
 from pipelines.engine.moves.releases import release_circles, stop_waiting_for_dependencies
@@ -33,7 +32,7 @@ from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import flatten_holds, is_dependency, is_pause
-from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun_transition
+from pipelines.routing.decide.transitions import TokenPlace, rerun_transition
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS, wait_for_checks
 
@@ -273,11 +272,7 @@ def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
 
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
     batch, task = lock_open_task(task_id)
-    # Also before its first decision, which whoever cancels may have worked out.
-    sampling.remember_drawn_request(task, sampling.drawn_samples(versions.by_id(task.pinned_id), task, {}))
-    how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
-    # Whichever position it is: a cancellation ends all of them.
-    end_token(batch, task, batch.living_tokens(task)[0], how)
+    cancel_task(batch, task, actor, reason)
     batch.flush()
     return task
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from pipelines.engine.commands import dependencies
+from pipelines.engine.commands import dependencies, line_limits
 from pipelines.engine.commands import inputs as forms
+from pipelines.engine.commands.project_quotas import check_quotas
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.due_times import TASK_DUE
 from pipelines.engine.core.transaction import run_in_transaction
@@ -224,8 +225,9 @@ def begin_at_first_station(
     token = Token.objects.create(
         task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
     )
+    turn = line_limits.turn_of(task)
     # Together, so that they are locked in the order of their ids (house §2)
-    batch = Batch.of_tasks(task.pk, *(other.pk for other in others))
+    batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *turn.replaced)
     task, token = batch.tasks[task.pk], batch.tokens[token.pk]
     job = open_job(batch, task, token)
     if task.due_at and task.due_at > batch.now:
@@ -247,16 +249,22 @@ def begin_at_first_station(
         **inherited,
         **more,
     )
+    line_limits.take_turn(batch, task, turn, actor)
     return batch
 
 
 def create_numbered_task(blank: Task) -> Task:
-    """The number counter is locked before any task (house §2). Raises Conflict where the line or its project is
-    archived: looked at after the row of the task has locked the key of its line, which whoever archives waits for."""
+    """The number counter is locked before any task (house §2). Raises QuotaReached, and Conflict where the line or its
+    project is archived: looked at after the row of the task has locked the key of its line, which whoever archives
+    waits for."""
     [(number, now)] = fetch(NEXT_NUMBER, [blank.project_id])
+    check_quotas(blank.line.project)
     values = {field.attname: getattr(blank, field.attname) for field in Task._meta.concrete_fields}
-    values |= {"id": None, "number": number, "created_at": now, "changed_at": now}
+    key = line_limits.limit_key(blank.line, blank.inputs)
+    values |= {"id": None, "number": number, "limit_key": key, "created_at": now, "changed_at": now}
     task = Task.objects.create(**values)
+    # Read with whoever starts it: its limit and its names need no query
+    task.line, task.project = blank.line, blank.line.project
     open_lines = Line.objects.filter(pk=task.line_id, archived_at=None, project__archived_at=None)
     if not open_lines.exists():
         raise Conflict("This line is archived and takes no tasks. Restore it first.")

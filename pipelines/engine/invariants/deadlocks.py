@@ -71,5 +71,8 @@ def endless_dependency_wait_violations(task_ids: Sequence[int] | None) -> Iterab
         if not waits or any(due.kind == DEPENDENCY for due in record.dues):
             continue
         left = Dependency.objects.filter(task=record.task.pk).exclude(on__status=Status.COMPLETED)
-        if not left.exists():
+        rooms = left.filter(room__isnull=False, on__ended_at=None).values_list("room", flat=True)
+        ahead = [room for room in rooms if room is not None]
+        is_its_turn = not ahead or len(ahead) < ahead[0]
+        if is_its_turn and not left.filter(room=None).exists():
             yield record.violation("I17", f"token {waits[0]} waits for tasks that are completed")

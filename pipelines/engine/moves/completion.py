@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipelines.engine.core import sampling
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import Actor, token_state_fields
 from pipelines.engine.moves import escalations, releases
@@ -15,7 +16,7 @@ from pipelines.ports.queue_tasks import FOLLOW_UP
 from pipelines.ports.terms import QUICK
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import task_status
-from pipelines.routing.decide.transitions import TokenEnd
+from pipelines.routing.decide.transitions import CANCELLED, TokenEnd
 
 Who = Actor | str
 
@@ -44,6 +45,15 @@ def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
         _mark_ended(batch, token, how.ended)
         closed = [token, *_end_forks(batch, token)]
     _record_end(batch, task, token, closed, how)
+
+
+def cancel_task(batch: Batch, task: Task, actor: Who, reason: str) -> None:
+    """End an open task and everything that is open in it; never routed (law §5)."""
+    # Also before its first decision, which whoever cancels may have worked out.
+    sampling.remember_drawn_request(task, sampling.drawn_samples(versions.by_id(task.pinned_id), task, {}))
+    how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
+    # Whichever position it is: a cancellation ends all of them.
+    end_token(batch, task, batch.living_tokens(task)[0], how)
 
 
 def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> None:

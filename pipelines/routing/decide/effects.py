@@ -313,6 +313,7 @@ def task_status(statuses: Iterable[str]) -> str:
 
 DEPENDS: Final = "depends_on"
 LOST: Final = "failed"
+TURN: Final = "turn"
 THEN: Final = "then"
 BLOCK: Final = "block"
 PAUSED: Final = "paused"
@@ -325,10 +326,12 @@ def pause_hold(escalation: object, trigger: str) -> Hold:
 
 def dependency_hold(others: Mapping[str, str]) -> Hold:
     """The `wait` of a task that depends on these, {name: state}, none completed. A dependency that failed or was
-    cancelled never completes and is named: a person has to decide."""
+    cancelled never completes and is named: a person has to decide. The state TURN: under the limit of the line it is
+    their turn first."""
     # None of them is completed, so an end is a failure or a cancellation.
     lost = [name for name, status in others.items() if status in ENDS]
-    return {DEPENDS: list(others), **({LOST: lost} if lost else {})}
+    turn = [name for name, status in others.items() if status == TURN]
+    return {DEPENDS: list(others), **({LOST: lost} if lost else {}), **({TURN: turn} if turn else {})}
 
 
 def scope_hold(pause: int, by: str, reason: str, since: str) -> Hold:

@@ -62,6 +62,8 @@ def stuck_sentence(token: WaitingToken, line: ParsedLine) -> Sentence:
     return Sentence(sentence % words, remedy, token.error)
 
 
+MOST_AHEAD = 3
+"""Tasks that a sentence names."""
 STUCK = {
     "NoValidTransition": (
         "No rule of %(station)s took this outcome.",
@@ -161,6 +163,19 @@ def blocked_sentence(wait: Mapping[str, Any], summary: str = "") -> Sentence:
     )
 
 
+def _dependency_sentence(wait: Mapping[str, Any]) -> Sentence:
+    ahead, others = wait.get("turn", []), wait["depends_on"]
+    if wait.get("failed"):
+        text = f"It waits for {', '.join(wait['failed'])}, which failed or was cancelled."
+        return Sentence(text, "Release it to continue without them, or cancel it.")
+    if ahead and ahead == others:
+        more = f" and {len(ahead) - MOST_AHEAD} more" if len(ahead) > MOST_AHEAD else ""
+        text = f"It waits for its turn after {', '.join(ahead[:MOST_AHEAD])}{more}: the line has a limit."
+    else:
+        text = f"It waits until {', '.join(others)} is completed."
+    return Sentence(text, "Continues automatically. Release starts it now.")
+
+
 def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
     if "rejection" in wait:
         naming = wait["rejection"]
@@ -180,16 +195,8 @@ def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
     if wait.get("deadlock"):
         text = f"A deadlock: {deadlock_words(wait['deadlock'])}."
         return Sentence(text, "Its work is held until somebody responsible resolves it.")
-    # Before `depends_on`, which such a wait has as well.
-    if wait.get("failed"):
-        text = "It waits for %(names)s, which failed or was cancelled."
-        return Sentence(
-            text % {"names": ", ".join(wait["failed"])},
-            "Release it to continue without them, or cancel it.",
-        )
     if wait.get("depends_on"):
-        text = f"It waits until {', '.join(wait['depends_on'])} is completed."
-        return Sentence(text, "Continues automatically. Release starts it now.")
+        return _dependency_sentence(wait)
     if wait.get("trigger"):
         words = {"trigger": trigger_words(wait["trigger"])}
         text = "It was escalated: %(trigger)s."

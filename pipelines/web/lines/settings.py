@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
@@ -12,8 +14,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import line_operations as line_settings
-from pipelines.models import Line, StoredValue, Task
+from pipelines.models import LimitPolicy, Line, StoredValue, Task
 from pipelines.queries.value_uses import value_references
+from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.web.lines.guarantees import first_gate_guarantee, reorderable_station
 from pipelines.web.lines.lines import parsed_line
 from pipelines.web.shell.forms import ChoiceForm
@@ -22,6 +25,14 @@ from pipelines.web.shell.page import SignedInRequest, line_required, show_line
 
 class LineNameForm(forms.Form):
     name = forms.CharField(max_length=line_settings.LONGEST_NAME)
+
+
+class LimitForm(forms.Form):
+    """Form of the limit of a line; without a number there is none."""
+
+    tasks = forms.IntegerField(required=False, min_value=1, max_value=line_settings.MOST_AT_ONCE)
+    key = forms.CharField(required=False, max_length=line_settings.LONGEST_NAME)
+    over = forms.ChoiceField(choices=LimitPolicy.choices)
 
 
 class ConfirmForm(forms.Form):
@@ -61,12 +72,38 @@ def _settings_page(request: SignedInRequest, line: Line, form: forms.Form, statu
         line,
         status=status,
         form=form if isinstance(form, LineNameForm) else LineNameForm(),
+        limit=form if isinstance(form, LimitForm) else LimitForm(initial=_limit_values(line)),
+        policies=LimitPolicy.choices,
         to_errors=form["to"].errors if isinstance(form, TargetProjectForm) else [],
         places=_target_projects(request),
         running=Task.objects.filter(line=line, ended_at=None).count(),
         named=sorted({name for _kind, name in value_references(line.draft)}),
         own=StoredValue.objects.filter(line=line).order_by("name"),
     )
+
+
+def _limit_values(line: Line) -> dict[str, Any]:
+    most = {} if line.limit_tasks is None else {"tasks": line.limit_tasks}
+    return {**most, "key": line.limit_key, "over": line.limit_over}
+
+
+@line_required("design")
+@require_POST
+def change_limit(request: SignedInRequest, line: Line) -> HttpResponse:
+    form = LimitForm(request.POST)
+    if form.is_valid():
+        typed = form.cleaned_data
+        try:
+            line_settings.limit_tasks(
+                line, typed["tasks"], key=typed["key"], over=typed["over"], by=request.user
+            )
+        except Invalid as fault:
+            for problem in fault.problems:
+                form.add_error(problem.path.removeprefix("limit."), as_sentence(people_text(problem)))
+        else:
+            messages.success(request, "Saved")
+            return _redirect_to_settings(line)
+    return _settings_page(request, line, form, 422)
 
 
 def _target_projects(request: SignedInRequest) -> list[tuple[str, str]]:

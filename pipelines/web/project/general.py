@@ -18,6 +18,7 @@ from pipelines.models.people import slug
 from pipelines.people import projects
 from pipelines.queries import members as members_in
 from pipelines.queries import usage
+from pipelines.queries.project_quotas import quota_uses
 from pipelines.queries.value_uses import uses_by_value
 from pipelines.web.shell.forms import ChoiceForm
 from pipelines.web.shell.page import (
@@ -64,6 +65,14 @@ class SecondFactorForm(forms.Form):
 
 class CostLimitForm(forms.Form):
     month_cost_usd = forms.DecimalField(required=False, min_value=0, max_digits=9, decimal_places=2)
+
+
+class QuotasForm(forms.Form):
+    """Form of the quotas; an empty field is none."""
+
+    day_tasks = forms.IntegerField(required=False, min_value=0, max_value=projects.MOST_TASKS - 1)
+    month_tasks = forms.IntegerField(required=False, min_value=0, max_value=projects.MOST_TASKS - 1)
+    day_cost_usd = forms.DecimalField(required=False, min_value=0, max_digits=9, decimal_places=2)
 
 
 class TypedKeyForm(forms.Form):
@@ -166,6 +175,26 @@ def change_cost_limit(request: SignedInRequest, project: Project) -> HttpRespons
     return _redirect_to_general(project)
 
 
+@project_required("settings")
+@require_POST
+def change_quotas(request: SignedInRequest, project: Project) -> HttpResponse:
+    form = QuotasForm(request.POST)
+    if not form.is_valid():
+        return _general_page(request, project, form, 422)
+    projects.change_quotas(project, form.cleaned_data, by=request.user)
+    messages.success(request, "Saved")
+    return _redirect_to_general(project)
+
+
+def _quota_fields(project: Project, form: forms.Form) -> list[dict[str, Any]]:
+    """Return each quota with the field of its form, and what of it is used."""
+    stored = {name: getattr(project, name) for name in QuotasForm.base_fields}
+    initial = {name: str(most) for name, most in stored.items() if most is not None}
+    bound = form if isinstance(form, QuotasForm) else QuotasForm(initial=initial)
+    uses = {use.quota.key: use for use in quota_uses(project, with_unlimited=True)}
+    return [{"field": bound[name], "use": uses[name]} for name in QuotasForm.base_fields]
+
+
 def _general_page(
     request: SignedInRequest, project: Project, form: forms.Form, status: int = 200
 ) -> HttpResponse:
@@ -183,6 +212,7 @@ def _general_page(
         status=status,
         form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
         limited=form if isinstance(form, CostLimitForm) else CostLimitForm(initial=limit),
+        quotas=_quota_fields(project, form),
         spent=usage.spending_of_month(project.pk),
         # Not `isinstance`: the form of a transfer is one, too.
         confirmed=form if type(form) is TypedKeyForm else TypedKeyForm(project),

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 
 from pipelines import access, engine
+from pipelines.engine.commands.project_quotas import QuotaReached
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Invalid, Refused
@@ -190,6 +191,8 @@ def task_request(trigger: Trigger, occasion: Occasion) -> Mapping[str, Any]:
 def _refusal_words(trigger: Trigger, refused: Refused) -> str:
     """Say why it was refused, with the names of inputs and not their keys, and the remedy."""
     detail = refused.detail
+    if isinstance(refused, QuotaReached):
+        return detail
     if isinstance(refused, Invalid) and trigger.line.live is not None:
         inputs = versions.parsed_version(trigger.line.live).inputs
         labels = {f"inputs.{field.key}": field.label or field.key for field in inputs}
