@@ -13,8 +13,13 @@ from pipelines.ports.observers import (
     GateDueMoved,
     GateOpened,
     GateOverdue,
+    HealthBreached,
     Invariant,
+    LinePublished,
+    TaskLate,
+    TaskStarted,
 )
+from reviews.channels import event_outbox
 from reviews.channels import message_outbox as channels
 from reviews.decision import review_access
 from reviews.decision.invariants import INVARIANTS
@@ -25,13 +30,15 @@ from reviews.notifications.table import NOTIFYING_EVENTS
 
 GATES = (GateOpened, GateDueMoved, GateOverdue, GateDecided, GateClosed)
 """Classes that lists of reviews, their mails and channels follow."""
+SELDOM = (Alarm, GateOverdue, HealthBreached, LinePublished, TaskLate)
+"""Classes for which it is not looked up beforehand whether a channel tells of them."""
 
 
 class ReviewObserver:
     """Keeps whom open gates ask, and puts mails and notifications into the outbox. Reads no clock, talks to no network,
     changes no task (house §1)."""
 
-    hears = NOTIFYING_EVENTS | {GateDueMoved}
+    hears = NOTIFYING_EVENTS | {GateDueMoved, LinePublished, TaskStarted}
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
         batch_context = ConsequenceBatch(batch)
@@ -41,6 +48,8 @@ class ReviewObserver:
         written = notification_outbox.write_notifications(batch_context)
         # After writing: what opened and closed in one batch is marked as read at once
         notification_outbox.mark_settled(batch_context)
+        if batch_context.lookups.has_topics or batch_context.any_of(SELDOM):
+            event_outbox.post_events(batch_context.batch)
         if batch_context.of_type(Alarm):
             mail_outbox.post_notices(batch_context)
         if of_gates:

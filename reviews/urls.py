@@ -22,6 +22,7 @@ urlpatterns = [
     path("inbox/", views.reviews_page, name="inbox"),
     path(f"{IN}settings/channels/", channels.channels_page, name="project-channels"),
     path(f"{IN}settings/channels/<int:channel>/test/", channels.send_test_message, name="channel-test"),
+    path(f"{IN}settings/channels/<int:channel>/change/", channels.change_channel, name="channel-change"),
     path(f"{IN}settings/channels/<int:channel>/remove/", channels.remove_channel, name="channel-remove"),
     path(f"{IN}settings/channels/messages/<int:message>/", channels.resend_message, name="channel-again"),
     path(f"{IN}follow/", following.start_or_end_follow, name="follow"),

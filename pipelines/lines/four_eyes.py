@@ -114,3 +114,11 @@ def _notify_people(request: PublishRequest, now: datetime, people: set[int]) -> 
             for person in sorted(people)
         )
     )
+
+
+def announce_version(version: LineVersion, line: Line, by: User) -> None:
+    """Tell observers of a version that was published, by one or by two."""
+    at, who = version.published_at, str(by)
+    observers.emit_consequences(
+        observers.LinePublished(version.pk, version.number, line.key, line.name, who, line.project_id, at)
+    )

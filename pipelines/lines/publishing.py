@@ -290,6 +290,7 @@ def publish_draft(
                 **(record or {}),
             },
         )
+        four_eyes.announce_version(version, stored, user)
         _hint_line_changed(stored, "live", version.number)
         queue.enqueue_jobs(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
     return version

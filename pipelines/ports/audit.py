@@ -69,6 +69,7 @@ KINDS: dict[str, str] = {
     "folder.allowed": "Allowed the folder",
     "folder.revoked": "Revoked the permission for the folder",
     "channel.connected": "Connected the channel",
+    "channel.changed": "Changed what the channel tells of",
     "channel.disconnected": "Disconnected the channel",
     "chat.linked": "Linked a chat account",
     "chat.unlinked": "Unlinked a chat account",

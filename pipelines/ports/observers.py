@@ -115,6 +115,14 @@ class JobOpened:
 
 
 @dataclass(frozen=True)
+class TaskStarted:
+    """A task was started, however that was: by a person, a program, a trigger, or as the successor of another."""
+
+    task_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class TaskMoved:
     task_id: int
     source: str
@@ -193,6 +201,19 @@ class SamplingStopped:
     task: str
     project_id: int
     user_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
+class LinePublished:
+    """Version of a line, the one with this number, that `by` published."""
+
+    version_id: int
+    number: int
+    key: str
+    name: str
+    by: str
+    project_id: int
     at: datetime
 
 
@@ -300,6 +321,7 @@ Consequence = (
     | Alarm
     | AlarmSettled
     | JobOpened
+    | TaskStarted
     | TaskMoved
     | TaskWaits
     | TaskLate
@@ -309,6 +331,7 @@ Consequence = (
     | SamplingStopped
     | HealthBreached
     | CommentMention
+    | LinePublished
     | PublishRequested
     | QuestionRaised
     | QuestionAnswered

@@ -44,6 +44,20 @@ class ReviewMessage:
     """Ours over `approves`, for a chat that signs nothing and gives it back."""
     answers_at: str = ""
     """Where such a chat sends what somebody chose."""
+    event: str = ""
+    """Of another event than a review, such as task.failed."""
+    thread: str = ""
+    """What the first message about the same task is called there."""
+    opens: str = "Open the review"
+    """What the link says."""
+
+    @property
+    def type_name(self) -> str:
+        return self.event or f"review.{self.kind}"
+
+    @property
+    def facts(self) -> str:
+        return " · ".join(filter(None, (self.task, self.place, self.requester)))
 
     @property
     def closed(self) -> bool:

@@ -28,6 +28,8 @@ def _message_call(message: ReviewMessage, target: Target) -> Call:
         payload = {"message": text, "props": {"attachments": []}}
         return post_call(f"{server}/{message.ref}/patch", payload, "PUT", **token)
     payload = {"channel_id": target.room, "message": text}
+    if message.thread:
+        payload["root_id"] = message.thread
     if message.approves and not message.closed:
         payload["props"] = {"attachments": [_approve_menu(message)]}
     return post_call(server, payload, **token)
@@ -53,9 +55,8 @@ def _approve_menu(message: ReviewMessage) -> dict[str, Any]:
 
 
 def _message_lines(message: ReviewMessage) -> list[str]:
-    facts = f"{message.task} · {message.place} · {message.requester}"
     summary = message.outcome or message.summary
-    return [escape_markup(summary), escape_markup(facts), f"[Open the review]({message.link})"]
+    return [escape_markup(summary), escape_markup(message.facts), f"[{message.opens}]({message.link})"]
 
 
 def escape_markup(text: str) -> str:

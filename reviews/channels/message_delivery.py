@@ -19,20 +19,20 @@ from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.queries.addresses import absolute_url
 from pipelines.queries.versions import by_id
-from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import Gate
-from pipelines.templatetags.cuts import shortened
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.outgoing.http_fetch import NOT_FETCHED, Call, HttpAnswer, fetch_url
 from reviews.channels import interactions, mattermost_calls, slack
 from reviews.channels.channel import ChannelError, ChannelUnavailable, ReviewMessage, Target
+from reviews.channels.event_messages import event_message
+from reviews.channels.event_outbox import thread_of
 from reviews.channels.table import BY_KEY
+from reviews.channels.visible_text import MOST_SUMMARY, visible_line
 from reviews.decision.consequences import vote_options
 from reviews.models import ChannelConnection, ChannelMessage
 
 SECONDS = 20.0
 MOST_BYTES = 64 * 1024
-LONGEST = 600
 
 
 def send_queued_message(message_id: int) -> None:
@@ -59,9 +59,7 @@ def _send_message(message: ChannelMessage) -> None:
     row = ChannelMessage.objects.filter(pk=message.pk)
     kind = BY_KEY[message.connection.kind]
     try:
-        review_message = (
-            test_message(message) if message.visit is None else _current_message(message, message.visit)
-        )
+        review_message = _composed_message(message)
         if review_message is None:
             row.update(state=ChannelMessage.State.SKIPPED)
             return
@@ -75,6 +73,13 @@ def _send_message(message: ChannelMessage) -> None:
     row.update(state=ChannelMessage.State.SENT, ref=ref, error="", sent_at=Now(), attempts=F("attempts") + 1)
     if message.kind == ChannelMessage.MessageKind.OPENED and kind.changes:
         _send_closing_message(message)
+
+
+def _composed_message(message: ChannelMessage) -> ReviewMessage | None:
+    """Return the message as it is now; None if there is nothing to send."""
+    if message.kind == ChannelMessage.MessageKind.EVENT:
+        return event_message(message)
+    return test_message(message) if message.visit is None else _current_message(message, message.visit)
 
 
 def _send_closing_message(opened: ChannelMessage) -> None:
@@ -151,14 +156,15 @@ def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage
         kind=message.kind,
         at=message.created_at,
         visit=str(visit.pk),
-        title=_visible_line(visit.task.title, 300),
+        title=visible_line(visit.task.title, 300),
         task=visit.task.name,
-        place=_visible_line(f"{line.name} › {gate.name}", 300),
-        requester=_visible_line(visit.task.requested_by, 200),
-        summary=_visible_line(outcome_summary, LONGEST),
+        place=visible_line(f"{line.name} › {gate.name}", 300),
+        requester=visible_line(visit.task.requested_by, 200),
+        summary=visible_line(outcome_summary, MOST_SUMMARY),
         link=absolute_url("gate-visit", visit.pk),
         outcome="" if is_open else _outcome_sentence(visit),
         ref=ref,
+        thread="" if ref else thread_of(message),
         **_approval_button(message.connection, visit, gate),
     )
 
@@ -176,7 +182,7 @@ def _approval_button(connection: ChannelConnection, visit: GateVisit, gate: Gate
         return {}
     approve = next(option for option in vote_options(visit) if option.word == Word.APPROVE)
     value = interactions.button_value(visit)
-    fields = {"approves": value, "then": _visible_line(approve.then, LONGEST)}
+    fields = {"approves": value, "then": visible_line(approve.then, MOST_SUMMARY)}
     if BY_KEY[connection.kind].gives_back:
         try:
             fields["signature"] = mattermost_calls.button_signature(connection, value)
@@ -191,7 +197,7 @@ def _outcome_sentence(visit: GateVisit) -> str:
     if not visit.word:
         return "Closed without a decision"
     by = f" · {visit.decided_by}" if visit.decided_by else ""
-    return _visible_line(f"{visit.word_display}{by}", LONGEST)
+    return visible_line(f"{visit.word_display}{by}", MOST_SUMMARY)
 
 
 def test_message(message: ChannelMessage) -> ReviewMessage:
@@ -205,11 +211,6 @@ def test_message(message: ChannelMessage) -> ReviewMessage:
         task=str(project),
         place="Channels",
         requester="",
-        summary="Reviews of this project are told here.",
+        summary="What happens in this project is told here.",
         link=absolute_url("project-channels", project.owner.key, project.key),
     )
-
-
-def _visible_line(text: str, most: int) -> str:
-    """Return one line, with what would disguise itself made visible."""
-    return shortened(escape_hidden(" ".join(text.split())), most)

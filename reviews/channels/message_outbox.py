@@ -33,26 +33,34 @@ def post_messages(batch_context: ConsequenceBatch) -> None:
 def _opened_messages(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
     connections = defaultdict(list)
     projects = {event.project_id for event in opened}
-    for connection in ChannelConnection.objects.filter(project__in=projects, enabled=True):
+    for connection in ChannelConnection.objects.filter(
+        project__in=projects, enabled=True, topics__contains=["waiting"]
+    ):
         connections[connection.project_id].append(connection)
     for event in opened:
         for connection in connections[event.project_id]:
             yield _new_message(
-                connection.pk, event.visit_id, ChannelMessage.MessageKind.OPENED, event.opened_at
+                connection.pk,
+                event.visit_id,
+                event.task_id,
+                ChannelMessage.MessageKind.OPENED,
+                event.opened_at,
             )
 
 
 def _closed_messages(over: dict[UUID, datetime]) -> Iterable[ChannelMessage]:
     messages = ChannelMessage.objects.filter(visit__in=over, kind=ChannelMessage.MessageKind.OPENED)
-    for visit_id, connection_id in messages.values_list("visit_id", "connection_id"):
+    for visit_id, connection_id, task_id in messages.values_list("visit_id", "connection_id", "task_id"):
         assert visit_id is not None
-        yield _new_message(connection_id, visit_id, ChannelMessage.MessageKind.CLOSED, over[visit_id])
+        yield _new_message(
+            connection_id, visit_id, task_id, ChannelMessage.MessageKind.CLOSED, over[visit_id]
+        )
 
 
 def _new_message(
-    connection: int, visit: UUID, kind: ChannelMessage.MessageKind, at: datetime
+    connection: int, visit: UUID, task: int | None, kind: ChannelMessage.MessageKind, at: datetime
 ) -> ChannelMessage:
-    return ChannelMessage(connection_id=connection, visit_id=visit, kind=kind, created_at=at)
+    return ChannelMessage(connection_id=connection, visit_id=visit, task_id=task, kind=kind, created_at=at)
 
 
 def write_messages(messages: Sequence[ChannelMessage]) -> None:

@@ -40,20 +40,22 @@ def _message_call(message: ReviewMessage, target: Target) -> Call:
         # `channel` has to be the id that the first answer named.
         channel, _colon, payload["ts"] = message.ref.partition(":")
         method, payload["channel"] = "chat.update", channel
+    elif message.thread:
+        # Shown in the channel, too: a reply alone would be seen by nobody who does not look for it
+        payload |= {"thread_ts": message.thread.partition(":")[2], "reply_broadcast": True}
     token = {"authorization": f"Bearer {target.secret}"}
     return post_call(f"{target.address.rstrip('/')}/{method}", payload, **token)
 
 
 def _message_blocks(message: ReviewMessage) -> list[dict[str, Any]]:
-    facts = f"{message.task} · {message.place} · {message.requester}"
-    lines = [message.outcome or message.summary, facts]
+    lines = [message.outcome or message.summary, message.facts]
     blocks: list[dict[str, Any]] = [
         {"type": "section", "text": _plain_text(message.title)},
         *({"type": "context", "elements": [_plain_text(line)]} for line in lines if line),
     ]
     button = {
         "type": "button",
-        "text": _plain_text("Open the review"),
+        "text": _plain_text(message.opens),
         "url": message.link,
         "action_id": "open",
     }

@@ -13,17 +13,20 @@ MARKUP = re.compile(r"([\\*_\[\]()#+\-!<>`~|])")
 
 
 def _message_call(message: ReviewMessage, target: Target) -> Call:
-    facts = f"{message.task} · {message.place} · {message.requester}"
     body = [
         _text_block(message.title, weight="Bolder"),
-        *(_text_block(line, isSubtle=True) for line in (message.outcome or message.summary, facts) if line),
+        *(
+            _text_block(line, isSubtle=True)
+            for line in (message.outcome or message.summary, message.facts)
+            if line
+        ),
     ]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
         "body": body,
-        "actions": [{"type": "Action.OpenUrl", "title": "Open the review", "url": message.link}],
+        "actions": [{"type": "Action.OpenUrl", "title": message.opens, "url": message.link}],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
     return post_call(target.address, {"type": "message", "attachments": [attachment]})

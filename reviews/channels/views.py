@@ -39,8 +39,10 @@ from reviews.channels.channel import ChannelError, ChannelKind
 from reviews.channels.interactions import request_address
 from reviews.channels.message_delivery import deliver_message, test_message
 from reviews.channels.table import BY_KEY, KINDS
+from reviews.channels.topics import TOPICS
 from reviews.channels.webhook import message_signature
 from reviews.models import ChannelConnection, ChannelMessage
+from reviews.models.channels import DEFAULT_TOPICS, default_topics
 
 LETTERS = 20
 """Messages that could not be sent, as the page lists them; the newest."""
@@ -67,6 +69,7 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
     elif request.method == "POST":
         fields = form.cleaned_data
         secret, signing = fields.pop("secret"), fields.pop("signing")
+        fields["topics"] = _chosen_topics(request)
         with transaction.atomic():
             made = ChannelConnection.objects.create(
                 project=project,
@@ -78,7 +81,10 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
             )
             _record_in_audit(request, "channel.connected", made)
         if not BY_KEY[made.kind].makes_secret or request.POST.get("secret"):
-            messages.success(request, "Connected. Send a test to see that it works.")
+            # Now, while whoever can mend it looks at it.
+            _report_test(
+                request, made, "Connected. A test was sent.", "Connected, but the test was not sent."
+            )
             return _redirect_to_channels(project)
         # On the page itself: a message would go before anybody could copy it.
         shown_once, form = secret, ChannelForm(project)
@@ -86,7 +92,7 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
     connections = list(project.channels.order_by("name"))
     letters = ChannelMessage.objects.filter(
         connection__in=connections, state=ChannelMessage.State.FAILED
-    ).select_related("connection", "visit__task__project")
+    ).select_related("connection", "visit__task__project", "task__project")
     return render_in_shell(
         request,
         "reviews/channels.html",
@@ -101,6 +107,11 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
         shown_once=shown_once,
         rows=[ChannelRow(connection, BY_KEY[connection.kind]) for connection in connections],
         letters=letters.order_by("-created_at")[:LETTERS],
+        all_topics=TOPICS,
+        topics=request.POST.getlist("topics") if "choice" in request.POST else DEFAULT_TOPICS,
+        log=ChannelMessage.objects.filter(connection__in=connections)
+        .select_related("connection", "task__project", "visit")
+        .order_by("-pk")[:LETTERS],
     )
 
 
@@ -109,16 +120,43 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
 def send_test_message(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
     """Sent at once, so that the answer of the server is on the page."""
     connection = _get_connection(project, channel)
+    _report_test(request, connection, f"Test sent to {connection.name}", "Not sent.")
+    return _redirect_to_channels(project)
+
+
+def _report_test(request: SignedInRequest, connection: ChannelConnection, sent: str, not_sent: str) -> None:
     message = ChannelMessage(
         connection=connection, kind=ChannelMessage.MessageKind.TEST, created_at=timezone.now()
     )
     try:
         deliver_message(connection, test_message(message))
     except ChannelError as problem:
-        messages.error(request, f"Not sent. {problem}")
+        messages.error(request, f"{not_sent} {problem}")
     else:
-        messages.success(request, f"Test sent to {connection.name}")
+        messages.success(request, sent)
+
+
+@project_required("admin")
+@require_POST
+def change_channel(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
+    """Change what a channel tells of."""
+    connection, topics = _get_connection(project, channel), _chosen_topics(request)
+    if connection.topics != topics:
+        with transaction.atomic():
+            _record_in_audit(request, "channel.changed", connection, before=connection.topics, after=topics)
+            connection.topics = topics
+            connection.save(update_fields=["topics"])
+    messages.success(request, "Saved")
     return _redirect_to_channels(project)
+
+
+def _chosen_topics(request: SignedInRequest) -> list[str]:
+    """Return what the form chooses, in the order of the table. A form without the choice: what a channel tells at
+    first."""
+    if "choice" not in request.POST:
+        return default_topics()
+    chosen = set(request.POST.getlist("topics"))
+    return [topic.key for topic in TOPICS if topic.key in chosen]
 
 
 @project_required("admin")
@@ -152,7 +190,7 @@ def _get_connection(project: Project, channel: int) -> ChannelConnection:
     return get_object_or_404(ChannelConnection.objects.filter(project=project, pk=channel))
 
 
-def _record_in_audit(request: SignedInRequest, kind: str, connection: ChannelConnection) -> None:
+def _record_in_audit(request: SignedInRequest, kind: str, connection: ChannelConnection, **data: Any) -> None:
     audit.record(
         kind,
         by=request.user,
@@ -160,6 +198,7 @@ def _record_in_audit(request: SignedInRequest, kind: str, connection: ChannelCon
         project=connection.project,
         about=f"channel:{connection.pk}",
         name=f"{connection.name} ({BY_KEY[connection.kind].label})",
+        **data,
     )
 
 

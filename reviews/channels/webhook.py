@@ -13,7 +13,7 @@ from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, T
 
 def _message_call(message: ReviewMessage, target: Target) -> Call:
     document = {
-        "type": f"review.{message.kind}",
+        "type": message.type_name,
         "timestamp": message.at.isoformat(),
         "data": {
             "visit": message.visit,
@@ -49,7 +49,7 @@ KIND = ChannelKind(
     key="webhook",
     label="Webhook",
     address_label="Address",
-    address_help="Each opened and closed review is posted there as JSON.",
+    address_help="What is chosen below is posted there as JSON.",
     address="",
     secret_label="Signing secret",
     secret_help=(

@@ -1,12 +1,11 @@
 """Every model of this app, so that each can be named from here."""
 
 from reviews.models.attention import ReviewClaim, ReviewQuestion, ReviewSnooze
+from reviews.models.channels import ChannelConnection, ChannelMessage
 from reviews.models.chat import ChatAccount, ChatCode
 from reviews.models.following import Follow
 from reviews.models.outbox import (
     AskedPlace,
-    ChannelConnection,
-    ChannelMessage,
     Digest,
     Mail,
     MailLink,

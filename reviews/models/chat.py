@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from reviews.models.outbox import ChannelConnection
+from reviews.models.channels import ChannelConnection
 
 
 class ChatAccount(models.Model):

@@ -300,9 +300,22 @@ KNOWN_FOLLOWERS = f"""
         UNION ALL
         SELECT id FROM reviews_follow
         WHERE line_id = ANY(ARRAY(SELECT DISTINCT line_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))),
-      EXISTS (SELECT FROM reviews_channelconnection WHERE project_id = ANY({array("bigint")}) AND enabled),
+      EXISTS (SELECT FROM reviews_channelconnection WHERE project_id = ANY({array("bigint")}) AND enabled
+              AND 'waiting' = ANY(topics)),
+      EXISTS (SELECT FROM reviews_channelconnection WHERE enabled AND topics <> '{{waiting}}' AND project_id = ANY(
+        ARRAY(SELECT DISTINCT project_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))),
       EXISTS (SELECT FROM reviews_channelmessage WHERE visit_id = ANY({array("uuid")}) AND kind = 'opened'),
       EXISTS (SELECT FROM reviews_mail WHERE visit_id = ANY({array("uuid")}))"""
+
+CHANNELS_OF_TOPICS = f"""
+    SELECT channel.id, channel.topics, channel.project_id, ARRAY(
+        SELECT id FROM pipelines_task WHERE id = ANY(asked.tasks) AND project_id = channel.project_id)
+    FROM (SELECT {array("text")} AS told, {array("bigint")} AS tasks, {array("bigint")} AS projects) asked
+    JOIN reviews_channelconnection channel ON channel.enabled AND channel.topics::text[] && asked.told
+      AND (channel.project_id = ANY(asked.projects)
+        OR channel.project_id IN (SELECT project_id FROM pipelines_task WHERE id = ANY(asked.tasks)))
+    ORDER BY channel.id"""
+"""Rows: connection, what it tells of, its project, and those of the tasks that are of it."""
 
 SETTLE_NOTIFICATIONS = """UPDATE reviews_notification SET read_at = statement_timestamp()
             WHERE kind = '{kind}' AND about = ANY(%s::text[]) AND read_at IS NULL RETURNING user_id"""

@@ -24,6 +24,7 @@ from pipelines.ports.observers import (
     GateOverdue,
     TaskEnded,
     TaskMoved,
+    TaskStarted,
     TaskWaits,
 )
 from reviews.models.statements import KNOWN_FOLLOWERS
@@ -33,32 +34,38 @@ if TYPE_CHECKING:
     from reviews.models import Notification
 
 HEARD_BY_FOLLOWERS = (TaskMoved, TaskEnded, TaskWaits, GateDecided)
+CHANNEL_EVENTS = (*HEARD_BY_FOLLOWERS, TaskStarted)
 
 
 class Lookups:
     """`followed`: ids of the follows of tasks to which something happened, and of their lines. `connected`: whether a
-    channel hears of a project in which a gate opened; `messaged`, `mailed`: whether one, or somebody by mail, was told
-    of a gate that is over. `visits`: those that opened, as they are now; `people` and `away`: by the projects of these,
-    the members and who stands in for whom."""
+    channel hears of a project in which a gate opened; `has_topics`: whether one tells of more than reviews where
+    something happened to a task; `messaged`, `mailed`: whether one, or somebody by mail, was told of a gate that is
+    over. `visits`: those that opened, as they are now; `people` and `away`: by the projects of these, the members and
+    who stands in for whom."""
 
     followed: Sequence[int] = ()
-    connected = messaged = mailed = False
+    connected = has_topics = messaged = mailed = False
     visits: Sequence[GateVisit] = ()
 
     def __init__(self, batch: Sequence[Consequence]) -> None:
         self.people: dict[int, dict[int, EntitledPerson]] = {}
         self.away: Mapping[int, StandIns] = {}
-        tasks = list({event.task_id for event in batch if isinstance(event, HEARD_BY_FOLLOWERS)})
+        tasks = list({event.task_id for event in batch if isinstance(event, CHANNEL_EVENTS)})
         opened = [event for event in batch if isinstance(event, GateOpened)]
         over = [event.visit_id for event in batch if isinstance(event, GateDecided | GateClosed)]
         if not (tasks or opened or over):
             return
         projects = list({event.project_id for event in opened})
-        questions: list[BoundQuery[Any]] = [BoundQuery(KNOWN_FOLLOWERS, [tasks, tasks, projects, over, over])]
+        questions: list[BoundQuery[Any]] = [
+            BoundQuery(KNOWN_FOLLOWERS, [tasks, tasks, projects, tasks, over, over])
+        ]
         if opened:
             visits = _visit_query.bind(visits=[event.visit_id for event in opened])
             questions += [visits, people_query(projects), absences_query(projects)]
-        [(self.followed, self.connected, self.messaged, mailed)], *rest = fetch_bound(*questions)
+        [(self.followed, self.connected, self.has_topics, self.messaged, mailed)], *rest = fetch_bound(
+            *questions
+        )
         # Of what opened just now a mail is written after this was asked.
         both: set[UUID] = {event.visit_id for event in opened} & {*over}
         self.mailed = mailed or bool(both)

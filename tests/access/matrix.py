@@ -94,6 +94,7 @@ GET  project-channels        >          0         -       -         -         - 
 POST project-channels        >          0         -       -         -         -         y      >
 POST channel-test            >          0         -       -         -         -         y      >
 POST channel-again           >          0         -       -         -         -         y      >
+POST channel-change          >          0         -       -         -         -         y      >
 POST channel-remove          >          0         -       -         -         -         y      >
 GET  mail-link               0          0         0       0         0         0         0      0
 POST mail-link               0          0         0       0         0         0         0      0

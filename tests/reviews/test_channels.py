@@ -147,7 +147,7 @@ def test_mattermost_posts_and_patches(world: World, chat: Chat) -> None:
 
 
 def test_teams_gets_a_card_and_a_second_one(world: World, chat: Chat) -> None:
-    connect(world, chat, "teams")
+    connect(world, chat, "teams", topics=["waiting"])
     task = asked(world)
     deliver()
     world.vote(task, "reject", reason="No")

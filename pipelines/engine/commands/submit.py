@@ -19,6 +19,7 @@ from pipelines.engine.statements import NEXT_NUMBER
 from pipelines.errors import Conflict, InputError, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
 from pipelines.models.plumbing.compiled_queries import fetch
+from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, versions
 from pipelines.queries.four_eyes import published_by_two
@@ -250,6 +251,7 @@ def begin_at_first_station(
         **more,
     )
     line_limits.take_turn(batch, task, turn, actor)
+    batch.emit(observers.TaskStarted(task.pk, batch.now))
     return batch
 
 
