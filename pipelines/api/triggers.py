@@ -33,12 +33,13 @@ NEXT_RUNS, MAX_DELIVERIES = 5, 200
 
 class TriggerIn(StrictBody):
     """`options` of a schedule: `cron` (minute, hour, day of the month, month, weekday), `zone` (such as Europe/Berlin,
-    else UTC) and `missed` (once, else skip). Of a webhook: `name`, `signature` (standard, github, gitlab or gitea) and
-    the paths of what is taken from the body, JSONPath or a dotted key: `inputs` by key, `title`, `requester` and
-    `only_if`. Of the end of another line (`line_end`): `line`, the key of that line, `state` (completed, failed,
-    cancelled or any) and the same paths but `requester`, into the task that ended. `title`: `{date}` becomes the day of
-    the run; made from the inputs where it is left out. `secret`: of a new webhook; made where it is left out.
-    `one_at_a_time`: true for a schedule, else false, where it is left out."""
+    else UTC) and `missed` (once, else skip). Of a webhook: `name`, `signature` (standard, github, gitlab or gitea), the
+    `event` of a host that it waits for with `branch`, `files`, `author` and `label`, and the paths of what is taken
+    from the body, JSONPath or a dotted key: `inputs` by key, `title`, `requester` and `only_if`. Of the end of another
+    line (`line_end`): `line`, the key of that line, `state` (completed, failed, cancelled or any) and the same paths
+    but `requester`, into the task that ended. `title`: `{date}` becomes the day of the run; made from the inputs where
+    it is left out. `secret`: of a new webhook; made where it is left out. `one_at_a_time`: true for a schedule, else
+    false, where it is left out."""
 
     kind: str = "schedule"
     options: dict[str, Any] = Field(examples=[{"cron": "0 2 * * *", "zone": "Europe/Berlin"}])

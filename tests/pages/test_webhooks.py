@@ -64,6 +64,11 @@ def test_a_webhook_is_saved_and_its_secret_shown_once(world: World, signed_in: A
     assert trigger.options == {
         "name": "Support desk",
         "signature": "standard",
+        "event": "",
+        "branch": "",
+        "files": "",
+        "author": "",
+        "label": "",
         "inputs": {"request": "ticket.text"},
         "title": "ticket.title",
         "requester": "",

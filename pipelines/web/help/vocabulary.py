@@ -57,6 +57,8 @@ WORDS: Mapping[str, str] = {
     "triggers": "trigger automatic automatically automate",
     "triggers#start-tasks-from-another-program": "webhook webhooks incoming hook call http signature secret jsonpath "
     "payload",
+    "triggers#events-of-a-host": "issue opened labelled comment pull merge request pushed merged check failed github "
+    "gitlab gitea event branch",
     "triggers#start-tasks-when-another-line-ends": "after another line chain downstream upstream pipeline flow "
     "follow next finish build",
     "triggers#start-tasks-by-the-clock": "every night nightly hourly daily weekly monthly schedule scheduled cron "

@@ -13,7 +13,7 @@ from pipelines.web.tasks.start import input_values_of_form
 from pipelines.web.triggers import line_end_form, mapped_form, schedule_form, shared_form
 from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.hosts import standard_webhooks
-from pipelines.work.triggers import mapping, starting
+from pipelines.work.triggers import host_events, mapping, starting
 from pipelines.work.triggers.signatures import SIGNATURES, STANDARD
 
 # Form of a webhook: what calls it, and what is taken from its body, with an example that shows what the paths
@@ -25,6 +25,7 @@ OWN: Final = {
     "signature": "options.signature",
     "secret": "secret",
     "title": "title",
+    **{name: f"options.{name}" for name in host_events.DEFAULTS},
 }
 BLANK: Final = dict.fromkeys((*OWN, "one_at_a_time", "example"), "")
 
@@ -35,6 +36,7 @@ def trigger_request(line: Line, typed: Typed) -> TriggerRequest:
         {
             "name": typed.get("name", ""),
             "signature": typed.get("signature", ""),
+            **{name: typed.get(name, "") for name in host_events.DEFAULTS},
             **mapped_form.mapping_options(line, typed),
         },
         typed.get("title", ""),
@@ -57,6 +59,7 @@ def stored_form_values(trigger: Trigger) -> dict[str, str]:
     return {
         "name": options["name"],
         "signature": options["signature"],
+        **{name: options.get(name, "") for name in host_events.DEFAULTS},
         "example": starting.example_body(trigger),
         **mapped_form.stored_path_fields(options),
         **shared_form.stored_shared_fields(trigger),
@@ -76,6 +79,7 @@ def form_context(
         **mapped_form.pasted_example_context(line, typed),
         "typed": {**BLANK, **typed},
         "paths": paths,
+        "events": [("", "Anything comes"), *host_events.EVENTS.items()],
         "signatures": [(signature.key, signature.label) for signature in SIGNATURES.values()],
     }
 

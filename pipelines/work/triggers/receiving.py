@@ -20,7 +20,7 @@ from pipelines.models import UNKNOWN, Membership, Trigger, TriggerDelivery, Webh
 from pipelines.ports import clock
 from pipelines.ports.vault import keys
 from pipelines.work.transport.local.pushes import find_people
-from pipelines.work.triggers import mapping
+from pipelines.work.triggers import host_events, mapping
 from pipelines.work.triggers.kind import Occasion
 from pipelines.work.triggers.signatures import SIGNATURES, Signature
 from pipelines.work.triggers.starting import RELATED, Outcome, deliver_once
@@ -95,7 +95,7 @@ def _start_from_call(trigger_id: int, call: _Call) -> TriggerDelivery:
     moment = clock.now()
     _check_rate(trigger, moment)
     title_at = moment.astimezone(ZoneInfo(trigger.line.project.time_zone))
-    refusal = "The trigger is paused." if trigger.paused_at else ""
+    refusal = "The trigger is paused." if trigger.paused_at else _strangers_command(trigger, call)
     requesters = tuple(_possible_requesters(trigger, call))
     occasion = Occasion(
         call.key, title_at, refusal, call.fault, document=call.document, requesters=requesters
@@ -104,6 +104,21 @@ def _start_from_call(trigger_id: int, call: _Call) -> TriggerDelivery:
     if not call.fault and len(call.text) <= MAX_EXAMPLE and "\0" not in call.text:
         WebhookAddress.objects.filter(pk=trigger_id).update(example=call.text, example_of=call.key)
     return delivery
+
+
+def _strangers_command(trigger: Trigger, call: _Call) -> str:
+    """Say that a comment is by nobody who is known here, or "": anybody may comment, and only members give orders."""
+    event = host_events.read_event(call.signature.key, call.document)
+    if (
+        trigger.options.get("event") != host_events.COMMENT
+        or event is None
+        or event.key != host_events.COMMENT
+    ):
+        return ""
+    people = find_people([event.author] if event.author else [], [])
+    if Membership.objects.filter(project=trigger.line.project_id, user__in=people).exists():
+        return ""
+    return f"{event.author or 'Whoever commented'} is no member of this project by this user name."
 
 
 def _note_unsigned(trigger_id: int) -> None:

@@ -22,7 +22,7 @@ from pipelines.queries import versions
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import people_text
 from pipelines.work.statements import LOCK_DUE_TRIGGER
-from pipelines.work.triggers import ended_task, mapping
+from pipelines.work.triggers import ended_task, host_events, mapping
 from pipelines.work.triggers.kind import Occasion
 from pipelines.work.triggers.table import KINDS
 
@@ -144,7 +144,10 @@ def example_body(trigger: Trigger) -> str:
 
 def _mapped_refusal(trigger: Trigger, occasion: Occasion) -> str:
     """Say why what came with an occasion starts nothing, or ""."""
-    return mapping.refusal_reason(trigger.options, occasion.document) if KINDS[trigger.kind].is_mapped else ""
+    if not KINDS[trigger.kind].is_mapped:
+        return ""
+    refusal = host_events.refusal_of_event(trigger.options, occasion.document)
+    return refusal or mapping.refusal_reason(trigger.options, occasion.document)
 
 
 def _hindrance_sentence(trigger: Trigger) -> str:

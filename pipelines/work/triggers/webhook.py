@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pipelines.errors import Invalid
-from pipelines.work.triggers import mapping
+from pipelines.work.triggers import host_events, mapping
 from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind, check_names
 from pipelines.work.triggers.signatures import SIGNATURES, STANDARD
 
 MAX_NAME = 100
-DEFAULTS: Final = {"name": "", "signature": STANDARD, **mapping.DEFAULTS}
+DEFAULTS: Final = {"name": "", "signature": STANDARD, **host_events.DEFAULTS, **mapping.DEFAULTS}
 
 
 def _stored_options(options: Options) -> dict[str, Any]:
@@ -21,12 +21,18 @@ def _stored_options(options: Options) -> dict[str, Any]:
     signature = options.get("signature", STANDARD)
     if not isinstance(signature, str) or signature not in SIGNATURES:
         raise Invalid.at("signature", f"Choose one of: {', '.join(SIGNATURES)}.")
-    return {"name": name, "signature": signature, **mapping.stored_options(options)}
+    filters = host_events.stored_filters(options, signature)
+    return {"name": name, "signature": signature, **filters, **mapping.stored_options(options)}
 
 
 def _trigger_facts(options: Options) -> list[TriggerFact]:
-    only_if = options["only_if"]
-    return [TriggerFact("Only if", "The body has something at", only_if)] if only_if else []
+    facts, only_if = [], options["only_if"]
+    if event := options.get("event"):
+        facts.append(TriggerFact("Starts when", host_events.EVENTS[event]))
+    facts += [
+        TriggerFact(label, options[name]) for name, label in host_events.FILTERS.items() if options.get(name)
+    ]
+    return [*facts, *([TriggerFact("Only if", "The body has something at", only_if)] if only_if else [])]
 
 
 WEBHOOK = TriggerKind(
