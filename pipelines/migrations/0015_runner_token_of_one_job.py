@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0011_forks_of_tasks"),
+        ("pipelines", "0014_limits_and_quotas"),
     ]
 
     operations = [
