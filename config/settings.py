@@ -315,6 +315,7 @@ PROCRASTINATE_IMPORT_PATHS = [
     "pipelines.work.scheduler.tickets",
     "pipelines.work.host_notifications.tasks",
     "pipelines.web.lines.drawing_tasks",
+    "pipelines.lines.bulk_commands.tickets",
     "reviews.tasks",
 ]
 # The modules are listed above: by default every app is searched for a module called tasks
@@ -329,6 +330,7 @@ OBSERVERS = [
 EXPIRES = [
     "pipelines.work.expiry.expire_some",
     "pipelines.lines.trials.expire_some",
+    "pipelines.lines.bulk_commands.expire_some",
     "pipelines.lines.drawings.expire_some",
     "pipelines.lines.triggers.expire_some",
     "reviews.notifications.retention.expire_some",

@@ -14,6 +14,7 @@ from gateline import __version__, completion, output
 from gateline.commands import (
     after,
     backtest,
+    bulk,
     checkout,
     doctor,
     events,
@@ -77,6 +78,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "publish": publish.publish,
     "migrate": migrate.migrate,
     "move": move.move,
+    "bulk": bulk.bulk,
     "fork": fork.fork,
     "pause": pause.pause,
     "resume": pause.resume,

@@ -20,6 +20,8 @@ from pipelines.models import (
     Artifact,
     Blob,
     BranchPush,
+    BulkCommand,
+    BulkEntry,
     Comment,
     Deadlock,
     Decision,
@@ -125,6 +127,11 @@ LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
         "list_display": ("line", "to", "undoes", "by", "at", "finished_at"),
         "search_fields": ("reason", "line__key"),
     },
+    BulkCommand: {
+        "list_display": ("action", "by", "state", "created_at", "ended_at"),
+        "list_filter": ("state",),
+    },
+    BulkEntry: {"list_display": ("command", "task", "result", "detail", "at"), "list_filter": ("result",)},
     MigrationEntry: {
         "list_display": ("migration", "task", "was", "to", "result", "at"),
         "list_filter": ("result",),

@@ -14,6 +14,7 @@ from pipelines.api import (
     analytics,
     backtest,
     branches,
+    bulk_commands,
     comments,
     difference,
     documents,
@@ -107,7 +108,7 @@ ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
     difference, drawings, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials,
-    migrations, comments, absences, triggers, pauses, forks, waiting_jobs,
+    migrations, comments, absences, triggers, pauses, forks, bulk_commands, waiting_jobs,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -1,6 +1,7 @@
 """Every model of this app, so that each can be named from here."""
 
 from pipelines.models.agents import Agent, AgentEvent
+from pipelines.models.bulk_commands import BulkCommand, BulkEntry
 from pipelines.models.changes import SeenTree, ViewedFile
 from pipelines.models.comments import Comment
 from pipelines.models.deadlocks import Deadlock, Dependency
@@ -98,6 +99,8 @@ __all__ = [
     "Artifact",
     "Blob",
     "BranchPush",
+    "BulkCommand",
+    "BulkEntry",
     "Comment",
     "Deadlock",
     "Decision",

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS, TRY_STATION
 
-MAIL, HOSTS, CHANNELS, DRAWINGS = "mail", "hosts", "channels", "drawings"
+MAIL, HOSTS, CHANNELS, DRAWINGS, BULK = "mail", "hosts", "channels", "drawings", "bulk"
 DRIVE_TOKEN = "pipelines.drive"
 FOLLOW_UP = "pipelines.follow_up"
 START_AFTER = "pipelines.start_after"
 TELL_HOST = "pipelines.tell_host"
 DRAW, DRAW_VERSION, DRAW_DRAFT = "pipelines.draw", "pipelines.draw_version", "pipelines.draw_draft"
+WORK_ON_BULK = "pipelines.work_on_bulk"
 SEND_MAIL = "reviews.send_mail"
 SEND_NOTICE = "reviews.send_notice"
 SEND_NOTIFICATION = "reviews.send_notification"
@@ -31,6 +32,7 @@ TASKS: Mapping[str, frozenset[str]] = {
     DRAW: frozenset((DRAWINGS,)),
     DRAW_VERSION: frozenset((DRAWINGS,)),
     DRAW_DRAFT: frozenset((DRAWINGS,)),
+    WORK_ON_BULK: frozenset((BULK,)),
     SEND_MAIL: frozenset((MAIL,)),
     SEND_NOTICE: frozenset((MAIL,)),
     SEND_NOTIFICATION: frozenset((MAIL,)),

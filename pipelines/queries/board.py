@@ -165,15 +165,16 @@ MOST_CHOSEN = 1_000
 
 def matching_positions(
     open_tasks: QuerySet[Task], filters: Filters, now: datetime, user_id: int
-) -> QuerySet[Token]:
-    """Return the first positions that match, with their tasks, lines and projects."""
+) -> tuple[list[Token], int]:
+    """Return the first positions that match, with their tasks, and how many there are."""
     tasks, late = narrow_tasks_by_filters(open_tasks, filters, user_id), filters.show == "late"
     matching = board_places(
         open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=MOST_CHOSEN, by="'all'"
     )
     token_ids = [token_id for place in matching.of.values() for token_id in place.ids]
-    rows = Token.objects.filter(pk__in=token_ids).select_related("task__project__owner", "task__line")
-    return rows.only("task__number", "task__project__key", "task__project__owner__key", "task__line__key")
+    rows = Token.objects.filter(pk__in=token_ids).select_related("task").order_by("pk")
+    count = sum(place.count for place in matching.of.values())
+    return list(rows.only("task__number", "task__project", "task__line")), count
 
 
 def narrow_tasks_by_filters(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> QuerySet[Task]:

@@ -35,6 +35,7 @@ from pipelines.web.tasks import (
     activity,
     artifacts,
     board,
+    bulk,
     changed_files,
     escalations,
     events,
@@ -61,6 +62,10 @@ urlpatterns = [
     path("tasks/", tables.all_tasks_page, name="tasks-everywhere"),
     path("tasks/activity/", activity.activity_page, name="activity"),
     path("tasks/live/", open_work.open_work_page, name="tasks-live"),
+    path("tasks/bulk/", bulk.bulk_commands_page, name="task-bulk-commands"),
+    path("tasks/bulk/<uuid:bulk>/", bulk.bulk_command_page, name="task-bulk-command"),
+    path("tasks/bulk/<uuid:bulk>/start/", bulk.start_bulk_command, name="task-bulk-start"),
+    path("tasks/bulk/<uuid:bulk>/stop/", bulk.stop_bulk_command, name="task-bulk-stop"),
     path("new-task/", start.choose_line_everywhere_page, name="task-new-everywhere"),
     path("projects/", general.project_list, name="projects"),
     # Signing in

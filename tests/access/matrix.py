@@ -68,6 +68,11 @@ GET  home                    >          y         y       y         y         y 
 POST first-steps-dismiss     >          y         y       y         y         y         y      >
 GET  activity                >          y         y       y         y         y         y      >
 GET  tasks-live              >          y         y       y         y         y         y      >
+GET  task-bulk-commands      >          y         y       y         y         y         y      >
+POST task-bulk-commands      >          y         y       y         y         y         y      >
+GET  task-bulk-command       >          0         0       0         0         0         y      >
+POST task-bulk-start         >          0         0       0         0         0         y      >
+POST task-bulk-stop          >          0         0       0         0         0         y      >
 GET  tasks-everywhere        >          y         y       y         y         y         y      >
 GET  task-new-everywhere     >          y         y       y         y         y         y      >
 GET  projects                >          y         y       y         y         y         y      >

@@ -93,6 +93,11 @@ POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/try  >  0   -   y   y   y   y  
 POST {DRAFTS}/{{line}}/triggers/{{line_trigger}}/rotate  >  0   -   y   y   y   y   -
 GET  {DRAFTS}/{{line}}/triggers/{{line_trigger}}/deliveries  >  0   y   y   y   y   y   y
 GET  {PROJECT}/members                 >          0         y       y         y         y         y      y
+GET  /api/bulk-commands                >          y         y       y         y         y         y      -
+POST /api/bulk-commands                >          y         y       y         y         y         y      -
+GET  /api/bulk-commands/{{bulk}}       >          0         0       0         0         0         y      -
+POST /api/bulk-commands/{{bulk}}/start  >         0         0       0         0         0         y      -
+POST /api/bulk-commands/{{bulk}}/stop  >          0         0       0         0         0         y      -
 GET  /api/absences                     >          y         y       y         y         y         y      -
 POST /api/absences                     >          y         y       y         y         y         y      -
 DELETE /api/absences/{{absence}}       >          0         0       0         0         0         y      -

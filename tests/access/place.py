@@ -19,6 +19,8 @@ from pipelines.models import (
     AllowedFolder,
     Artifact,
     Blob,
+    BulkCommand,
+    BulkEntry,
     Deadlock,
     Drawing,
     HostLink,
@@ -211,6 +213,11 @@ class Place:
             line=version.line, to=version, reason=says, at=timezone.now(), finished_at=timezone.now()
         )
 
+        self.bulk = BulkCommand.objects.create(
+            by=world.admin, action="cancel", reason=says, state="planned", created_at=timezone.now()
+        )
+        BulkEntry.objects.create(command=self.bulk, task=self.task, result="planned")
+
     def arguments(self, name: str) -> dict[str, Any]:
         project, task = self.world.project, self.manual if name == "job-complete" else self.task
         return {
@@ -254,6 +261,7 @@ class Place:
             "kind": "question",
             "what": "station",
             "migration": self.migration.pk,
+            "bulk": self.bulk.pk,
             "notification": self.notification.pk,
             "absence": self.absence.pk,
             "question": self.question.pk,

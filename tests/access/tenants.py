@@ -161,7 +161,7 @@ def ghost(mark: str) -> dict[str, Any]:
         **dict.fromkeys(names, f"ghost{mark}"),
         **dict.fromkeys(numbers, number),
         "name": f"GHOST{mark.upper().replace('-', '_')}",
-        **dict.fromkeys(("visit", "migration", "comment", "escalation", "deadlock"), nobody),
+        **dict.fromkeys(("visit", "migration", "bulk", "comment", "escalation", "deadlock"), nobody),
         "digest": "7" * 64,
         "workflow": f"ghost{mark}:ghost{mark}:ghost{mark}",
         "execution": f"WI-ghost{mark}-1",

@@ -40,6 +40,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/triggers": {"options": {"cron": "never"}},
     "/triggers/{line_trigger}/rotate": {"secret": "short"},
     "/triggers/{line_trigger}": {"options": {"cron": "never"}},
+    "/bulk-commands": {"action": "nonsense"},
     "/absences": {"stand_in": "nobody", "until": "2001-01-01T00:00:00Z"},
     "/owners/{owner}/projects": {"key": "", "name": ""},
     "/transfer": {"owner": "nobody"},

@@ -66,6 +66,8 @@ QUERIES: list[Row] = [
 
 
 FORMS: list[Row] = [
+    ("task-bulk-commands", lambda x: {"action": "pause", "chosen": f"{x.owner}/{x.task} {x.position}"}),
+    ("task-bulk-commands", lambda x: {"action": "pause", "all": "yes", "line": f"{x.project}/{x.line}"}),
     ("task-new", lambda x: {"title": "t", "follows": x.task}),
     ("task-new", lambda x: {"title": "t", "blocks": x.task}),
     ("task-new", lambda x: {"title": "t", "depends_on": x.task}),
@@ -122,6 +124,13 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
         "/api/decisions",
         lambda x: {"action": "approve", "items": [{"visit": str(x.visit), "evidence": "e"}]},
     ),
+    ("POST", "/api/bulk-commands", lambda x: {"action": "pause", "tasks": [{"task": f"{x.owner}/{x.task}"}]}),
+    (
+        "POST",
+        "/api/bulk-commands",
+        lambda x: {"action": "pause", "matching": {"line": f"{x.owner}/{x.key}/{x.line}"}},
+    ),
+    ("POST", "/api/bulk-commands", lambda x: {"action": "pause", "matching": {"project": x.project}}),
     ("POST", f"{TASKS}/{{task}}/hold", lambda x: {"reason": "r", "position": x.position}),
     ("POST", f"{TASKS}/{{task}}/fork", lambda x: {"position": x.position}),
     ("POST", f"{TASKS}/{{task}}/fork/plan", lambda x: {"position": x.position}),
@@ -168,6 +177,7 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
 
 # Names in bodies and queries of the API that name no row of the database: words, texts, numbers, parts of a document.
 PLAIN = """
+    matching q requester show tasks
     accepts acknowledge action address after against allow alone archived at at_once attempt base based_on before body
     at context cursor deed
     default_branch description dialect digest display_status do document draft due_at each_task edit ends evidence

@@ -154,6 +154,8 @@ PLACES: Mapping[str, str] = {
     "line-publish": "versions#publish",
     "line-published": "versions#publish",
     "tasks-live": "watching#all-open-work",
+    "task-bulk-commands": "watching#many-at-once",
+    "task-bulk-command": "watching#many-at-once",
     "line-live": "watching#the-board",
     "line-tasks": "watching",
     "line-tests": "testing#on-the-page",

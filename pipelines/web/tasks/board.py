@@ -7,19 +7,17 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines.models import ENDED, Line, Pause, Project, Status, Task
+from pipelines.models import ENDED, Line, Pause, Project, Status
 from pipelines.queries import versions
-from pipelines.queries.board import Filters, matching_positions
+from pipelines.queries.board import Filters
 from pipelines.queries.board import line_board as board_of
 from pipelines.queries.pauses import mark_paused, paused_stations, pauses_over_line
 from pipelines.queries.task_timelines import SPANS, TaskTimelines, line_timelines
-from pipelines.templatetags.task_choice import choice_value
 from pipelines.templatetags.time_axis import TimeAxis
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.shell.page import (
@@ -36,14 +34,14 @@ from pipelines.web.tasks.live_graph import live_path_json
 SHOWS = ("running", "queued", "waiting", "review", "input", "blocked", "held", "stuck", "late")
 
 
-def board_filters_of_request(request: SignedInRequest) -> Filters:
-    show_only = request.GET.get("show", "")
+def board_filters_of_query(query: QueryDict) -> Filters:
+    show_only = query.get("show", "")
     return Filters(
-        request.GET.get("q", "").strip()[:200],
+        query.get("q", "").strip()[:200],
         # An address that was changed by hand, or is old, shows everything
         show_only if show_only in SHOWS else "",
-        "me" if request.GET.get("requester") == "me" else "",
-        end if (end := request.GET.get("end", "")) in ENDED else "",
+        "me" if query.get("requester") == "me" else "",
+        end if (end := query.get("end", "")) in ENDED else "",
     )
 
 
@@ -58,12 +56,6 @@ def url_and_permissions_by_project(
         )
         for project in projects
     }
-
-
-def choice_boxes_json(request: SignedInRequest, open_tasks: QuerySet[Task], filters: Filters) -> HttpResponse:
-    """Answer what boxes have (`templatetags/task_choice.py`), of every position that matches."""
-    rows = matching_positions(open_tasks, filters, timezone.now(), request.user.pk)
-    return JsonResponse([choice_value(token.task, token.pk) for token in rows], safe=False)
 
 
 SPAN_WORDS = {"1h": "1 h", "6h": "6 h", "1d": "24 h", "7d": "7 days", "30d": "30 days"}
@@ -86,7 +78,7 @@ def requested_span(request: SignedInRequest) -> str:
 @line_required("view")
 @require_safe
 def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
-    filters, now = board_filters_of_request(request), timezone.now()
+    filters, now = board_filters_of_query(request.GET), timezone.now()
     parameters = {key: value for key, value in asdict(filters).items() if value}
     view = view if (view := request.GET.get("view", "")) in ("graph", "timeline") else "board"
     graph, span = view == "graph", requested_span(request)
@@ -129,8 +121,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
     stations = document.stations if document else ()
     context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]
     context["bulk_stations"] = context["pausable"][1:]
-    if is_fragment_request(request, "chosen"):
-        return choice_boxes_json(request, Task.objects.filter(line=line, ended_at__isnull=True), filters)
+    context["bulk_line"] = f"{line.project}/{line.key}"
     if graph and line.live:
         context["told"] = live_path_json(
             versions.by_id(line.live_id), line_board, now, paused_stations(pauses)

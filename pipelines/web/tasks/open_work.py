@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines import access
 from pipelines.queries import open_work as queries
 from pipelines.queries.line_filter import find_option, line_choices
 from pipelines.queries.task_timelines import SPANS, open_timelines
@@ -26,8 +25,7 @@ from pipelines.web.shell.page import (
     sign_in_required,
 )
 from pipelines.web.tasks.board import (
-    board_filters_of_request,
-    choice_boxes_json,
+    board_filters_of_query,
     requested_span,
     timeline_context,
     url_and_permissions_by_project,
@@ -38,11 +36,8 @@ from pipelines.web.tasks.board import (
 @require_safe
 def open_work_page(request: SignedInRequest) -> HttpResponse:
     scope, now = page_scope(request, "tasks-live"), timezone.now()
-    lines, filters = line_choices(scope.projects), board_filters_of_request(request)
+    lines, filters = line_choices(scope.projects), board_filters_of_query(request.GET)
     line = find_option(request.GET.get("line", ""), lines, scope.projects)
-    if is_fragment_request(request, "chosen"):
-        able = [project for project in scope.projects if access.can(request.user, "operate", project)]
-        return choice_boxes_json(request, queries.open_tasks_of(able, line), filters)
     view = view if (view := request.GET.get("view", "")) in ("lines", "timeline") else "board"
     span = requested_span(request)
     context: dict[str, Any] = {"rows": ()}
