@@ -122,6 +122,7 @@ def test_a_line_is_made_changed_and_published(world: World, api: Apis) -> None:
         "live": None,
         "draft": 1,
         "archived": False,
+        "limit": None,
     }
     assert designer.put("/lines/fresh/draft", text).status_code == 409
     assert designer.put("/lines/fresh/draft?based_on=1", text).json()["draft"] == 2

@@ -45,7 +45,7 @@ def test_told_in_slack_when_it_fails_is_three_clicks(
     page.get_by_label("Channel", exact=True).fill("reviews")
     page.get_by_label("Bot token").fill("xoxb-1")
     expect(page.locator("#connect").get_by_label("Failed")).to_be_checked()
-    page.get_by_role("button", name="Connect").click()  # 3
+    page.get_by_role("button", name="Connect", exact=True).click()  # 3
     expect(page.get_by_text("Connected. A test was sent.")).to_be_visible()
     settle(page)
     assert grave(page) == []

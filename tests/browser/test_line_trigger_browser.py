@@ -42,7 +42,7 @@ def test_a_line_starts_after_another_in_four_clicks(
     )
     page.keyboard.press("Enter")  # 2
     page.get_by_role("link", name="Deploy").click()  # 3
-    expect(page.get_by_label("Line", exact=True)).to_have_value("build")
+    expect(page.locator("#source")).to_have_value("build")
     page.locator("[id='path.inputs.request']").fill("outputs.summary")
     expect(page.locator("#trigger-example .trigger-facts")).to_contain_text("All green")
     settle(page)
