@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0011_forks_of_tasks"),
+        ("pipelines", "0012_bulk_commands"),
     ]
 
     operations = [
