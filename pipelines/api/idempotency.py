@@ -1,25 +1,16 @@
-"""Idempotency keys: a request that comes twice is carried out once and answered alike both times.
-
-The key is inserted in the transaction that does the work. A second request with the same key waits for that
-transaction and then finds its answer; a refused request leaves no row, so it can be corrected and sent again."""
+"""Idempotency keys: a request that comes twice is carried out once and answered alike both times."""
 
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Callable
-from functools import partial
 
 from django.http import HttpResponse
 from ninja import Header
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request, caller_actor
-from pipelines.api.statements import DELETE_EXPIRED_ANSWERS, DELETE_SURPLUS_ANSWERS, RECORD_KEY
-from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.errors import Conflict
-from pipelines.models import RecordedAnswer
-from pipelines.models.plumbing.compiled_queries import execute, fetch
+from pipelines.web.shell.repeated_requests import RequestAnswer, carry_out_once
 
 IDEMPOTENCY_KEY = Header(
     None,
@@ -29,11 +20,6 @@ IDEMPOTENCY_KEY = Header(
     pattern=r"\S",
     description="A value of your own. The same request sent again with it is answered as the first time.",
 )
-HOURS = 24
-LARGEST = 1_000
-"""Answers kept for each person or machine; the oldest go first."""
-# Expired answers, of anybody, that one request deletes
-AT_ONCE = 100
 
 
 def answer_once(
@@ -47,31 +33,9 @@ def answer_once(
     Callers check access first: a repeat needs the same rights as the request. Raises Conflict when the key was used
     for another request, and whatever `work` raises."""
     if key is None:
-        return _stored_response(_to_json(work()), status)
+        return _stored_response(RequestAnswer(status, _to_json(work())))
     actor, digest = str(caller_actor(request.auth)), _request_digest(request)
-    return run_in_transaction(partial(_answer_recorded, actor, key, digest, work, status))
-
-
-def _answer_recorded(
-    actor: str, key: str, digest: str, work: Callable[[], BaseModel], status: int
-) -> HttpResponse:
-    execute(DELETE_EXPIRED_ANSWERS, [HOURS, AT_ONCE])
-    # The key first: of two equal requests at once the second waits here for the answer of the first
-    inserted = fetch(RECORD_KEY, [actor, key, digest])
-    if not inserted:
-        return _repeated_response(RecordedAnswer.objects.get(actor=actor, key=key), digest)
-    execute(DELETE_SURPLUS_ANSWERS, [actor, LARGEST])
-    body = _to_json(work())
-    RecordedAnswer.objects.filter(pk=inserted[0][0]).update(status=status, body=zlib.compress(body))
-    return _stored_response(body, status)
-
-
-def _repeated_response(first: RecordedAnswer, digest: str) -> HttpResponse:
-    if first.request_digest != digest:
-        raise Conflict("This idempotency key belongs to another request. Use a new key for a new request.")
-    response = _stored_response(zlib.decompress(first.body), first.status)
-    response["Idempotent-Replayed"] = "true"
-    return response
+    return _stored_response(carry_out_once(actor, key, digest, lambda: _to_json(work()), status))
 
 
 def _request_digest(request: Request) -> str:
@@ -87,5 +51,8 @@ def _to_json(answer: BaseModel) -> bytes:
     return answer.model_dump_json().encode()
 
 
-def _stored_response(body: bytes, status: int) -> HttpResponse:
-    return HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
+def _stored_response(answer: RequestAnswer) -> HttpResponse:
+    response = HttpResponse(answer.body, status=answer.status, content_type="application/json; charset=utf-8")
+    if answer.is_repeat:
+        response["Idempotent-Replayed"] = "true"
+    return response

@@ -6,7 +6,7 @@ from django.db import models
 
 
 class RecordedAnswer(models.Model):
-    """The answer to the first request that one actor sent with a key. Rows expire; see pipelines/api/idempotency.py."""
+    """The answer to the first request that one actor sent with a key. Rows expire, see web/shell/repeated_requests."""
 
     actor = models.CharField(max_length=80)
     key = models.CharField(max_length=255)

@@ -12,8 +12,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from pipelines.api import idempotency
 from pipelines.models import GateVisit, RecordedAnswer, Task, Vote
+from pipelines.web.shell import repeated_requests
 from tests.api.conftest import Api, Apis, gate_path
 from tests.factories import World, station
 from tests.reviews.conftest import gated
@@ -209,7 +209,7 @@ def test_a_key_that_is_too_long_or_blank_is_400(world: World, api: Apis, key: st
 def test_keys_expire_and_each_actor_keeps_a_bounded_number(
     world: World, api: Apis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idempotency, "LARGEST", 3)
+    monkeypatch.setattr(repeated_requests, "LARGEST", 3)
     operator, admin = api.as_(world.operator), api.as_(world.admin)
     start(admin, "of somebody else")
     for number in range(5):
@@ -217,7 +217,7 @@ def test_keys_expire_and_each_actor_keeps_a_bounded_number(
     kept = RecordedAnswer.objects.filter(actor=f"person:{world.operator.pk}")
     assert sorted(kept.values_list("key", flat=True)) == ["k2", "k3", "k4"]
     assert RecordedAnswer.objects.filter(actor=f"person:{world.admin.pk}").exists()
-    old = timezone.now() - timedelta(hours=idempotency.HOURS, minutes=1)
+    old = timezone.now() - timedelta(hours=repeated_requests.HOURS, minutes=1)
     RecordedAnswer.objects.update(at=old)
     start(operator, "k9")
     assert list(RecordedAnswer.objects.values_list("key", flat=True)) == ["k9"]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+import threading
 
-from pipelines.models import Task
+import pytest
+from django.db import connection
+from django.test import Client
+
+from pipelines.models import Event, Task
 from tests.engine.test_fork import PROMISE, forked_line, shipping
 from tests.factories import World
 from tests.pages.conftest import As, at, text
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db
 
@@ -78,3 +84,50 @@ def test_a_viewer_is_offered_no_fork(world: World, signed_in: As) -> None:
     client, here = signed_in(world.viewer), at(world, "task-fork", task.name)
     assert here not in text(client.get(at(world, "task", task.name)))
     assert client.get(here).status_code == 403
+
+
+def form_key(page: str) -> str:
+    return re.findall(r'name="request_key" value="(\w+)"', page)[0]
+
+
+def test_each_showing_of_the_form_starts_one_task(world: World, signed_in: As) -> None:
+    task = shipping(world)
+    client, here = signed_in(world.operator), at(world, "task-fork", task.name)
+    form = {"at": 1, "reason": "Another way", "request_key": form_key(text(client.get(here, {"at": 1})))}
+    first, again = client.post(here, form), client.post(here, form)
+    new = Task.objects.get(follows=task)
+    assert first["Location"] == again["Location"] == at(world, "task", new.name)
+    # Back, and something else: that is another request
+    assert client.post(here, form | {"reason": "A third way"}).status_code == 302
+    # Whoever else sends the same is somebody else
+    assert signed_in(world.admin).post(here, form).status_code == 302
+    # What was refused can be put right and sent again
+    odd = form | {"station": "nowhere"}
+    assert [client.post(here, odd).status_code for _ in range(2)] == [422, 422]
+    assert client.post(here, form | {"request_key": form_key(text(client.get(here)))}).status_code == 302
+    assert client.post(here, form | {"request_key": "x" * 65}).status_code == 422
+    assert Task.objects.filter(follows=task).count() == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_clicks_at_once_one_starts_a_task(world: World, signed_in: As) -> None:
+    task = shipping(world)
+    clients = [signed_in(world.operator), Client()]
+    clients[1].cookies = clients[0].cookies
+    here = at(world, "task-fork", task.name)
+    form = {"at": 1, "request_key": form_key(text(clients[0].get(here, {"at": 1})))}
+    ready, answers = threading.Barrier(2), ["", ""]
+
+    def send(index: int) -> None:
+        ready.wait(timeout=LONG)
+        answers[index] = clients[index].post(here, form)["Location"]
+        connection.close()
+
+    threads = [threading.Thread(target=send, args=(index,)) for index in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=LONG)
+    new = Task.objects.get(follows=task)
+    assert answers == [at(world, "task", new.name)] * 2
+    assert Event.objects.filter(task=task, kind="task.forked").count() == 1

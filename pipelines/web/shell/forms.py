@@ -222,12 +222,13 @@ class MoveForm(TokenVersionForm):
 
 class ForkForm(forms.Form):
     """Form of a fork: the event behind which it begins, whose files it has, and where it starts; each may be left
-    out."""
+    out. `request_key`: of one showing of the form."""
 
     at = forms.IntegerField(label="Event", min_value=1, max_value=2**31 - 1, required=False)
     position = forms.IntegerField(label="Branch", min_value=1, max_value=2**63 - 1, required=False)
     station = forms.CharField(label="Station", max_length=64, required=False)
     reason = forms.CharField(label="Reason", max_length=10_000, required=False)
+    request_key = forms.CharField(label="Key of the form", max_length=64, required=False)
 
 
 class ReasonForm(forms.Form):

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from pipelines import engine
+from pipelines import access, engine
 from pipelines.engine import ForkPlan, TaskMoment
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Event, Status, Task
@@ -28,6 +28,7 @@ from pipelines.web.shell.page import (
     render_in_shell,
     task_required,
 )
+from pipelines.web.shell.repeated_requests import new_form_key, submit_once
 from pipelines.web.tasks.action_responses import (
     Typed,
     conflict_page,
@@ -77,20 +78,29 @@ def fork_task(request: SignedInRequest, task: Task) -> HttpResponse:
         positions=_position_options(line, moment),
         stations=[("", "Where it stood"), *((key, station_name(line, key)) for key in line.stations_by_key)],
         plan=_plan(request, task, chosen),
+        request_key=new_form_key(),
     )
 
 
 def _fork(request: SignedInRequest, task: Task, arguments: dict[str, Any], typed: Typed) -> HttpResponse:
+    """Fork it once, however often the button is pressed."""
+    accepts = request.POST.getlist("accepts")
+    actor = str(engine.Actor.person(request.user))
     try:
-        new = engine.fork(task.pk, user=request.user, accepts=request.POST.getlist("accepts"), **arguments)
+        name = submit_once(
+            actor,
+            request.path,
+            request.POST,
+            lambda: engine.fork(task.pk, user=request.user, accepts=accepts, **arguments).name,
+        )
     except Conflict as late:
         return conflict_page(request, task, late.detail, typed)
     except Invalid as fault:
         return refusal_page(request, task, str(fault), typed)
     except Forbidden as refused:
         raise PermissionDenied(str(refused)) from refused
-    messages.success(request, f"{new.name} is forked from {task.name}.")
-    return redirect_to_task(new)
+    messages.success(request, f"{name} is forked from {task.name}.")
+    return redirect_to_task(access.task_in(task.project, name))
 
 
 def _position_options(line: ParsedLine, moment: TaskMoment) -> list[tuple[str, str]]:
