@@ -21,12 +21,28 @@ MOST = 60
 LONGEST = 120
 """Characters of what a failed run said."""
 SENT_BACK = (Word.SEND_BACK, Word.REWORK)
+MARKS = {
+    Word.APPROVE: "approved",
+    Word.REJECT: "rejected",
+    Word.ABORT: "rejected",
+    **dict.fromkeys(SENT_BACK, "returned"),
+}
+"""Marks of votes and decisions on the bar of a gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionMark:
+    """Vote or decision on the bar of its gate. `tone`: one of MARKS; `label`: who, and what they said."""
+
+    at: datetime
+    tone: str
+    label: str
 
 
 @dataclass(slots=True)
 class VisitRow:
     """`shape`: station or gate; `look` names its icon. `repeat`: which run or round it is, from the second on.
-    `remarks`: what people said there, or how the run failed. `visit_id`: of a gate."""
+    `remarks`: what people said there, or how the run failed. `visit_id` and `marks`: of a gate."""
 
     shape: str
     key: str
@@ -42,6 +58,7 @@ class VisitRow:
     remarks: Sequence[str] = ()
     tone: str = ""
     visit_id: object = None
+    marks: Sequence[DecisionMark] = ()
 
     @property
     def since(self) -> datetime:
@@ -110,7 +127,7 @@ def _job_row(view: TaskView, job: Job) -> VisitRow:
 
 
 def _visit_rows(view: TaskView) -> Iterable[VisitRow]:
-    votes = _vote_texts(view)
+    decisions = _decisions_by_visit(view)
     for visit in view.visits:
         gate = view.line.gates_by_key.get(visit.gate)
         name = gate_name(view.line, visit.gate)
@@ -123,25 +140,32 @@ def _visit_rows(view: TaskView) -> Iterable[VisitRow]:
             [visit_bar(visit, name)],
         )
         row.repeat = f"round {visit.round}" if visit.round > 1 else ""
-        row.remarks, row.visit_id = votes.get(str(visit.pk), []) or _decision_texts(visit), visit.pk
+        marks = decisions.get(str(visit.pk)) or _decision_of_visit(visit)
+        row.remarks, row.visit_id = [mark.label for mark in marks], visit.pk
+        row.marks = [mark for mark in marks if mark.tone]
         row.tone = "" if visit.decided_at else "attention"
         yield row
 
 
-def _vote_texts(view: TaskView) -> dict[str, list[str]]:
-    """Return what people said, by the id of the visit, in the words of the history."""
+def _decisions_by_visit(view: TaskView) -> dict[str, list[DecisionMark]]:
+    """Return what people said, by the id of the visit, in the words of the history; "" is the tone of what closed."""
     texts = {item.seq: item.text for item in view.history}
-    remarks: dict[str, list[str]] = {}
+    marks: dict[str, list[DecisionMark]] = {}
     for event in view.events:
         if event.kind in ("gate.voted", "gate.overridden", "gate.decided", "gate.closed") and texts.get(
             event.seq
         ):
-            remarks.setdefault(str(event.data.get("visit", "")), []).append(texts[event.seq])
-    return remarks
+            tone = "" if event.kind == "gate.closed" else MARKS.get(event.data.get("word", ""), "")
+            mark = DecisionMark(event.at, tone, texts[event.seq])
+            marks.setdefault(str(event.data.get("visit", "")), []).append(mark)
+    return marks
 
 
-def _decision_texts(visit: GateVisit) -> list[str]:
-    return [f"{visit.get_word_display()}: {visit.decider}"] if visit.word and visit.decider else []
+def _decision_of_visit(visit: GateVisit) -> list[DecisionMark]:
+    if not visit.word or not visit.decider or visit.decided_at is None:
+        return []
+    label = f"{visit.get_word_display()}: {visit.decider}"
+    return [DecisionMark(visit.decided_at, MARKS.get(Word(visit.word), ""), label)]
 
 
 def _add_waits(view: TaskView, rows: Sequence[VisitRow]) -> None:

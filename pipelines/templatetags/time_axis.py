@@ -48,6 +48,25 @@ class Bar(Protocol):
     def lane(self) -> int: ...
 
 
+class AxisMark(Protocol):
+    """Vote or decision at one instant, as `queries.visit_rows.DecisionMark` has it."""
+
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def tone(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+
+
+GLYPHS = {
+    "approved": "M-3 0 -1 2.5 3.5 -2.5",
+    "rejected": "M-2.5 -2.5 2.5 2.5M2.5 -2.5-2.5 2.5",
+    "returned": "M-1 -3.5-3.5 -1-1 1.5M-3.5 -1H1a2.25 2.25 0 0 1 0 4.5H-1",
+}
+"""Strokes in the circle of a mark, by its tone: shape tells them apart, not colour alone."""
+
+
 @dataclass(frozen=True)
 class TimeAxis:
     """Stretch of time from the left edge to the right one. `now`: None where nothing goes on any more."""
@@ -113,7 +132,11 @@ def _span_attributes(axis: TimeAxis) -> SafeString:
 
 @register.simple_tag
 def time_bars(
-    axis: TimeAxis, bars: Iterable[Bar], lanes: int = 1, cursor: datetime | None = None
+    axis: TimeAxis,
+    bars: Iterable[Bar],
+    lanes: int = 1,
+    cursor: datetime | None = None,
+    marks: Iterable[AxisMark] = (),
 ) -> SafeString:
     """Return the bars of one row. The row says in words what they show. `cursor`: an instant that is marked."""
     height = round(100 / lanes, 3)
@@ -121,8 +144,9 @@ def time_bars(
         "", "{}", ((_bar_html(axis, bar, height),) for bar in bars if _is_within(axis, bar))
     )
     return format_html(
-        '<svg class="gantt-bars gantt-lanes-{}" aria-hidden="true" focusable="false"{}>{}{}{}</svg>',
-        min(lanes, 4), _span_attributes(axis), _lines_html(axis), rects, _cursor_html(axis, cursor),
+        '<svg class="gantt-bars gantt-lanes-{}" aria-hidden="true" focusable="false"{}>{}{}{}{}</svg>',
+        min(lanes, 4), _span_attributes(axis), _lines_html(axis), rects, _marks_html(axis, marks),
+        _cursor_html(axis, cursor),
     )  # fmt: skip
 
 
@@ -143,6 +167,25 @@ def _bar_html(axis: TimeAxis, bar: Bar, height: float) -> SafeString:
         "<title>{}</title></rect>",
         bar.tone, left, round(bar.lane * height, 3), height, round(axis.percent(until) - left, 3), grows, title,
     )  # fmt: skip
+
+
+def _marks_html(axis: TimeAxis, marks: Iterable[AxisMark]) -> SafeString:
+    return format_html_join(
+        "",
+        '<svg class="gantt-mark gantt-mark-{}" x="{}%" y="50%"><title>{}, {}</title>'
+        '<circle r="7"/><path d="{}"/></svg>',
+        (
+            (
+                mark.tone,
+                axis.percent(mark.at),
+                mark.label,
+                date_format(timezone.localtime(mark.at), "j M, H:i"),
+                GLYPHS[mark.tone],
+            )
+            for mark in marks
+            if axis.begin <= mark.at <= axis.end
+        ),
+    )
 
 
 def _cursor_html(axis: TimeAxis, cursor: datetime | None) -> SafeString:

@@ -60,7 +60,8 @@ function allItems(): HTMLElement[] {
 }
 
 const CHOICE = "[type=radio], [type=checkbox]";
-const FILLED = `:is(textarea, input:not([type=hidden], ${CHOICE}), input:is(${CHOICE}):checked)`;
+/** A slider has a value always: nobody typed it. */
+const FILLED = `:is(textarea, input:not([type=hidden], [type=range], ${CHOICE}), input:is(${CHOICE}):checked)`;
 
 /** Whether a dialog of this list is open, a form of it holds something, or the focus is in one that can be folded. */
 function busy(list: HTMLElement): boolean {

@@ -18,6 +18,7 @@ GET  /api/line-document.schema.json    a          a         a       a         a 
 POST {LINE}                            >          0         -       y         y         y         y      y
 GET  {LINE}                            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}                   >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}/moment            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/events            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/retry             >          0         -       y         y         y         y      y

@@ -10,6 +10,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
+from pipelines import engine
 from pipelines.models import Task, User
 from pipelines.queries.task_view import TaskView
 from pipelines.queries.visit_rows import TaskTimelineView, visit_rows
@@ -78,6 +79,33 @@ def test_a_gate_says_who_decided_and_a_round_what_it_cost(world: World) -> None:
         (2, "$0.49"),
     ]
     assert timeline.rounds[0].until == timeline.rounds[1].since and timeline.rounds[1].until is None
+
+
+def test_votes_are_marks_on_the_bar_of_their_gate(world: World, signed_in: As) -> None:
+    task = sent_back_once(world)
+    first, second = timeline_of(task).rows[3], timeline_of(task).rows[5]
+    assert [(mark.tone, mark.label) for mark in first.marks] == [
+        ("approved", first.remarks[0]),
+        ("returned", first.remarks[1]),
+    ]
+    votes = task.events.filter(kind="gate.voted").order_by("seq")
+    assert [mark.at for mark in first.marks] == [vote.at for vote in votes]
+    assert list(second.marks) == []
+    world.vote(task, "reject", by=User.objects.filter(username__startswith="reviewer")[0], reason="No")
+    page = text(signed_in(world.viewer).get(at(world, "task", task.name)))
+    marks = re.findall(r'<svg class="gantt-mark gantt-mark-(\w+)" x="([\d.]+)%" y="50%"><title>([^<]*)', page)
+    assert [tone for tone, _place, _title in marks] == ["approved", "returned", "rejected"]
+    assert "sent it back: Count by address, " in marks[1][2] and "rejected: No, " in marks[2][2]
+    places = [float(place) for _tone, place, _title in marks]
+    assert places == sorted(places) and places[-1] <= 100
+
+
+def test_what_closed_without_a_decision_has_no_mark(world: World) -> None:
+    task = sent_back_once(world)
+    token = world.token(task)
+    engine.move(token.pk, user=world.operator, token_version=token.version, to="build")
+    row = timeline_of(task).rows[5]
+    assert row.remarks == ["Code review closed without a decision"] and row.marks == []
 
 
 def test_nothing_was_sent_back_then_there_are_no_rounds(world: World) -> None:

@@ -54,7 +54,7 @@ from pipelines.web.tasks.steps import StepsView, preset_and_allowed, steps_view
 from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
 from pipelines.web.tasks.task_tabs import job_with_log_to_show, tab_context
-from pipelines.web.tasks.task_timeline import timeline_context
+from pipelines.web.tasks.task_timeline import moment_part, moment_redirect, name_moment, timeline_context
 from pipelines.work import logs
 from pipelines.work.logs import LogPart
 
@@ -67,8 +67,12 @@ WORKING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING, Status.BLOCKED, Sta
 @require_safe
 def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
     view = TaskView(task, timezone.now())
+    if "step" in request.GET and "fragment" not in request.GET:
+        return moment_redirect(request, view)
     if is_fragment_request(request, "live"):
         return _live_part(request, task.project, view)
+    if is_fragment_request(request, "moment"):
+        return moment_part(request, view)
     if is_fragment_request(request, "steps"):
         return _more_steps_part(request, task.project, view)
     if is_fragment_request(request, "preparing"):
@@ -181,15 +185,16 @@ def _live_part(request: SignedInRequest, project: Project, view: TaskView) -> Ht
         context = tab_context(request, view, tab) | context
         context["same"] = bool(context.get("shown")) and context["shown"] == request.GET.get("shown")
     context = {"tab": "", **context, "again": True, "etag_here": HERE}
-    return conditional_response(
-        request, render_in_shell(request, "tasks/task.html#live", project=project, **context)
-    )
+    part = render_in_shell(request, "tasks/task.html#live", project=project, **context)
+    return name_moment(request, conditional_response(request, part), context["moment"])
 
 
 def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """The part of the page that hints bring anew."""
     task, line = view.task, view.line
     endings = policy_endings(view)
+    timeline = timeline_context(view, request.GET)
+    moment = timeline["moment"]
     pauses = pauses_over_task(view.pauses, line)
     places = {place.token.station for place in view.positions}
     return {
@@ -198,7 +203,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "paused_here": any(pause.own for pause in pauses),
         "paused": any(not row.station or row.station in places for row in view.pauses),
         "view": view,
-        "drawing": drawing_of_version(task.pinned, task.project_id, endings),
+        "drawing": moment.drawing if moment else drawing_of_version(task.pinned, task.project_id, endings),
         "path": task_path_json(view, endings),
         "line_url": _line_url(task),
         "why": view.explain_decision(request.GET.get("move", "")),
@@ -222,7 +227,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "guarded": first_gate_guarantee(line),
         "observed": facts_so_far(line, view.jobs),
         "ahead": _next_steps(view),
-        **timeline_context(view),
+        **timeline,
         **retry_context(task, view),
     }
 
