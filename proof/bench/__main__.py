@@ -18,6 +18,7 @@ ORDER = (
     "backtest",
     "analytics",
     "live",
+    "board",
     "editor",
     "changes",
 )

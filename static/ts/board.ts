@@ -14,10 +14,16 @@ function places(): Map<string, DOMRect> {
   return new Map(cards().map((card) => [card.dataset.card ?? "", card.getBoundingClientRect()]));
 }
 
+/** A column of thousands is a screen high: what is beyond it need not move for anybody. */
+function isOnScreen(place: DOMRect): boolean {
+  return place.bottom > 0 && place.top < innerHeight && place.right > 0 && place.left < innerWidth;
+}
+
 function animate(before: Map<string, DOMRect>): void {
-  for (const card of cards()) {
+  // All are measured before any is animated: each animation in between would have the page laid out anew
+  for (const [card, to] of cards().map((each): [HTMLElement, DOMRect] => [each, each.getBoundingClientRect()])) {
     const from = before.get(card.dataset.card ?? "");
-    const to = card.getBoundingClientRect();
+    if (!isOnScreen(to) && !(from && isOnScreen(from))) continue;
     if (!from) {
       card.animate([{ opacity: 0 }, { opacity: 1 }], { duration: MOVE_MS, easing: EASE });
       continue;
