@@ -54,19 +54,34 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--random", type=int, default=2000)
     options = parser.parse_args(arguments)
     groups: dict[str, Iterable[Named]] = {
-        "shipped": [
-            *((starter.key, starter.line.to_document()) for starter in STARTERS),
-            *((key, dict(native.loads(example.example_line_text(key, "")))) for key in example.KEYS),
-        ],
+        "shipped": shipped(),
         "imported": (line for folder in options.folders for line in imported(folder)),
         "random": at_random(options.random),
     }
     with tempfile.TemporaryDirectory(prefix="gl-drawings-") as folder:
-        program = Path(folder, "drawings.mjs")
-        bundle = ("npx", "rolldown", "proof/drawings.ts", "--platform", "node", "--format", "esm")
-        subprocess.run([*bundle, "--file", str(program)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        program = bundled("proof/drawings.ts", Path(folder))
         faulty = [report(name, measured(program, lines)) for name, lines in groups.items()]
     return int(any(faulty))
+
+
+def bundled(source: str, folder: Path) -> Path:
+    """Return a program for Node, written into the folder."""
+    program = folder / "drawings.mjs"
+    bundle = ("npx", "rolldown", source, "--platform", "node", "--format", "esm", "--file", str(program))
+    subprocess.run(bundle, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return program
+
+
+def shipped() -> list[Named]:
+    return [
+        *((starter.key, starter.line.to_document()) for starter in STARTERS),
+        *((key, dict(native.loads(example.example_line_text(key, "")))) for key in example.KEYS),
+    ]
+
+
+def drawn_data(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what the canvas draws of it. :raises DocumentError: it is no line that can be read"""
+    return picture_of(read_line(document, keep_faulty_rules=True)).given
 
 
 def imported(folder: Path) -> Iterator[Named]:
@@ -89,12 +104,15 @@ def measured(program: Path, lines: Iterable[Named]) -> Iterator[dict[str, Any]]:
         assert process.stdin is not None and process.stdout is not None
         for name, document in lines:
             try:
-                line = read_line(document, keep_faulty_rules=True)
+                given = drawn_data(document)
             except DocumentError as error:
                 print(f"{name}: {error.problems[0].message}", file=sys.stderr)
                 continue
-            print(json.dumps(picture_of(line).given), file=process.stdin, flush=True)
-            yield {"name": name, **json.loads(process.stdout.readline())}
+            print(json.dumps(given), file=process.stdin, flush=True)
+            answer = process.stdout.readline()
+            if not answer:
+                raise SystemExit(f"{name}: cannot be drawn")
+            yield {"name": name, **json.loads(answer)}
 
 
 def report(group: str, drawings: Iterable[dict[str, Any]]) -> bool:

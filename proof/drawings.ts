@@ -5,14 +5,14 @@ import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk.bundled.j
 import type { Picture } from "../static/editor/api/line";
 import { best } from "../static/editor/drawing/best";
 import type { Engine } from "../static/editor/drawing/elk";
-import { crossingMain, crossings, faults, tooLong } from "../static/editor/drawing/geometry";
+import { crossingMain, crossingPoints, faults, tooLong } from "../static/editor/drawing/geometry";
 import { graphOf } from "../static/editor/drawing/graph";
 import { shownOf } from "../static/editor/drawing/rows";
 import { frameOf } from "../static/editor/drawing/shapes";
 import type { Graph, Point, Way } from "../static/editor/drawing/types";
 import { gateHeight, gateWidth } from "../static/editor/drawing/zones";
 import { findingsOf } from "../static/editor/shown/findings";
-import { WINDOWS } from "../static/editor/shown/still";
+import { WINDOWS } from "../static/editor/drawing/frames";
 import { type KindOfWork, takeKinds } from "../static/editor/store/kinds";
 
 const elk = new ELK();
@@ -36,10 +36,15 @@ for await (const request of createInterface({ input: process.stdin })) {
     stubs: placed.stubs?.length ?? 0,
     rows: Math.max(1, placed.rows.length),
     zoom: Math.min(1, width / frame.width, height / frame.height),
-    crossings: crossings(placed.ways),
-    crossingsOfElk: crossings(await elkAlone(graph)),
+    crossings: seenCrossings(placed.ways),
+    crossingsOfElk: seenCrossings(await elkAlone(graph)),
   };
   process.stdout.write(`${JSON.stringify(figures)}\n`);
+}
+
+/** Edges that run as one cross another one once: an eye counts places. */
+function seenCrossings(ways: readonly Way[]): number {
+  return new Set(crossingPoints(ways).map(([x, y]) => `${x} ${y}`)).size;
 }
 
 /** The same cards, gates and edges, laid out with what ELK does by itself. */

@@ -1,9 +1,11 @@
-"""2,000 generated lines, laid out and looked at geometrically (static/editor/drawing/geometry.test.ts)."""
+"""2,000 generated lines, laid out and looked at geometrically (static/editor/drawing/geometry.test.ts), and as many of
+another kind measured as the server draws them (proof/drawings.py)."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 
 import pytest
 from django.conf import settings
@@ -24,3 +26,10 @@ def test_no_generated_line_is_drawn_with_a_fault() -> None:
     )
     assert run.returncode == 0, run.stdout[-4_000:] + run.stderr[-4_000:]
     assert f"{LINES} lines" in run.stdout
+
+
+def test_nothing_crosses_the_main_way_of_a_random_line() -> None:
+    command = (sys.executable, "-m", "proof.drawings", "--random", str(LINES))
+    run = subprocess.run(command, cwd=settings.BASE_DIR, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-4_000:] + run.stderr[-4_000:]
+    assert f"random: {LINES} lines" in run.stdout

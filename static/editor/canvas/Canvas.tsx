@@ -61,7 +61,7 @@ export function Canvas(given: Given) {
 function Placing(given: Given & { size: Size }) {
   const { history, findings } = useEditor(given.editor);
   const [first] = useState(() => ({ line: history.line, findings }));
-  drawnIn(given.size.width - 2 * CLEAR.side, given.size.height - CLEAR.top - CLEAR.bottom);
+  drawnIn(given.size.width);
   const [opened, setOpened] = useState(false);
   useSyncExternalStore(onLayout, edition);
   const ready = opened || isShown(laidOut(first.line, first.findings));

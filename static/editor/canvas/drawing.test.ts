@@ -39,7 +39,7 @@ test("while a station is dragged only the edges at it are made anew, and all oth
     },
   );
   const findings = { ...NOTHING, rules };
-  drawnIn(820, 590);
+  drawnIn(820);
   const laid = laidOut(line, findings);
   const before = drawnOf(line, laid, findings);
   const box = laid.boxes.find((each) => each.key === "s40");
@@ -57,7 +57,7 @@ test("while a station is dragged only the edges at it are made anew, and all oth
 });
 
 test("what is drawn already is not drawn again for the view of it", () => {
-  drawnIn(820, 590);
+  drawnIn(820);
   const laid = laidOut(line, NOTHING);
   expect(drawnOf(line, laid, NOTHING)).toBe(drawnOf(line, laid, NOTHING, []));
 });

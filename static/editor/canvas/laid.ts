@@ -1,17 +1,19 @@
-/** The layout of a line in the room that it is seen in, asked for while the page is drawn. */
+/** The layout of a line in the frame that it is seen in, asked for while the page is drawn. */
+import { frameFor, WINDOWS } from "../drawing/frames";
 import { graphOf, type Said } from "../drawing/graph";
 import { edition, placedFor } from "../drawing/layouts";
 import { type LineDocument, positionsOf } from "../store/document";
 import { NOTHING } from "../store/findings";
 import { type Laid, withPlaces } from "./layout";
 
+/** Has no size before the place of the first line is measured: nothing is laid out then. */
 let window: readonly [number, number] = [0, 0];
 let labels: Said = NOTHING;
 let last: { line: LineDocument; said: Said; edition: number; window: object; laid: Laid } | undefined;
 
-/** The room in which lines are drawn from now on. */
-export function drawnIn(width: number, height: number): void {
-  if (window[0] !== width || window[1] !== height) window = [width, height];
+/** Takes the frame for a place that is so wide: lines are drawn in it from now on. */
+export function drawnIn(width: number): void {
+  window = WINDOWS[frameFor(width)];
 }
 
 /** `findings`: what the server said of it, which stands in words on the edges; without, what was known last. */

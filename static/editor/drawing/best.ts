@@ -19,11 +19,15 @@ const CUT = 0.02;
 /** What a bend of the main way, and what crosses it or goes too far, are worth, in crossings. */
 const BENT = 1_000;
 const CROSSED = 50;
-/** With so few crossings nothing else is tried, and so often where nothing worse is wrong than crossings. */
+/** Enough: with so few crossings nothing else is tried, and so often where nothing worse is wrong than crossings. */
 const [FEW, TRIES] = [2, 5];
+
+type Options = Readonly<Record<string, string>>;
 
 interface Drawn {
   placed: Placed;
+  /** Told to ELK. */
+  options: Options;
   /** How near all of it is seen. */
   zoom: number;
   width: number;
@@ -31,25 +35,34 @@ interface Drawn {
 
 /** So many edges are named in pills, where no layout was found in which they do not cross the main way or go too far. */
 const MAX_STUBS = 6;
+/** Limits: so often a line of so many parts is laid out at most, each of its rows: a server that takes too long draws nothing. */
+const MAX_LAYOUTS = [
+  { parts: 120, layouts: 8 },
+  { parts: LONG, layouts: 24 },
+  { parts: 0, layouts: 40 },
+];
 
 export async function best(graph: Graph, engine: Engine): Promise<Placed> {
-  let { placed } = await new Layout(graph, engine).chosen();
-  const pills = new Set(graph.parts.filter(({ kind }) => kind === "pill").map(({ key }) => key));
+  const counted = new Counted(engine, graph.parts.length);
+  let { placed } = await new Layout(graph, counted).chosen();
   for (let tries = 0; tries < MAX_STUBS; tries += 1) {
-    const wrong = misled(shownOf(graph, placed), placed);
-    const edge = wrong.find((each) => !pills.has(each.slice(each.indexOf(">") + 1)));
-    if (edge === undefined) break;
+    const visible = shownOf(graph, placed);
+    const pills = new Set(visible.parts.filter(({ kind }) => kind === "pill").map(({ key }) => key));
+    const edge = misled(visible, placed).find((each) => !pills.has(each.slice(each.indexOf(">") + 1)));
+    if (edge === undefined || counted.isSpent) break;
     const stubs = [...(placed.stubs ?? []), edge];
-    const other = await new Layout(withStubs(graph, stubs), engine).chosen();
+    const other = await new Layout(withStubs(graph, stubs), counted).chosen();
     placed = { ...other.placed, stubs };
   }
   const visible = shownOf(graph, placed);
   return labelled(visible, freed(visible, placed));
 }
 
-type Options = Readonly<Record<string, string>>;
+const SEARCH = "elk.layered.crossingMinimization.";
+const ORDER = "elk.layered.considerModelOrder.";
+const COLUMNS = "elk.layered.layering.strategy";
 
-/** What is told otherwise to ELK where edges cross or the main way bends: how much the order of the model counts, and where
+/** Told otherwise to ELK where edges cross or the main way bends: how much the order of the model counts, and where
  * its search for few crossings begins. */
 const OTHERWISE: readonly Options[] = [
   { order: "NONE", seed: "7" },
@@ -57,10 +70,19 @@ const OTHERWISE: readonly Options[] = [
   { order: "PREFER_NODES", seed: "1" },
   { order: "NONE", seed: "3" },
   { order: "NONE", seed: "11" },
-].map(({ order, seed }) => ({
-  "elk.layered.considerModelOrder.strategy": order as string,
-  "elk.randomSeed": seed as string,
-}));
+].map(({ order, seed }) => ({ [`${ORDER}strategy`]: order, "elk.randomSeed": seed }));
+
+/** Tried where something still crosses the main way or goes too far: another search, other columns, or both. */
+const UNCROSSED: readonly Options[] = [
+  { [`${SEARCH}strategy`]: "MEDIAN_LAYER_SWEEP" },
+  { [`${ORDER}crossingCounterNodeInfluence`]: "10" },
+  { [COLUMNS]: "MIN_WIDTH" },
+  { [COLUMNS]: "LONGEST_PATH_SOURCE" },
+  { [COLUMNS]: "COFFMAN_GRAHAM" },
+  { [COLUMNS]: "MIN_WIDTH", [`${ORDER}crossingCounterNodeInfluence`]: "10" },
+  { [COLUMNS]: "MIN_WIDTH", [`${SEARCH}forceNodeModelOrder`]: "true" },
+  { [COLUMNS]: "COFFMAN_GRAHAM", [`${SEARCH}strategy`]: "MEDIAN_LAYER_SWEEP" },
+];
 
 /** ELK straightens what has one edge on each side last of all, and counts all edges alike there: the end of the main way
  * follows an edge that is not even drawn. Without that step the weights of the edges decide alone. */
@@ -69,11 +91,30 @@ const BY_WEIGHT: Options = { "elk.layered.nodePlacement.favorStraightEdges": "fa
 /** Narrower by a twentieth, and now and then through something. */
 const PUSHED: Options = { "elk.layered.compaction.postCompaction.strategy": "EDGE_LENGTH" };
 
+class Counted implements Engine {
+  readonly #engine: Engine;
+  #remaining: number;
+
+  constructor(engine: Engine, parts: number) {
+    this.#engine = engine;
+    this.#remaining = MAX_LAYOUTS.find((limit) => parts > limit.parts)?.layouts ?? 1;
+  }
+
+  get isSpent(): boolean {
+    return this.#remaining <= 0;
+  }
+
+  layout(graph: ElkNode): Promise<ElkNode> {
+    this.#remaining -= 1;
+    return this.#engine.layout(graph);
+  }
+}
+
 class Layout {
   readonly #graph: Graph;
-  readonly #engine: Engine;
+  readonly #engine: Counted;
 
-  constructor(graph: Graph, engine: Engine) {
+  constructor(graph: Graph, engine: Counted) {
     this.#graph = graph;
     this.#engine = engine;
   }
@@ -81,9 +122,9 @@ class Layout {
   async chosen(): Promise<Drawn> {
     const graph = this.#graph;
     if (graph.window[0] > 0 && graph.parts.length > LONG) return this.#inRows(rowsFor(graph, countOf(graph)).rowOf, {});
-    const one = await this.#inOneRow();
+    const one = await this.#pushed(await this.#whole({}));
     if (graph.window[0] > 0 && one.zoom < LEAST) return this.#broken(one);
-    return this.#clearer(one, (other) => this.#inOneRow(other));
+    return this.#inOneRow(one);
   }
 
   /** In as many rows as are read best; `one`: in a single one. */
@@ -103,17 +144,19 @@ class Layout {
       if (isWide(drawn) && drawn.zoom * drawn.width < width - 1) break;
     }
     const { drawn, rowOf } = chosen;
-    return this.#clearer(drawn, (other) => (rowOf ? this.#inRows(rowOf, other) : this.#inOneRow(other)));
+    return rowOf ? this.#clearer(drawn, (other) => this.#inRows(rowOf, other)) : this.#inOneRow(drawn);
   }
 
   /** The main way straight and crossed by nothing, then as few crossings as another search finds, then the order of the model. */
   async #clearer(first: Drawn, lay: (other: Options) => Promise<Drawn>): Promise<Drawn> {
     let cheapest = { drawn: first, cost: this.#costOf(first) };
-    const others = cheapest.cost >= BENT ? [BY_WEIGHT, ...OTHERWISE] : OTHERWISE;
+    const bends = cheapest.cost >= BENT;
     const enough = this.#graph.parts.length > LONG ? BENT - 1 : FEW;
-    for (const [tries, other] of others.entries()) {
+    for (const [tries, other] of [...(bends ? [BY_WEIGHT] : []), ...OTHERWISE, ...UNCROSSED].entries()) {
       if (cheapest.cost <= enough || (cheapest.cost < CROSSED && tries >= TRIES)) break;
-      const drawn = await lay(other);
+      if (this.#engine.isSpent) break;
+      // ELK gives up on some graphs with some of these.
+      const drawn = await lay(other).catch(() => first);
       const cost = this.#costOf(drawn);
       if (cost < cheapest.cost) cheapest = { drawn, cost };
     }
@@ -125,17 +168,21 @@ class Layout {
     return BENT * bent(graph, placed).length + CROSSED * misled(graph, placed).length + crossings(placed.ways);
   }
 
-  async #inOneRow(other: Options = {}): Promise<Drawn> {
-    const drawn = await this.#whole(other);
+  async #inOneRow(one: Drawn): Promise<Drawn> {
+    const clearest = await this.#clearer(one, (other) => this.#whole(other));
+    return clearest === one ? one : this.#pushed(clearest);
+  }
+
+  async #pushed(drawn: Drawn): Promise<Drawn> {
     if (this.#graph.window[0] <= 0 || drawn.zoom >= NEAR) return drawn;
-    const pushed = await this.#whole({ ...other, ...PUSHED });
+    const pushed = await this.#whole({ ...drawn.options, ...PUSHED }).catch(() => drawn);
     return faults(this.#graph, pushed.placed).length > 0 ? drawn : pushed;
   }
 
   async #whole(other: Options): Promise<Drawn> {
     const request = asked(this.#graph);
     const laid = await this.#engine.layout({ ...request, layoutOptions: { ...request.layoutOptions, ...other } });
-    return this.#seen(answered(this.#graph, laid));
+    return this.#seen(answered(this.#graph, laid), other);
   }
 
   async #inRows(whole: RowOf, other: Options): Promise<Drawn> {
@@ -152,13 +199,13 @@ class Layout {
     const keys = Array.from({ length: Math.max(...rowOf.values()) + 1 }, (_, row) =>
       this.#graph.parts.map((part) => part.key).filter((key) => rowOf.get(key) === row),
     );
-    return this.#seen({ ...placed, rows: keys.filter((each) => each.length > 0) });
+    return this.#seen({ ...placed, rows: keys.filter((each) => each.length > 0) }, other);
   }
 
-  #seen(placed: Placed): Drawn {
+  #seen(placed: Placed, options: Options): Drawn {
     const [width, height] = this.#graph.window;
     const frame = frameOf(shownOf(this.#graph, placed), placed);
     const fit = Math.min(width / Math.max(1, frame.width), height / Math.max(1, frame.height));
-    return { placed, zoom: Math.min(MOST, fit), width: frame.width };
+    return { placed, options, zoom: Math.min(MOST, fit), width: frame.width };
   }
 }

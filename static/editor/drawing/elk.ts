@@ -9,7 +9,7 @@ export interface Engine {
   layout(graph: ElkNode): Promise<ElkNode>;
 }
 
-const LONG = 120;
+const [MEDIUM, LONG] = [40, 120];
 const SOUTH = { first: 18, step: 16 };
 
 const STRAIGHT = "100";
@@ -33,7 +33,7 @@ function options(graph: Graph): Record<string, string> {
     "elk.layered.nodePlacement.favorStraightEdges": "true",
     "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
     "elk.layered.cycleBreaking.strategy": "GREEDY",
-    "elk.layered.thoroughness": many ? "1" : "10",
+    "elk.layered.thoroughness": many ? "1" : graph.parts.length > MEDIUM ? "3" : "10",
     "elk.layered.spacing.nodeNodeBetweenLayers": "20",
     "elk.layered.spacing.edgeNodeBetweenLayers": "10",
     "elk.layered.spacing.edgeEdgeBetweenLayers": "10",

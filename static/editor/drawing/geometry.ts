@@ -231,21 +231,26 @@ function distance(points: readonly Point[], { x, y, width, height }: Rect): numb
 }
 
 /** Counts how often edges of different rules cross. */
-export function crossings(ways: Placed["ways"]): number {
+export const crossings = (ways: Placed["ways"]): number => crossingPoints(ways).length;
+
+/** Finds where edges of different rules cross, once for each two of them. */
+export function crossingPoints(ways: Placed["ways"]): Point[] {
   const pieces = ways.flatMap(({ rule, points }) =>
     points.slice(1).map((point, index) => ({ rule, a: points[index] as Point, b: point })),
   );
   const level = pieces.filter(({ a, b }) => a[1] === b[1]);
   const upright = pieces.filter(({ a, b }) => a[0] === b[0] && a[1] !== b[1]);
-  let count = 0;
-  for (const one of level)
-    for (const other of upright) {
-      if (one.rule === other.rule) continue;
-      const [left, right] = [Math.min(one.a[0], one.b[0]), Math.max(one.a[0], one.b[0])];
-      const [top, bottom] = [Math.min(other.a[1], other.b[1]), Math.max(other.a[1], other.b[1])];
-      if (other.a[0] > left && other.a[0] < right && one.a[1] > top && one.a[1] < bottom) count += 1;
-    }
-  return count;
+  return level.flatMap((one) => {
+    const [left, right] = [Math.min(one.a[0], one.b[0]), Math.max(one.a[0], one.b[0])];
+    return upright
+      .filter((other) => {
+        const [top, bottom] = [Math.min(other.a[1], other.b[1]), Math.max(other.a[1], other.b[1])];
+        return (
+          one.rule !== other.rule && other.a[0] > left && other.a[0] < right && one.a[1] > top && one.a[1] < bottom
+        );
+      })
+      .map(({ a }): Point => [a[0], one.a[1]]);
+  });
 }
 
 export const sizeOf = (placed: Placed): [number, number] => {

@@ -1,5 +1,6 @@
 /** Where a line's parts stand, asked for while the page is drawn. What the worker has not answered yet is carried over from
  * what is known; who listens is told when it has. */
+import type { Stored } from "./frames";
 import { keep, keyOf, recall } from "./kept";
 import type { Answer } from "./laying";
 import LayoutWorker from "./laying?worker";
@@ -56,7 +57,12 @@ function isOther({ parts }: Graph): boolean {
   return parts.filter((part) => there.has(part.key)).length < parts.length / 2;
 }
 
-export function remember(key: string, placed: Placed): void {
+/** Takes over what the server has laid out already. */
+export function takeStored(stored: Stored | null | undefined): void {
+  for (const { key, placed } of Object.values(stored ?? {})) remember(key, placed);
+}
+
+function remember(key: string, placed: Placed): void {
   known.set(key, placed);
   for (const old of known.keys()) {
     if (known.size <= MOST) break;

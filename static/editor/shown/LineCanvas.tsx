@@ -32,7 +32,7 @@ import { edgeMark } from "../canvas/marks";
 import { nodeTypes } from "../canvas/nodes";
 import { GatePath, Over, type PlaceMark } from "../canvas/path";
 import { useDrawnZoom } from "../canvas/zooming";
-import { edition, onLayout, remember } from "../drawing/layouts";
+import { edition, onLayout, takeStored } from "../drawing/layouts";
 import { CANVAS_HELP } from "../drawing/text";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
@@ -41,7 +41,7 @@ import type { Findings } from "../store/findings";
 import { placedNotes } from "../store/notes";
 import { findingsOf } from "./findings";
 import { Letters, lettersOf } from "./Letters";
-import { NARROW, type StoredPicture, WINDOWS } from "./still";
+import type { StoredPicture } from "./still";
 import { NEIGHBOURING_ROWS, type Shown, tied } from "./tied";
 
 /** A task's way (pipelines/web/tasks/path.py). */
@@ -95,8 +95,6 @@ const ABOVE = { ...CLEAR, bottom: 56 };
 const SMALL = { side: 8, top: 8, bottom: 8 };
 /** Of a line that is as high as it needs: the least, and what of the window it may take; less above its rules in words. */
 const HEIGHT = { least: 160, part: 0.72, most: 760, above: 0.64 };
-/** Windows are told apart by so much, so that a line opens without any layout in one that is about as wide. */
-const CLASS = 40;
 
 type Any = ComponentType<NodeProps<never>>;
 
@@ -161,8 +159,6 @@ export function LineCanvas(given: Given) {
   );
 }
 
-const classOf = (length: number): number => Math.max(CLASS, Math.floor(length / CLASS) * CLASS);
-
 function Placing(given: Given & { size: Size }) {
   const { picture, size, grows, small } = given;
   useSyncExternalStore(onLayout, edition);
@@ -171,11 +167,8 @@ function Placing(given: Given & { size: Size }) {
   const clear = small ? SMALL : rulesBelow ? ABOVE : CLEAR;
   const part = rulesBelow ? HEIGHT.above : HEIGHT.part;
   const most = grows ? Math.min(HEIGHT.most, window.innerHeight * part) : size.height;
-  const frame = size.width < NARROW ? "narrow" : "wide";
-  const stored = picture.stored?.[frame];
-  if (stored) remember(stored.key, stored.placed);
-  const room = [classOf(size.width - 2 * clear.side), classOf(most - clear.top - clear.bottom)] as const;
-  drawnIn(...(stored ? WINDOWS[frame] : room));
+  takeStored(picture.stored);
+  drawnIn(size.width);
   const laid = laidOut(picture.document, labels);
   // Another line may be laid out just now: what was ready stays.
   const [kept, setKept] = useState<Laid>();

@@ -6,25 +6,14 @@ import { withPlaces } from "../canvas/layout";
 import { svgOf } from "../canvas/svg";
 import { best } from "../drawing/best";
 import type { Engine } from "../drawing/elk";
+import { type Frame, type Geometry, type Stored, WINDOWS } from "../drawing/frames";
 import { graphOf } from "../drawing/graph";
 import { keyOf } from "../drawing/kept";
-import type { Placed } from "../drawing/types";
 import { positionsOf } from "../store/document";
 import { findingsOf } from "./findings";
 
-/** Room of frames: of a page, and from above to below of those that are narrower than `NARROW`. */
-export const WINDOWS = { wide: [1080, 480], narrow: [320, 480] } as const;
-export const NARROW = 600;
-export type Frame = keyof typeof WINDOWS;
-
-/** `key`: of the graph that was laid out. */
-export interface Geometry {
-  key: string;
-  placed: Placed;
-}
-
 /** Picture with its layout, where the server has stored one. */
-export type StoredPicture = Picture & { stored?: Record<Frame, Geometry> };
+export type StoredPicture = Picture & { stored?: Stored };
 
 export interface Still {
   geometry: Geometry;
