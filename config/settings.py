@@ -314,7 +314,7 @@ HINT_SINK = "pipelines.web.live.hints.push_hints"
 PROCRASTINATE_IMPORT_PATHS = [
     "pipelines.work.scheduler.tickets",
     "pipelines.work.host_notifications.tasks",
-    "pipelines.web.lines.drawing_tasks",
+    "pipelines.web.editor.drawing_tasks",
     "pipelines.lines.bulk_commands.tickets",
     "reviews.tasks",
 ]

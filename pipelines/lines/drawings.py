@@ -63,7 +63,12 @@ def stored_drawing(
 
 def draw_for_lists(line: Line, picture: Mapping[str, Any]) -> None:
     """Draw what lists show of the line from now on, unless it is drawn already."""
-    row = _row(line.project_id, picture_digest(picture), picture, line.pk)
+    draw_now(line.project_id, picture, line.pk)
+
+
+def draw_now(project_id: int | None, picture: Mapping[str, Any], line_id: int | None = None) -> None:
+    """Draw a picture, unless it is drawn already. `line_id`: the line that lists show by it."""
+    row = _row(project_id, picture_digest(picture), picture, line_id)
     draw_pending(row.pk)
 
 

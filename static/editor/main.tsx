@@ -6,6 +6,8 @@ import { createRoot } from "react-dom/client";
 
 import { parse } from "../ts/json";
 import { App } from "./App";
+import type { Stored } from "./drawing/frames";
+import { takeStored } from "./drawing/layouts";
 import { togetherOf } from "./saving/together";
 import { takeSprite } from "./shell/Icon";
 import { Guard } from "./shell/States";
@@ -16,6 +18,8 @@ import { Editor, type Given } from "./store/store";
 interface Page extends Given {
   icons: string;
   kinds: KindOfWork[];
+  /** Layout of the draft, if the server has one. */
+  stored: Stored | null;
 }
 
 const place = document.getElementById("editor");
@@ -24,6 +28,7 @@ const page = parse(document.getElementById("editor-data")?.textContent ?? "null"
 if (place && page && canBeDrawn(page.document)) {
   takeSprite(page.icons);
   takeKinds(page.kinds);
+  takeStored(page.stored);
   const editor = new Editor(page);
   togetherOf(editor).start();
   // What the server wrote there for pages without a canvas; here it is kept up to date.

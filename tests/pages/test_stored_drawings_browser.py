@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.lines import drawings
 from pipelines.models import User
-from pipelines.web.lines import drawing_tasks
+from pipelines.web.editor import drawing_tasks
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP, PHONE
 from tests.fixtures.site import Site, start_web, stop

@@ -17,6 +17,7 @@ from pipelines.lines.version_comparison import DRAFT, LIVE
 from pipelines.models import Line, LineVersion
 from pipelines.ports.queue_tasks import DRAW, DRAW_DRAFT, DRAW_VERSION, DRAWINGS
 from pipelines.routing.document.line import DocumentError
+from pipelines.web.editor.canvas_drawing import draw_canvas
 from pipelines.web.lines.change_groups import comparison_still
 from pipelines.web.lines.drawing import picture_of_draft, picture_of_version
 
@@ -47,6 +48,7 @@ def _draw_version(version_id: int) -> None:
     version = LineVersion.objects.select_related("line").get(pk=version_id)
     if version.line.live_id == version_id:
         drawings.draw_for_lists(version.line, picture_of_version(version).given)
+        draw_canvas(version.line)
 
 
 def _draw_draft(line_id: int, number: int) -> None:
@@ -57,10 +59,11 @@ def _draw_draft(line_id: int, number: int) -> None:
         return
     if line.live:
         comparison_still(line, LIVE, DRAFT)
-        return
-    # A draft may be no line yet
-    with suppress(DocumentError):
-        drawings.draw_for_lists(line, picture_of_draft(line).given)
+    else:
+        # A draft may be no line yet
+        with suppress(DocumentError):
+            drawings.draw_for_lists(line, picture_of_draft(line).given)
+    draw_canvas(line)
 
 
 async def _in_thread(function: Callable[..., None], *arguments: int) -> None:

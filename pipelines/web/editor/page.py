@@ -12,9 +12,8 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.lines import drafts, mentions
 from pipelines.models import Line, Project
-from pipelines.queries import rule_ranks, versions
 from pipelines.templatetags.gateline import asset
-from pipelines.web.editor.findings import draft_findings
+from pipelines.web.editor import canvas_drawing
 from pipelines.web.editor.forms import several_stations
 from pipelines.web.lines import lines
 from pipelines.web.lines.kinds import work_kind_fields
@@ -49,6 +48,7 @@ def editor_page(request: SignedInRequest, line: Line) -> HttpResponse:
 
 def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict[str, Any]:
     at = (project.owner.key, project.key, line.key)
+    findings = canvas_drawing.findings_with_ranks(line, project) if _is_drawable(line.draft) else None
     return {
         "document": line.draft,
         "text": line.draft_text,
@@ -66,7 +66,8 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
             "help": reverse("help-page", args=["drawing"]) + "#a-first-line",
             **_naming_url(line, at),
         },
-        "findings": _findings_with_ranks(line, project) if _is_drawable(line.draft) else None,
+        "findings": findings,
+        "stored": canvas_drawing.stored_geometry(line, findings) if findings else None,
         "differs": lines.draft_differs(line),
         "kinds": work_kind_fields(),
         "common": several_stations.KEYS,
@@ -77,13 +78,6 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
         "mayEdit": access.can(request.user, "design", project),
         "icons": asset("static/icons.json"),
     }
-
-
-def _findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
-    """Return the findings of the draft with the ranks of the live rules by use in tasks, once: no save moves
-    what is drawn for them."""
-    ranks = rule_ranks.rank_by_rule(versions.by_id(line.live_id), line.pk) if line.live_id else {}
-    return {**draft_findings(line.draft, project), "taken": ranks}
 
 
 def _naming_url(line: Line, at: tuple[str, str, str]) -> dict[str, str]:

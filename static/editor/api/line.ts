@@ -164,6 +164,10 @@ export interface Picture {
   /** Of a comparison: where something changed, each place with the letter that its sentences have. */
   letters?: { node: string; rule: string; letter: string }[];
   taken?: Findings["taken"];
+  /** For the canvas of a draft: rules that never match, loops without a limit, and signs of stations. */
+  dead?: readonly string[];
+  endless?: Findings["endless"];
+  signs?: Findings["signs"]["stations"];
 }
 
 export interface Starter {

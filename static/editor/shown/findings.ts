@@ -1,5 +1,5 @@
 import type { Picture } from "../api/line";
-import { type Findings, NOTHING } from "../store/findings";
+import { type Findings, NOTHING, type RuleSays } from "../store/findings";
 
 /** The canvas says a rule by its label, else by what the server says of it: here its condition. */
 export function findingsOf({
@@ -9,8 +9,15 @@ export function findingsOf({
   otherwise = {},
   limits = {},
   taken,
+  dead = [],
+  endless = {},
+  signs: stations = {},
 }: Picture): Findings {
-  const says = (words: string) => ({ status: "live" as const, words, faulty: false, why: "", example: "" });
-  const rules = Object.fromEntries(Object.entries(conditions).map(([id, words]) => [id, says(words)]));
-  return { ...NOTHING, rules, onward, rejected, otherwise, taken, signs: { ...NOTHING.signs, rules: limits } };
+  const never = new Set(dead);
+  const says = (id: string, words: string): RuleSays => {
+    return { status: never.has(id) ? "dead" : "live", words, faulty: false, why: "", example: "" };
+  };
+  const rules = Object.fromEntries(Object.entries(conditions).map(([id, words]) => [id, says(id, words)]));
+  const signs = { ...NOTHING.signs, stations, rules: limits };
+  return { ...NOTHING, rules, onward, rejected, otherwise, taken, endless, signs };
 }
