@@ -43,6 +43,12 @@ def rename_chosen(page: Page, name: str) -> None:
     page.keyboard.press("Enter")
 
 
+def line_settings(page: Page, part: str) -> None:
+    """Open a part of what is set of the line: nothing is chosen."""
+    page.get_by_role("tab", name="Settings").click()
+    page.locator(".ed-settings").get_by_role("button", name=part).click()
+
+
 def saved(page: Page) -> None:
     expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved")
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Route, expect
 from pipelines.lines import scenarios
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from tests.browser.canvas import draft, saved
+from tests.browser.canvas import draft, line_settings, saved
 from tests.browser.conftest import Enter
 from tests.browser.formed import DOCUMENT, configure, unfold
 from tests.factories import World
@@ -189,7 +189,7 @@ def test_an_answer_that_comes_late_takes_nothing_from_what_was_typed_since(canva
 @pytest.mark.wide
 def test_the_start_opens_the_inputs_and_shows_the_form_that_they_make(canvas: Page, line: Line) -> None:
     canvas.locator('.react-flow__node[data-id="@start"]').click()
-    expect(canvas.get_by_role("tab", name="Inputs")).to_have_attribute("aria-selected", "true")
+    expect(canvas.get_by_role("button", name="Inputs", expanded=True)).to_be_visible()
     form, preview = canvas.locator(".ef-form"), canvas.locator(".ef-preview")
     expect(preview).to_contain_text("Whom to greet")
     form.get_by_role("button", name="Add a field").click()
@@ -216,7 +216,7 @@ def test_a_gate_is_made_with_people_of_the_project_and_asked_by_nobody_once_dele
     canvas: Page, line: Line, world: World
 ) -> None:
     reviewer = world.reviewer.username
-    canvas.get_by_role("tab", name="Gates").click()
+    line_settings(canvas, "Gates")
     canvas.get_by_role("button", name="Add a gate").click()
     form = canvas.locator(".ef-form")
     form.get_by_role("button", name="Add a requirement").click()
@@ -252,7 +252,7 @@ def test_every_form_is_accessible(canvas: Page, theme: Any) -> None:
     canvas.locator('.react-flow__node[data-id="@start"]').click()
     expect(canvas.locator(".ef-preview")).to_be_visible()
     found += violations(canvas)
-    canvas.get_by_role("tab", name="Gates").click()
+    line_settings(canvas, "Gates")
     canvas.get_by_role("button", name="Look asked once").click()
     expect(form.get_by_label("What is asked", exact=True)).to_be_visible()
     found += violations(canvas)

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import User
-from tests.browser.canvas import middle, node, saved
+from tests.browser.canvas import line_settings, middle, node, saved
 from tests.factories import World, document, station
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
@@ -34,7 +34,7 @@ def test_the_policy_leads_on_above_the_rules_in_the_straight_row(
     expect(edge).to_have_attribute("aria-label", f"From Build to Check · {WORDS}")
     expect(page.locator('.ed-way[data-rule="build@onward"]')).to_have_attribute("data-main", "true")
     assert middle(circle)[1] < middle(node(page, "build").locator('[data-port="skip"]'))[1]
-    page.get_by_role("tab", name="Inputs").click()
+    line_settings(page, "Inputs")
     circle.click()
     expect(page.get_by_role("tab", name="Rules")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".ed-inspector")).to_contain_text("Otherwise")

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 from pipelines.formats import native
 from pipelines.lines.publishing import create_line, save_draft
 from pipelines.models import Line
-from tests.browser.canvas import draft, rename_chosen, saved
+from tests.browser.canvas import draft, line_settings, rename_chosen, saved
 from tests.browser.conftest import Enter
 from tests.browser.formed import DOCUMENT, configure, unfold
 from tests.factories import World
@@ -161,7 +161,7 @@ def test_what_a_control_turns_into_something_else_is_one_request_too(
     choose("Target", "*fork")
     rule = draft(line)["stations"][0]["rules"][0]
     canvas.get_by_role("button", name="Close").click()
-    canvas.get_by_role("tab", name="Gates").click()
+    line_settings(canvas, "Gates")
     canvas.get_by_role("button", name="Look asked once").click()
     for title in ("Their words", "Due, and who is told", "A tool that decides"):
         unfold(form, title)

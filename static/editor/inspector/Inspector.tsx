@@ -38,7 +38,9 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
   };
   const tabs = TABS.filter((tab) => tab.shows(chosen));
   const isFresh = chosen.what === "station" && chosen.rule === undefined && chosen.station.key === fresh;
-  const tab = tabs.find((each) => each.id === (isFresh ? "configure" : wanted)) ?? tabs[0];
+  const selectedTab = tabs.find((each) => each.id === (isFresh ? "configure" : wanted));
+  // Inputs and gates are parts of the line's settings.
+  const tab = selectedTab ?? tabs.find((each) => each.id === "settings") ?? tabs[0];
   return (
     <aside className="ed-inspector" aria-label={say("inspector", titleOf(chosen, line))}>
       <header className="ed-inspector-head">

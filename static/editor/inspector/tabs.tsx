@@ -1,5 +1,4 @@
 /** The tabs of the inspector, in their order. A new one is a line here and a component in a file of its own. */
-import { GatesTab } from "../gates/Gates";
 import { RulesTab } from "../rules/Rules";
 import { endOf, kindOf, type LineDocument, rulesOf, stationOf } from "../store/document";
 import { kindNamed } from "../store/kinds";
@@ -7,11 +6,12 @@ import type { Selection } from "../store/selection";
 import { RunTab } from "../testmode/RunTab";
 import { TestsTab } from "../testmode/TestsTab";
 import { CommentCount, Comments } from "./Comments";
-import { Configure, InputsTab } from "./Configure";
+import { Configure } from "./Configure";
+import { LineSettings } from "./LineSettings";
 import type { Chosen, Tab } from "./tab";
 
 export const TABS: readonly Tab[] = [
-  { id: "configure", word: "configure", shows: () => true, component: Configure },
+  { id: "configure", word: "configure", shows: ({ what }) => what !== "line", component: Configure },
   {
     id: "rules",
     word: "rules",
@@ -23,20 +23,7 @@ export const TABS: readonly Tab[] = [
       ),
     component: RulesTab,
   },
-  {
-    id: "inputs",
-    word: "inputsTab",
-    shows: (chosen) => chosen.what === "line",
-    count: (_, line) => (Array.isArray(line.inputs) ? line.inputs.length : 0),
-    component: InputsTab,
-  },
-  {
-    id: "gates",
-    word: "gates",
-    shows: (chosen) => chosen.what === "line",
-    count: (_, line) => line.gates?.length ?? 0,
-    component: GatesTab,
-  },
+  { id: "settings", word: "settingsTab", shows: ({ what }) => what === "line", component: LineSettings },
   {
     id: "tests",
     word: "tests",

@@ -130,6 +130,7 @@ const WORDS = {
   formSignedOut: "You are signed out. What you typed is kept here: sign in again, then try again.",
   formRefused: "The server refused this form. Reload the page; the line itself is saved.",
   inputsTab: "Inputs",
+  settingsTab: "Settings",
   gates: "Gates",
   noGates: "No gate yet. A gate holds a task until its checks pass or people approve.",
   addGate: "Add a gate",
