@@ -1,0 +1,217 @@
+/** One line drawn three times in one style, a picture a line on its input: where Gateline puts its parts, where ELK does by itself,
+ * and where dagre does. Bundled and started by proof/blind_drawings.py, which says where dagre is. */
+import { createInterface } from "node:readline";
+import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk.bundled.js";
+import type { Picture } from "../static/editor/api/line";
+import { best } from "../static/editor/drawing/best";
+import type { Engine } from "../static/editor/drawing/elk";
+import { WINDOWS } from "../static/editor/drawing/frames";
+import { graphOf, stubName } from "../static/editor/drawing/graph";
+import { shownOf } from "../static/editor/drawing/rows";
+import type { Graph, Outlet, Part, Placed, Point } from "../static/editor/drawing/types";
+import { gateHeight, gateWidth, HEXAGON, leavingOf, WORDS } from "../static/editor/drawing/zones";
+import { findingsOf } from "../static/editor/shown/findings";
+import { type LineDocument, nameOf, stationOf } from "../static/editor/store/document";
+import { type KindOfWork, takeKinds } from "../static/editor/store/kinds";
+
+interface Node {
+  id: string;
+  kind: Part["kind"] | "gate";
+  names: readonly string[];
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+interface Edge {
+  from: string;
+  to: string;
+  label: string;
+  width: number;
+  points: readonly Point[];
+  /** Upper left corner of its words. */
+  at?: Point | undefined;
+}
+
+type Drawing = { nodes: Node[]; edges: Edge[] };
+
+/** As much of dagre as is used here: it is no dependency. */
+interface Dagre {
+  graphlib: { Graph: new (options: object) => DagreGraph };
+  layout(graph: DagreGraph): void;
+}
+interface DagreGraph {
+  setGraph(options: object): void;
+  setDefaultEdgeLabel(make: () => object): void;
+  setNode(id: string, node: object): void;
+  setEdge(from: string, to: string, label: object, name: string): void;
+  node(id: string): { x: number; y: number };
+  edge(edge: { v: string; w: string; name: string }): { x?: number; y?: number; points: { x: number; y: number }[] };
+}
+
+const elk = new ELK();
+const { default: dagre } = (await import(process.argv[2] ?? "")) as { default: Dagre };
+
+function nameOfPart(line: LineDocument, { key, kind }: Part): string {
+  if (kind === "start") return "Start";
+  const station = stationOf(line, key);
+  return station ? nameOf(station) : stubName(line, kind === "pill" ? key.slice(key.lastIndexOf(">") + 1) : key);
+}
+
+const gateId = ({ id }: Outlet): string => `gate ${id}`;
+
+/** Its parts, gates and edges, without places. */
+function drawingOf(line: LineDocument, { parts }: Graph): Drawing {
+  const at = { x: 0, y: 0 };
+  const nodes = parts.map((part): Node => {
+    const { key, kind, width, height } = part;
+    return { id: key, kind, names: [nameOfPart(line, part)], ...at, width, height };
+  });
+  const edges: Edge[] = [];
+  for (const part of parts)
+    for (const outlet of part.outlets) {
+      const { gate, gateRows: names, label, words, targets } = outlet;
+      if (outlet.badge || outlet.leader !== undefined || targets.length === 0) continue;
+      if (gate > 0) {
+        nodes.push({ id: gateId(outlet), kind: "gate", names, ...at, width: gateWidth(outlet), height: gateHeight(outlet) });
+        edges.push({ from: part.key, to: gateId(outlet), label: "", width: 0, points: [] });
+      }
+      for (const { to } of leavingOf(outlet)) {
+        const from = gate > 0 ? gateId(outlet) : part.key;
+        edges.push({ from, to, label, width: words, points: [] });
+      }
+    }
+  const ids = new Set(nodes.map(({ id }) => id));
+  return { nodes, edges: edges.filter(({ to }) => ids.has(to)) };
+}
+
+function ours(line: LineDocument, graph: Graph, placed: Placed): Drawing {
+  const spots = new Map(placed.parts.map((spot) => [spot.key, spot]));
+  const gates = new Map(placed.gates.map((spot) => [`gate ${spot.key}`, spot]));
+  const { nodes } = drawingOf(line, graph);
+  const labels = new Map(graph.parts.flatMap(({ outlets }) => outlets.map(({ id, label }) => [id, label] as const)));
+  const copies = new Set(graph.parts.flatMap(({ outlets }) => outlets.flatMap((each) => (each.leader ? [each.id] : []))));
+  return {
+    nodes: nodes.map((node) => {
+      const [spot, gate] = [spots.get(node.id), gates.get(node.id)];
+      if (!gate) return { ...node, x: spot?.x ?? 0, y: spot?.y ?? 0 };
+      return { ...node, x: gate.x - node.width / 2, y: gate.y + HEXAGON.height / 2 - node.height };
+    }),
+    edges: placed.ways
+      .filter(({ rule }) => !copies.has(rule))
+      .map(({ rule, target, points, wordsAt }) => ({
+        ...{ from: rule, to: target, label: wordsAt ? (labels.get(rule) ?? "") : "", width: wordsAt?.width ?? 0 },
+        points,
+        at: wordsAt && ([wordsAt.x, wordsAt.y] as const),
+      })),
+  };
+}
+
+async function byElk({ nodes, edges }: Drawing): Promise<Drawing> {
+  const request: ElkNode = {
+    id: "line",
+    layoutOptions: { "elk.algorithm": "layered" },
+    children: nodes.map(({ id, width, height }) => ({ id, width, height })),
+    edges: edges.map(({ from, to, label, width }, index) => ({
+      id: `${index}`,
+      sources: [from],
+      targets: [to],
+      labels: label ? [{ text: label, width, height: WORDS.line }] : [],
+    })),
+  };
+  const laid = await elk.layout(request);
+  const at = new Map((laid.children ?? []).map((child) => [child.id, child]));
+  return {
+    nodes: nodes.map((node) => ({ ...node, x: at.get(node.id)?.x ?? 0, y: at.get(node.id)?.y ?? 0 })),
+    edges: edges.map((edge, index) => {
+      const { sections = [], labels = [] }: Partial<ElkExtendedEdge> = laid.edges?.[index] ?? {};
+      const points = sections.flatMap(({ startPoint, bendPoints = [], endPoint }) => [startPoint, ...bendPoints, endPoint]);
+      const [label] = labels;
+      return {
+        ...edge,
+        points: points.map(({ x, y }): Point => [x, y]),
+        at: label && ([label.x ?? 0, label.y ?? 0] as const),
+      };
+    }),
+  };
+}
+
+function byDagre({ nodes, edges }: Drawing): Drawing {
+  const graph = new dagre.graphlib.Graph({ multigraph: true });
+  graph.setGraph({ rankdir: "LR" });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const { id, width, height } of nodes) graph.setNode(id, { width, height });
+  edges.forEach(({ from, to, label, width }, index) => {
+    graph.setEdge(from, to, label ? { width, height: WORDS.line, labelpos: "c" } : {}, `${index}`);
+  });
+  dagre.layout(graph);
+  return {
+    nodes: nodes.map((node) => {
+      const { x, y } = graph.node(node.id);
+      return { ...node, x: x - node.width / 2, y: y - node.height / 2 };
+    }),
+    edges: edges.map((edge, index) => {
+      const { points, x, y } = graph.edge({ v: edge.from, w: edge.to, name: `${index}` });
+      const at: Point | undefined = edge.label ? [(x ?? 0) - edge.width / 2, (y ?? 0) - WORDS.line / 2] : undefined;
+      return { ...edge, points: points.map((point): Point => [point.x, point.y]), at };
+    }),
+  };
+}
+
+const escaped = (text: string): string =>
+  text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+function svgOf({ nodes, edges }: Drawing): string {
+  const xs = [...nodes.flatMap(({ x, width }) => [x, x + width]), ...edges.flatMap(({ points }) => points.map(([x]) => x))];
+  const ys = [...nodes.flatMap(({ y, height }) => [y, y + height + 18]), ...edges.flatMap(({ points }) => points.map(([, y]) => y))];
+  const [left, top] = [Math.min(...xs) - 24, Math.min(...ys) - 24];
+  const [width, height] = [Math.max(...xs) - left + 24, Math.max(...ys) - top + 24];
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${left} ${top} ${width} ${height}" font-family="IBM Plex Sans, sans-serif">` +
+    '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">' +
+    '<path d="M0 0 L8 4 L0 8 z" fill="#555"/></marker></defs>' +
+    edges.map(edgeSvg).join("") +
+    nodes.map(nodeSvg).join("") +
+    edges.map(wordsSvg).join("") +
+    "</svg>"
+  );
+}
+
+const edgeSvg = ({ points }: Edge): string =>
+  `<polyline points="${points.map(([x, y]) => `${x},${y}`).join(" ")}" fill="none" stroke="#777" stroke-width="1.5" marker-end="url(#tip)"/>`;
+
+const wordsSvg = ({ at, label, width }: Edge): string =>
+  at && label
+    ? `<rect x="${at[0]}" y="${at[1]}" width="${width}" height="${WORDS.line}" fill="#fff" opacity="0.85"/>` +
+      `<text x="${at[0] + width / 2}" y="${at[1] + 12}" font-size="12" text-anchor="middle" fill="#555">${escaped(label)}</text>`
+    : "";
+
+function nodeSvg({ kind, names, x, y, width, height }: Node): string {
+  const middle = x + width / 2;
+  const text = (level: number, words: string, size = 13): string =>
+    `<text x="${middle}" y="${level}" font-size="${size}" font-weight="600" text-anchor="middle">${escaped(words)}</text>`;
+  const shape = 'fill="#fff" stroke="#555" stroke-width="1.25"';
+  if (kind === "gate") {
+    const [half, level] = [HEXAGON.width / 2, y + height - HEXAGON.height / 2];
+    const corners = [[-half, 0], [-half / 2, -16], [half / 2, -16], [half, 0], [half / 2, 16], [-half / 2, 16]];
+    const points = corners.map(([dx = 0, dy = 0]) => `${middle + dx},${level + dy}`).join(" ");
+    const over = level - 20 - 16 * (names.length - 1);
+    return `<polygon points="${points}" ${shape}/>${names.map((name, row) => text(over + 16 * row, name, 12)).join("")}`;
+  }
+  if (kind === "start") return `<circle cx="${middle}" cy="${y + height / 2}" r="${width / 2}" ${shape}/>${text(y + height + 15, names[0] ?? "", 12)}`;
+  const round = kind === "station" ? 8 : height / 2;
+  return `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${round}" ${shape}/>${text(y + height / 2 + 5, names[0] ?? "")}`;
+}
+
+for await (const request of createInterface({ input: process.stdin })) {
+  const picture: Picture & { kinds: KindOfWork[] } = JSON.parse(request);
+  takeKinds(picture.kinds);
+  const line = picture.document;
+  const graph = graphOf(line, findingsOf(picture), WINDOWS.wide);
+  const placed = await best(graph, elk as unknown as Engine);
+  const plain = drawingOf(line, graph);
+  const drawings = { gateline: ours(line, shownOf(graph, placed), placed), elk: await byElk(plain), dagre: byDagre(plain) };
+  const svgs = Object.fromEntries(Object.entries(drawings).map(([name, drawing]) => [name, svgOf(drawing)]));
+  process.stdout.write(`${JSON.stringify(svgs)}\n`);
+}
