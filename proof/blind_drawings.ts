@@ -163,7 +163,12 @@ const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 function svgOf({ nodes, edges }: Drawing): string {
-  const xs = [...nodes.flatMap(({ x, width }) => [x, x + width]), ...edges.flatMap(({ points }) => points.map(([x]) => x))];
+  const words = edges.flatMap(({ at, width }) => (at ? [at[0], at[0] + width] : []));
+  const xs = [
+    ...nodes.flatMap(({ x, width }) => [x, x + width]),
+    ...edges.flatMap(({ points }) => points.map(([x]) => x)),
+    ...words,
+  ];
   const ys = [...nodes.flatMap(({ y, height }) => [y, y + height + 18]), ...edges.flatMap(({ points }) => points.map(([, y]) => y))];
   const [left, top] = [Math.min(...xs) - 24, Math.min(...ys) - 24];
   const [width, height] = [Math.max(...xs) - left + 24, Math.max(...ys) - top + 24];
@@ -200,6 +205,8 @@ function nodeSvg({ kind, names, x, y, width, height }: Node): string {
     return `<polygon points="${points}" ${shape}/>${names.map((name, row) => text(over + 16 * row, name, 12)).join("")}`;
   }
   if (kind === "start") return `<circle cx="${middle}" cy="${y + height / 2}" r="${width / 2}" ${shape}/>${text(y + height + 15, names[0] ?? "", 12)}`;
+  const isBar = width < 20;
+  if (isBar) return `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="3" fill="#555"/>${text(y - 6, names[0] ?? "", 12)}`;
   const round = kind === "station" ? 8 : height / 2;
   return `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="${round}" ${shape}/>${text(y + height / 2 + 5, names[0] ?? "")}`;
 }
