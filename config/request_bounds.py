@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from asyncio import TimerHandle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -39,7 +38,6 @@ from config.request_capacity import (
     raise_file_limit_for_connections,
     too_large,
 )
-from pipelines.ports.idle_pauses import IDLE_SECONDS, aligned_pause
 from pipelines.web.shell.rate_limits import rate_limit_key
 from pipelines.work.file_measure import is_full
 from pipelines.work.transport.http import wire_format
@@ -356,7 +354,7 @@ class BoundedServer(Server):
     _factory: Any = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        self._resting: dict[Callable[[], None], TimerHandle] = {}
+        self._resting: list[Callable[[], None]] = []
         super().__init__(*arguments, **options)
 
     @property
@@ -368,22 +366,20 @@ class BoundedServer(Server):
         self._factory = BoundedFactory(self)
 
     def application_checker(self) -> None:
-        """Look after the applications each second, and less often where there is no connection."""
+        """Look after the applications each second while there is a connection."""
         self._check_or_rest(super().application_checker, self.application_checker)
 
     def timeout_checker(self) -> None:
         self._check_or_rest(super().timeout_checker, self.timeout_checker)
 
     def _check_or_rest(self, check: Callable[[], None], again: Callable[[], None]) -> None:
-        self._resting.pop(again, None)
         if self.connections:
             check()
         else:
-            self._resting[again] = twisted_loop.call_later(aligned_pause(IDLE_SECONDS), again)
+            self._resting.append(again)
 
     def end_rest(self) -> None:
         """Look again soon: a connection begins."""
-        for check, rest in self._resting.items():
-            rest.cancel()
+        for check in self._resting:
             twisted_loop.call_later(FIRST_LOOK_SECONDS, check)
         self._resting.clear()

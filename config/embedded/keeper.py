@@ -36,8 +36,9 @@ def stop_when_unused(home: Path, *, durable: bool) -> None:
         if pid is None:
             time.sleep(AFTER_A_FAILURE)
         else:
-            # At the moments at which other idle processes wake (pipelines/ports/idle_pauses.py)
-            processes.await_end(pid, USERS_SECONDS - time.monotonic() % USERS_SECONDS)
+            # All else only where something happened: an idle look costs three calls of the system.
+            while not processes.await_end(pid, USERS_SECONDS) and not is_unused(place):
+                pass
     return None
 
 

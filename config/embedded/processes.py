@@ -28,16 +28,17 @@ def is_postmaster(pid: int, data: Path) -> bool:
         time.sleep(0.01)
 
 
-def await_end(pid: int, seconds: float) -> None:
-    """Returns when the process has ended, and after `seconds` at the latest. Where the system does not tell of an end:
+def await_end(pid: int, seconds: float) -> bool:
+    """Return True when the process has ended, and False after `seconds`. Where the system does not tell of an end: True
     after a moment, for the caller to look."""
     try:
         watched = os.pidfd_open(pid)
     # No pidfd_open on this system, or the process has ended already
     except (AttributeError, OSError):
-        return time.sleep(A_MOMENT)
+        time.sleep(A_MOMENT)
+        return True
     try:
-        select.select([watched], [], [], seconds)
+        return bool(select.select([watched], [], [], seconds)[0])
     finally:
         os.close(watched)
 

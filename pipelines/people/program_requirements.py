@@ -113,9 +113,7 @@ def _npm_install_hint(name: str, proposal: Proposal) -> str:
     in each station, and those that lint and test have no network."""
     _file, version = proposal.required.get(name, ("", ""))
     package = f"{name}@{version.partition('.')[0]}" if version else name
-    words = (
-        f"npm is there: npm install --global {package} brings it, and within half a minute this page knows."
-    )
+    words = f"npm is there: npm install --global {package} brings it, and within a minute this page knows."
     if not proposal.prepare.startswith(name):
         return words
     return (

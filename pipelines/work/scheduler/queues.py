@@ -25,7 +25,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
 from pipelines.models.plumbing.compiled_queries import fetch
-from pipelines.ports.idle_pauses import IDLE_SECONDS, aligned_pause
+from pipelines.ports.idle_pauses import LOOK_AROUND, pause_until
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.statements import HEARTBEAT
 from pipelines.work.transport.local.database import Database
@@ -39,7 +39,7 @@ BEAT_SECONDS = 5.0
 """Between two signs of life with a ticket in hand: less than `STALLED_SECONDS`."""
 # Without a heartbeat for this long a worker's tickets go to others; much later it has to register again.
 STALLED_SECONDS = 15.0
-FORGOTTEN_SECONDS = 120.0
+FORGOTTEN_SECONDS = 180.0
 GRACE_SECONDS = 10.0
 ENDED_AT_ONCE = frozenset((DRIVE, QUICK, EVALUATE, TRIALS))
 POOL = 4
@@ -106,11 +106,11 @@ class TicketWorker(Worker):
     async def _until_next_beat(self) -> None:
         """A ticket ends a rest at once: it would look like one of a dead worker."""
         if self._running_jobs:
-            await asyncio.sleep(aligned_pause(BEAT_SECONDS))
+            await asyncio.sleep(BEAT_SECONDS)
             return
         self._first_ticket.clear()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._first_ticket.wait(), aligned_pause(IDLE_SECONDS))
+            await asyncio.wait_for(self._first_ticket.wait(), pause_until(LOOK_AROUND))
 
     async def _fetch_and_process_jobs(self) -> None:
         assert self.worker_id is not None

@@ -18,7 +18,7 @@ from pipelines.models.plumbing.listener import Listener, default_conninfo
 from pipelines.ports import due_notices
 from pipelines.ports.code_host_notices import fail_unsent
 from pipelines.ports.due_notices import LOOK_SECONDS
-from pipelines.ports.idle_pauses import aligned_pause
+from pipelines.ports.idle_pauses import OUTLOOK, pause_until
 from pipelines.ports.queue_tasks import BULK, CHANNELS, DRAWINGS, HOSTS, MAIL
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
@@ -156,7 +156,7 @@ class Scheduler:
                     # Another worker may be about to take what was announced: its lease has to be seen
                     pause = min(pause, timers.AT_WORK_SECONDS)
                 elif pause == LOOK_SECONDS:
-                    pause = aligned_pause(pause)
+                    pause = pause_until(OUTLOOK)
                 if outlook.is_due and (counts := await self._timing.call(timers.run_due)):
                     log.info("due_times", **counts)
             # The database is away: due times are kept in it, so that they come late and none is lost

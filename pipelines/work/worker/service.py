@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from pipelines.ports.idle_pauses import IDLE_SECONDS, aligned_pause
+from pipelines.ports.idle_pauses import LOOK_AROUND, RENEWAL, pause_until
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.work.agents.installed import (
     describe_agents,
@@ -178,7 +178,7 @@ class Service:
             except ServerAway as error:
                 more = False
                 log.warning("housekeeping_waits", error=str(error))
-            pause = HOUSEKEEPING_SECONDS if self.beside.has_queued_jobs else aligned_pause(IDLE_SECONDS)
+            pause = HOUSEKEEPING_SECONDS if self.beside.has_queued_jobs else pause_until(LOOK_AROUND)
             await asyncio.sleep(AGAIN_SECONDS if more else pause)
 
     async def _expire_mirrors(self) -> None:
@@ -208,7 +208,7 @@ class Service:
                     known = inventory
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))
-            await asyncio.sleep(aligned_pause(IDLE_SECONDS))
+            await asyncio.sleep(pause_until(LOOK_AROUND))
 
     async def _drive_unattended(self, driver: Driver) -> bool:
         """Drive what waits without a ticket. Return whether there may be more of it."""
@@ -322,7 +322,7 @@ class Renewal(threading.Thread):
             if self._connected_since is None:
                 self._end.wait(min(self._every, 0.5))
             # Without a lease there is nothing to renew but that the worker lives; one that was granted since is new.
-            elif leases or self._work_began.wait(aligned_pause(IDLE_SECONDS)):
+            elif leases or self._work_began.wait(pause_until(RENEWAL)):
                 self._end.wait(self._every)
         self._transport.hang_up()
 
