@@ -15,7 +15,7 @@ from config.embedded import layout, processes, server
 from config.embedded.errors import LauncherError
 from config.embedded.server_share import exclusive_lock, is_unused
 
-USERS_SECONDS = 30.0
+USERS_SECONDS = 60.0
 """How long a server may go on that has lost all its users; its own end is noticed at once."""
 AFTER_A_FAILURE = 2.0
 

@@ -37,15 +37,16 @@ OPTIONS = {
     "bgwriter_delay": "10s",
     "bgwriter_lru_maxpages": "5000",
     "wal_writer_delay": "10s",
+    # Nobody follows this server: the usual level has a process write the state of transactions every 15 s. With minimal
+    # PostgreSQL does not start unless there are no senders.
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
 }
 THROWAWAY = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "max_wal_size": "4GB",
-    "wal_level": "minimal",
-    # With wal_level minimal PostgreSQL does not start unless there are no senders.
-    "max_wal_senders": "0",
     # A run of the tests has a dozen processes of the product at a time, each with connections of its own.
     "max_connections": "300",
 }

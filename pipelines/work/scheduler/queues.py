@@ -33,7 +33,7 @@ from pipelines.work.transport.local.database import Database
 log = structlog.get_logger(__name__)
 NOTICES = "procrastinate_any_queue_v1"
 """What the server says, to who listens, when a ticket is written."""
-POLL_SECONDS = 60.0
+POLL_SECONDS = 300.0
 """Nobody waits for it: notices tell of new tickets, `timers` of those whose time has come or whose notice was lost."""
 BEAT_SECONDS = 5.0
 """Between two signs of life with a ticket in hand: less than `STALLED_SECONDS`."""
