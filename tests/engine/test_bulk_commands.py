@@ -251,3 +251,22 @@ def test_what_was_given_long_ago_is_forgotten(world: World) -> None:
     assert bulk_commands.expire_some(now) == 0
     assert bulk_commands.expire_some(now + bulk_commands.operation.RETENTION * 2) == 1
     assert not BulkCommand.objects.filter(pk=command.pk).exists()
+
+
+def test_a_task_at_which_something_breaks_does_not_keep_the_others_waiting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = [world.start(line(world))]
+    tasks.append(world.start(tasks[0].line.live))
+    command = planned(world, "cancel", tasks)
+    cancel = engine.cancel
+
+    def break_at_the_first(task_id: int, **more: object) -> object:
+        if task_id == tasks[0].pk:
+            raise ZeroDivisionError
+        return cancel(task_id, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "cancel", break_at_the_first)
+    assert done(command) == ["refused", "done"]
+    assert "went wrong" in command.entries.order_by("pk")[0].detail
+    assert [world.status(task) for task in tasks] == ["queued", "cancelled"]

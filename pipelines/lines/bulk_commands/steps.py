@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+import structlog
+from django.db import InterfaceError, OperationalError, transaction
 
 from pipelines import access, engine
 from pipelines.engine import Actor, MovePlan, PauseScope
@@ -21,10 +22,12 @@ from pipelines.ports import clock, queue
 from pipelines.ports.queue_tasks import BULK, WORK_ON_BULK
 from pipelines.queries.history import latest_change
 
+log = structlog.get_logger(__name__)
 SECONDS = 2.0
 """Of one ticket: then others have their turn."""
 PLANNED_AT_ONCE = 20
 BREAKS = "It breaks a promise of its line or repository. Move it by itself to confirm that."
+FAULT = "Something went wrong with this task, and nothing of it was changed. The log of the runner says what."
 NOWHERE = "This task has no position to move. It may have ended."
 
 
@@ -102,6 +105,13 @@ def _refusal_of_plan(entry: BulkEntry) -> str:
         run_in_transaction(partial(_take_back, _act(entry)))
     except Refused as refusal:
         return _sentence_of(refusal)
+    # The database itself: the ticket comes again
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        # One such task must not keep the others waiting
+        log.exception("bulk_entry_failed", command=str(entry.command_id), task=entry.task_id)
+        return FAULT
     return ""
 
 
@@ -171,6 +181,12 @@ def _refusal_of(entry: BulkEntry) -> str:
         return _sentence_of_conflict(entry, refusal)
     except Refused as refusal:
         return _sentence_of(refusal)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        # One such task must not keep the others waiting
+        log.exception("bulk_entry_failed", command=str(entry.command_id), task=entry.task_id)
+        return FAULT
     return ""
 
 
