@@ -25,6 +25,7 @@ class SingleJob:
 
     # It asks by itself
     has_queued_jobs = False
+    on_queued: Callable[[], object] = tuple
 
     def __init__(self, transport: WorkSource, seconds: float) -> None:
         self._transport, self._seconds = transport, seconds

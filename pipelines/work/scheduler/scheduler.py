@@ -54,6 +54,7 @@ class Scheduler:
         self._ended, self._to_sweep, self._to_look = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.has_queued_jobs = True
         """Whether there were any at the last look."""
+        self.on_queued: Callable[[], object] = tuple
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Run until `end`. `connected_for`: seconds since the worker could not renew its leases."""
@@ -146,6 +147,8 @@ class Scheduler:
             self._to_look.clear()
             try:
                 outlook = await self._timing.insist(timers.look_ahead)
+                if outlook.has_queued_jobs and not self.has_queued_jobs:
+                    self.on_queued()
                 self.has_queued_jobs = outlook.has_queued_jobs
                 if outlook.to_sweep:
                     self._to_sweep.set()

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -55,9 +56,10 @@ class TakesWork(Protocol):
 
 class JobSource(Protocol):
     """Source of a worker's work in the same process: the scheduler beside a server's worker, polling beside a
-    runner's. `has_queued_jobs`: whether any may wait without a ticket."""
+    runner's. `has_queued_jobs`: whether any may wait without a ticket; `on_queued` is called when the first does."""
 
     has_queued_jobs: bool
+    on_queued: Callable[[], object]
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Run until `end`."""
@@ -79,6 +81,8 @@ class Service:
         self.transport, self.beside = transport, job_source
         self._stop = asyncio.Event()
         self._now = asyncio.Event()
+        self._to_look = asyncio.Event()
+        job_source.on_queued = self._to_look.set
         self._told_no_space = False
 
     def stop(self) -> None:
@@ -100,7 +104,12 @@ class Service:
         )
         driver = Driver(self.config, self.transport, folders)
         renewal = self._renewal(driver)
-        driver.on_begin = renewal.expect_lease
+
+        def on_begin() -> None:
+            renewal.expect_lease()
+            self._to_look.set()
+
+        driver.on_begin = on_begin
         renewal.start()
         try:
             await self._work(driver, renewal, folders)
@@ -178,8 +187,14 @@ class Service:
             except ServerAway as error:
                 more = False
                 log.warning("housekeeping_waits", error=str(error))
-            pause = HOUSEKEEPING_SECONDS if self.beside.has_queued_jobs else pause_until(LOOK_AROUND)
-            await asyncio.sleep(AGAIN_SECONDS if more else pause)
+            if more:
+                await asyncio.sleep(AGAIN_SECONDS)
+            elif self.beside.has_queued_jobs or driver.drive_count or driver.execution.no_space:
+                await asyncio.sleep(HOUSEKEEPING_SECONDS)
+            else:
+                self._to_look.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._to_look.wait(), pause_until(LOOK_AROUND))
 
     async def _expire_mirrors(self) -> None:
         """Copies of repositories that nobody used for long, or that are too large together."""

@@ -32,6 +32,7 @@ class JobPoller:
 
     # It asks for them itself
     has_queued_jobs = False
+    on_queued: Callable[[], object] = tuple
 
     def __init__(self, transport: WorkSource, concurrency: int) -> None:
         self._transport, self._most = transport, concurrency
