@@ -22,7 +22,7 @@ MOST_COUNTED: Final = 10_000
 
 
 @dataclass(frozen=True)
-class WaitingJob:
+class ClaimableJob:
     """`image`: of the repository's environment, "" for none; `resources`: what the station's programs may use
     together."""
 
@@ -44,7 +44,7 @@ class WaitingJobs(NamedTuple):
     given."""
 
     total: int
-    first: list[WaitingJob]
+    first: list[ClaimableJob]
 
 
 def waiting_jobs(project: Project, labels: Collection[str] | None, limit: int) -> WaitingJobs:
@@ -112,13 +112,13 @@ def _images_by_repository(project: Project, works: Iterable[QueuedWork]) -> dict
     return images
 
 
-def _waiting_job(job: Job, work: QueuedWork, images: dict[str, str]) -> WaitingJob:
+def _waiting_job(job: Job, work: QueuedWork, images: dict[str, str]) -> ClaimableJob:
     station, workspace = work.published_station, work_workspace(work)
     repository = ""
     if workspace is not None:
         input_text = str(job.task.inputs.get(workspace.input_key) or "")
         repository = input_text if workspace.input_key else workspace.repository
-    return WaitingJob(
+    return ClaimableJob(
         job=job.pk,
         task=job.task.name,
         line=job.task.line.key,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django import forms
 
@@ -15,7 +15,7 @@ from pipelines.web.shell.forms import (
     EvaluationAnswerForm,
     HandoffForm,
     MetadataForm,
-    ReasonForm,
+    OptionalReasonForm,
     TokenVersionForm,
     VersionedReasonForm,
 )
@@ -31,8 +31,10 @@ class ReviewerReply(forms.Form):
     text = forms.CharField(label="Answer", max_length=10_000)
 
 
-RETRY = Act("retry", "Retry", "reason", VersionedReasonForm, item_actions.retry_position)
-CANCEL = Act("cancel", "Cancel the task", "reason", ReasonForm, item_actions.cancel_task, danger=True)
+RETRY = Act("retry", "Retry", "nothing", TokenVersionForm, item_actions.retry_position)
+CANCEL = Act(
+    "cancel", "Cancel the task", "optional_reason", OptionalReasonForm, item_actions.cancel_task, danger=True
+)
 
 KINDS: tuple[InboxKind, ...] = (
     InboxKind(
@@ -100,8 +102,7 @@ KINDS: tuple[InboxKind, ...] = (
         item_queries.on_hold,
         (Act("release", "Release", "nothing", TokenVersionForm, item_actions.release_hold,
              offered=item_actions.is_releasable),
-         Act("retry", "Retry", "reason", VersionedReasonForm, item_actions.retry_position,
-             offered=item_actions.is_retryable), CANCEL),
+         replace(RETRY, offered=item_actions.is_retryable), CANCEL),
     ),
 )  # fmt: skip
 BY_KEY = {kind.key: kind for kind in KINDS}

@@ -13,6 +13,7 @@ from pipelines.lines import bulk_commands
 from pipelines.models import BulkCommand
 from tests.cli.conftest import Gateline
 from tests.factories import World, document
+from tests.waiting import until
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 Cli = Callable[..., Gateline]
@@ -23,12 +24,15 @@ def runner() -> Iterator[None]:
     """Works on what is given, as a runner does on its tickets."""
     ended = threading.Event()
 
+    def has_ended() -> bool:
+        under_way = BulkCommand.objects.filter(state__in=("planning", "running"))
+        for pk in under_way.values_list("pk", flat=True):
+            bulk_commands.work_on(pk)
+        return ended.is_set()
+
     def work() -> None:
         try:
-            while not ended.wait(0.1):
-                under_way = BulkCommand.objects.filter(state__in=("planning", "running"))
-                for pk in under_way.values_list("pk", flat=True):
-                    bulk_commands.work_on(pk)
+            until(has_ended, "the end of the test")
         finally:
             connection.close()
 

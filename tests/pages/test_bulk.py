@@ -18,6 +18,7 @@ from tests.browser.looking import look
 from tests.factories import World, make_world
 from tests.pages.conftest import As, at
 from tests.pages.test_board import LINE
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[Page | BrowserContext, User], None]
@@ -40,12 +41,15 @@ def runner(transactional_db: None) -> Iterator[None]:
     """Works on what is given, as a runner does on its tickets; so slowly that one can look at it."""
     ended = threading.Event()
 
+    def has_ended() -> bool:
+        under_way = BulkCommand.objects.filter(state__in=("planning", "running"))
+        for pk in under_way.values_list("pk", flat=True):
+            bulk_commands.work_on(pk, 0.05)
+        return ended.is_set()
+
     def work() -> None:
         try:
-            while not ended.wait(0.1):
-                under_way = BulkCommand.objects.filter(state__in=("planning", "running"))
-                for pk in under_way.values_list("pk", flat=True):
-                    bulk_commands.work_on(pk, 0.05)
+            until(has_ended, "the end of the test")
         finally:
             connection.close()
 

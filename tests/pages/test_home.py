@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -177,3 +178,18 @@ def test_a_task_that_needs_me_is_not_listed_again(world: World, signed_in: As) -
     )
     assert "No rule of weigh took this outcome." in panel(theirs, "troubled")
     assert 'id="requested"' not in theirs, "a viewer requests nothing"
+
+
+def test_each_task_that_needs_me_opens_itself_and_not_the_first_of_the_inbox(
+    world: World, signed_in: As
+) -> None:
+    rule = {"id": "to-ok", "to": "completed", "when": {"result": "success"}}
+    version = world.line(key="feed", policy={"on_failure": "stuck"}, stations=[station("fetch", rule)])
+    for title in ("Older", "Newer"):
+        world.report(world.start(version, title=title), {"result": "failure"})
+    client = signed_in(world.operator)
+    needs = client.get(reverse("needs-me"), {"fragment": "first"}).content.decode()
+    links = re.findall(r'href="([^"]*/needs-me/stuck/[^"]*)"', needs)
+    items = [client.get(link).content.decode().partition('class="need"')[2] for link in links]
+    assert [re.findall("Older|Newer", item)[0] for item in items] == re.findall("Older|Newer", needs)
+    assert len(items) == 2

@@ -75,13 +75,15 @@ def test_calls_of_tools_are_approved_or_denied_in_one_word(world: World) -> None
     assert [world.job(task).feedback for task in (first, second)] == ["approve", "Denied: ok, but not now"]
 
 
-def test_a_stuck_task_is_retried_or_cancelled_with_a_reason(world: World) -> None:
-    first, second = stuck(world), stuck(world)
-    one, two = found(world.operator)
-    assert act(world.operator, one, "retry").status_code == 422
-    assert act(world.operator, one, "retry", reason="Again").status_code == 200
+def test_a_stuck_task_is_retried_or_cancelled_and_no_reason_is_asked(world: World) -> None:
+    tasks = [stuck(world) for _ in range(3)]
+    one, two, three = found(world.operator)
+    assert act(world.operator, one, "retry").status_code == 200
     assert act(world.operator, two, "cancel", reason="Not wanted").status_code == 200
-    assert [world.status(first), world.status(second)] == ["queued", "cancelled"]
+    assert act(world.operator, three, "cancel").status_code == 200
+    assert [world.status(task) for task in tasks] == ["queued", "cancelled", "cancelled"]
+    tasks[1].refresh_from_db()
+    assert tasks[1].reason == "Not wanted"
 
 
 def test_what_somebody_holds_is_released(world: World) -> None:

@@ -63,7 +63,7 @@ def test_a_stuck_task_names_the_error_on_its_page_on_the_drawing_and_on_the_boar
     assert "ValueError: the basket is empty" in page_of(world, task, f"?tab=log&job={job.pk}"), (
         "the log opens there"
     )
-    path = json.loads(re.findall(r'id="task-path" data-told="(.*?)" hidden', page, re.S)[0])
+    path = json.loads(re.findall(r'id="task-path"\s+data-told="(.*?)"\s+hidden', page, re.S)[0])
     assert path["places"]["check"]["state"] == "danger"
     assert path["places"]["check"]["words"].startswith("failed 3 times · here for")
     board = client_of(world.operator).get(at(world, "line-live", "checks")).content.decode()
@@ -78,7 +78,7 @@ def test_a_failed_task_names_the_error_and_its_mail_goes_out_at_once(
     page = page_of(world, task)
     assert "Check failed 3 times" in page and "ValueError: the basket is empty" in page
     assert page.index("<summary>Details</summary>") < page.index("RetryLimitExceeded")
-    path = json.loads(re.findall(r'id="task-path" data-told="(.*?)" hidden', page, re.S)[0])
+    path = json.loads(re.findall(r'id="task-path"\s+data-told="(.*?)"\s+hidden', page, re.S)[0])
     assert (path["places"]["check"]["state"], path["places"]["check"]["words"]) == (
         "danger",
         "failed 3 times",

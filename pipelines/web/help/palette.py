@@ -108,10 +108,10 @@ OF_PROJECT = (
     Command("Human minutes at gates", "insights", "insights", "time wait first-pass approval", "view", "#gates"),
     Command("Cost by agent and model", "insights", "insights", "spending price tokens", "view", "#agents"),
     Command("Health of the project", "insights", "insights", "alert threshold queue", "view", "#health"),
-    Command("Quotas of the project", "project-general", "limit",
-            "limit budget tasks a day month money rate concurrency", "settings", "#quotas"),
     Command("Members", "project-settings", "actor-people", "people role rights", "view"),
-    Command("Project settings", "project-general", also="cost limit", may="settings"),
+    Command("Project settings", "project-general", also="rename name cost limit", may="settings"),
+    Command("Quotas", "project-general", "limit",
+            "limit budget tasks a day month money rate concurrency", "settings", "#quotas"),
 )  # fmt: skip
 OF_NONE = (
     Command("Home", "home", "home"),

@@ -235,6 +235,10 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(label="Reason", max_length=10_000)
 
 
+class OptionalReasonForm(forms.Form):
+    reason = forms.CharField(label="Reason", max_length=10_000, required=False)
+
+
 class EndedTaskRetryForm(forms.Form):
     """Form of a retry of a task that has ended: at which station, and why, where somebody gives a reason."""
 

@@ -20,6 +20,7 @@ from pipelines.work.transport.http.transport import HttpTransport
 from tests.api.conftest import Apis
 from tests.factories import World
 from tests.fixtures.site import Site
+from tests.waiting import LONG
 from tests.work.driving import command
 from tests.work.runners.running import runner
 
@@ -99,7 +100,7 @@ def test_it_does_one_job_and_its_exit_code_says_how(
     secret = token_for(api, world, job.pk)
     with runner(site.url, secret, tmp_path / "pod", "--once") as pod:
         assert pod.process is not None
-        assert pod.process.wait(120) == code, pod.log.read_text()[-3000:]
+        assert pod.process.wait(LONG) == code, pod.log.read_text()[-3000:]
     job.refresh_from_db()
     assert job.state == "done" and job.worker is not None and job.worker.stopped_at is not None
     assert [row for row in runner_rows(world.project, timezone.now()) if row.token] == []
@@ -114,7 +115,7 @@ def test_nothing_waits_for_it(site: Site, world: World, tmp_path: Path) -> None:
     _token, secret = world.runner()
     with runner(site.url, secret, tmp_path / "pod", "--once", "--wait", "1") as pod:
         assert pod.process is not None
-        assert pod.process.wait(120) == 14
+        assert pod.process.wait(LONG) == 14
     assert "no job came" in pod.log.read_text()
 
 
