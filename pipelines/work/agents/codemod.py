@@ -241,8 +241,18 @@ FIXERS = (
           fixing_arguments("--write", "--log-level=warn", without=CHECKS)),
     Fixer("gofmt", has_file(".go"), (("gofmt", "-w", "."),)),
 )  # fmt: skip
-# Where none of these is set up. By ruff's own rules, and nothing is formatted: nobody said how.
-WITHOUT_SETUP = (Fixer("ruff", has_file(".py", ".pyi"), ((*RUFF, "--isolated", "."),)),)
+has_python = has_file(".py", ".pyi")
+names_oldest_python = has_setting("pyproject.toml", "requires-python")
+# Where none of these is set up. By ruff's own rules, and nothing is formatted: nobody said how. Nor is anything written
+# that the oldest Python of the project cannot run: ruff reads which one that is, and would take a newer one by itself.
+WITHOUT_SETUP = (
+    Fixer("ruff", lambda folder: has_python(folder) and names_oldest_python(folder), ((*RUFF, "."),)),
+    Fixer(
+        "ruff",
+        lambda folder: has_python(folder) and not names_oldest_python(folder),
+        ((*RUFF, "--isolated", "--target-version=py37", "."),),
+    ),
+)
 
 
 def read_text_or_empty(path: Path) -> str:

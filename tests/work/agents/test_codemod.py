@@ -52,6 +52,20 @@ async def test_a_repository_that_lints_with_flake8_gets_what_flake8_finds_fixed_
     assert (folder / "__init__.py").read_text() == (folder / "old/a.py").read_text() == source
 
 
+@pytest.mark.parametrize("project", ['[project]\nname = "a"\nrequires-python = ">= 3.7"\n', ""])
+async def test_without_a_linter_of_its_own_nothing_is_written_that_an_old_python_cannot_run(
+    project: str, program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    """A signature with `int | None` ends the import on Python 3.9, which no test on a newer one sees."""
+    source = "import os\nfrom typing import Optional\n\n\ndef one(number: Optional[int]) -> None:\n    print(number)\n"
+    for name, text in {"pyproject.toml": project, "a.py": source}.items():
+        (attempt.workspace / name).write_text(text)
+    spec = program.spec("codemod")
+    await ran(replace(spec, env={**spec.env, "PATH": str(Path(sys.executable).parent)}), sink)
+    left = (attempt.workspace / "a.py").read_text()
+    assert "import os" not in left and "number: Optional[int]" in left
+
+
 @pytest.mark.parametrize(
     ("settings", "left"),
     [
