@@ -263,6 +263,7 @@ class Service:
             self.config.lease_seconds,
             self.config.heartbeat_seconds,
             lambda: frozenset(driver.running.abandoned),
+            lambda: driver.drive_count > 0,
             on_leases,
             on_cut_off,
         )
@@ -305,11 +306,13 @@ class Renewal(threading.Thread):
         seconds: float,
         every: float,
         abandoned: Callable[[], Collection[int]],
+        may_claim: Callable[[], bool],
         on_held: Callable[[dict[int, uuid.UUID], float], None],
         on_cut_off: Callable[[], None],
     ) -> None:
         super().__init__(name="renewal", daemon=True)
         self._transport, self._seconds, self._every = transport, seconds, every
+        self._may_claim = may_claim
         self._abandoned, self._on_held, self._on_cut_off = abandoned, on_held, on_cut_off
         self._end, self._work_began = threading.Event(), threading.Event()
         # A worker that starts takes over at once what the dead have left; one that was cut off waits for the others.
@@ -336,8 +339,9 @@ class Renewal(threading.Thread):
             # Sooner while cut off: after a restart leases are left alone for a few seconds only
             if self._connected_since is None:
                 self._end.wait(min(self._every, 0.5))
-            # Without a lease there is nothing to renew but that the worker lives; one that was granted since is new.
-            elif leases or self._work_began.wait(pause_until(RENEWAL)):
+            # Without a lease there is nothing to renew but that the worker lives; a drive that waits for its seat may
+            # get one at any time, one that begins tells so.
+            elif leases or self._may_claim() or self._work_began.wait(pause_until(RENEWAL)):
                 self._end.wait(self._every)
         self._transport.hang_up()
 
