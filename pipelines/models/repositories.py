@@ -89,6 +89,12 @@ class Repository(models.Model):
         return self.name if self.is_folder else self.address
 
     @property
+    def program_warning(self) -> str:
+        """The warning of the last test of its connection about programs, such as a version that is missing; or ""."""
+        checks = {check["check"]: check for check in self.tested or ()}
+        return str(checks.get("programs", {}).get("warning", ""))
+
+    @property
     def of_host(self) -> str:
         """The secret for its host: where none is named, the token with which git reads it over https."""
         by_token = self.address.startswith("https://")

@@ -168,7 +168,8 @@ def _folder_obstacle(project: Project, folder: str, repository_settings: Reposit
     """Look at a folder for the administrator who is asked about it. Return why nothing can be merged into it as it is
     now, or "". Raises Invalid: it cannot be used."""
     allowed = server_folders_of_owner(project.owner_id)
-    folders = replace(allowed, allowed=(*allowed.allowed, allowed.allowable(folder)))
+    # First: a folder that was allowed at this path before may be another one
+    folders = replace(allowed, allowed=(allowed.allowable(folder), *allowed.allowed))
     branch, pushes = repository_settings.default_branch.strip(), repository_settings.pushing
     try:
         remote = Remote(parsed(folder, folders), seconds=SECONDS, folders=folders)

@@ -88,7 +88,8 @@ class ServerFolders:
         # The administrator allowed a folder, not its name: another one may have been put in its place
         if allowed.inode and not self.elsewhere and os.stat(path).st_ino != allowed.inode:
             raise FolderRefused(
-                "This folder is another one than the administrator allowed. Have it allowed again.",
+                "This folder is another one than the administrator allowed. Save its settings again: an "
+                "administrator of the installation is asked there whether to allow it.",
                 NOT_ALLOWED,
             )
         return path

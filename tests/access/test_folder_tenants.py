@@ -376,6 +376,23 @@ def test_a_folder_that_became_another_one_is_refused(place: Place, world: World,
         engine.submit(line, actor=engine.Actor.person(world.admin), title="x", inputs={"source": "own"})
 
 
+def test_a_folder_that_was_cloned_anew_at_its_path_is_asked_about_and_allowed_again(
+    place: Place, world: World, administrator: User, signed_in: As
+) -> None:
+    own = place.bare()
+    assert put(world, administrator, "own", address=str(own), allow=True).status_code == 200
+    own.rename(place.outside / "before")
+    place.bare()
+    client, made = signed_in(administrator), Repository.objects.get()
+    page, typed = at(world, "project-repository", made.pk), {"address": str(own), "pushing": "execute"}
+    asked = client.post(page, {**typed, "name": "own"})
+    assert asked.status_code == 422 and "Allow this folder for owner Acme?" in text(asked)
+    assert client.post(page, {**typed, "name": "own", "allow": str(own)}).status_code == 302
+    assert AllowedFolder.objects.get().inode == own.stat().st_ino
+    made.refresh_from_db()
+    assert made.tested is not None and all(check["ok"] is not False for check in made.tested)
+
+
 @pytest.mark.usefixtures("worker")
 def test_a_task_works_in_a_folder_that_was_allowed_in_place(
     world: World, administrator: User, site: Any, tmp_path: Path

@@ -346,6 +346,28 @@ def test_a_repository_that_was_refused_is_changed_on_the_way(
     assert admin.post(plain, said).url == at(world, "project-repositories")
 
 
+def test_setup_goes_on_with_the_repository_that_was_saved_and_not_with_that_of_a_colleague(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository, tmp_path: Path
+) -> None:
+    made = connected(world, origin)
+    colleague = remote(tmp_path / "zebra.git", {"a": b"1"})
+    allow(world.project.owner, colleague.path)
+    send(admin, world, do="connect", step="repository", address=str(colleague.path), pushing="execute")
+    change = at(world, "project-repository", made.pk) + "?from=setup"
+    saved = {"address": str(origin.path), "name": "app", "pushing": "execute"}
+    shown = text(admin.post(change, saved, follow=True))
+    assert "Choose an agent" in shown and 'Change <span class="visually-hidden">app</span>' in " ".join(
+        shown.split()
+    )
+    test = {"do": "test", "step": "repository", "repository": str(made.pk)}
+    assert "Continue with app" in " ".join(
+        text(admin.post(at(world, "project-setup"), test, follow=True)).split()
+    )
+    failing = {**saved, "default_branch": "nowhere"}
+    shown = " ".join(text(admin.post(change, failing, follow=True)).split())
+    assert "It is connected, but a check failed" in shown and "There is no branch nowhere." in shown
+
+
 @pytest.mark.wide
 def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client, signed_in: As) -> None:
     address = at(world, "project-setup")

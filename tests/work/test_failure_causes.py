@@ -16,7 +16,7 @@ import pytest
 from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.lines.starters.commands import StationCommands, template_with_commands
-from pipelines.models import Task
+from pipelines.models import Repository, Task
 from pipelines.queries.failure_causes import first_error
 from pipelines.work.handlers.command import missing_module
 from reviews.models import Notification
@@ -264,9 +264,18 @@ def test_a_check_that_cannot_run_stops_the_line_and_leads_to_the_environment(
     task = world.start(version, title="Do it", inputs={"repository": str(origin.path)})
     run_all(bench, task, (str(Path(sys.executable).parent), *os.get_exec_path()))
     assert world.status(task) == "failed"
+    known = {
+        "check": "programs",
+        "ok": True,
+        "said": "node",
+        "warning": "node is 20, and package.json asks for >=24.",
+    }
+    Repository.objects.update(tested=[known])
     page = unescape(client_of(world.admin).get(at(world, "task", task.name)).content.decode())
     assert "Nothing is installed before a station of" in page
     assert f"?task={task.name}#environment" in page and f"{missing.title()} failed" in page
+    assert "At the last test of app: node is 20, and package.json asks for >=24." in page
+    assert "Retry repeats the task with the same inputs and files." in page
 
 
 def test_a_module_that_runs_and_lacks_another_one_has_run() -> None:

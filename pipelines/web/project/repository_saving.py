@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
@@ -43,8 +44,10 @@ def edit_repository_page(request: SignedInRequest, project: Project, repository:
         store_corrections(chosen, {}, now=timezone.now())
     if task_name := originating_task_name(request):
         return redirect("task", project.owner.key, project.key, task_name)
-    page = "project-setup" if request.GET.get("from") == "setup" else "project-repositories"
-    return redirect(page, project.owner.key, project.key)
+    if request.GET.get("from") == "setup":
+        setup_url = reverse("project-setup", args=[project.owner.key, project.key])
+        return redirect(f"{setup_url}?connected={chosen.pk}")
+    return redirect("project-repositories", project.owner.key, project.key)
 
 
 def _posted_forms(request: SignedInRequest, repository: Repository) -> dict[str, Any]:

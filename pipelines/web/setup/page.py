@@ -97,13 +97,21 @@ class SetupState:
         """Return whether an address is what comes next, and not what a check of one found."""
         return self.form.is_bound or self.adds_another or not self.tested
 
+    @property
+    def _requested_repository(self) -> str:
+        return self.request.POST.get("connected") or self.request.GET.get("connected", "")
+
     @cached_property
     def chosen_row(self) -> RepositoryRow | None:
         """The repository that was chosen, else the one that was connected last."""
-        repository_id = self.request.POST.get("connected") or self.request.GET.get("connected", "")
         by_key = {str(row.repository.pk): row for row in self.connected_rows}
         latest = max(self.connected_rows, key=lambda row: row.repository.connected_at, default=None)
-        return by_key.get(repository_id) or latest
+        return by_key.get(self._requested_repository) or latest
+
+    @property
+    def _is_chosen_failed(self) -> bool:
+        """Return whether a check failed of the repository that was just changed: it has to be mended first."""
+        return any(row.failure for row in self.tested if str(row.repository.pk) == self._requested_repository)
 
     @cached_property
     def repository(self) -> Repository | None:
@@ -205,7 +213,7 @@ class SetupState:
         keys = list(STEPS)
         requested_step = self._requested_step
         if requested_step not in keys:
-            return REPOSITORY if self.adds_another else self.next_step
+            return REPOSITORY if self.adds_another or self._is_chosen_failed else self.next_step
         # A step that cannot be opened yet leads to the last one that can.
         index = min(keys.index(requested_step), keys.index(self.last_open_step))
         # Which templates are offered depends on the agent; once a line is there, its usual one will do.
@@ -315,7 +323,9 @@ def _connect_repository(setup_state: SetupState) -> str:
     if not setup_state.form.is_valid():
         return ""
     made = repositories.connect_repository(setup_state.request, setup_state.project, setup_state.form)
-    return "" if made is None else setup_state.step_url(REPOSITORY if _has_failed_test(made) else AGENT)
+    if made is None:
+        return ""
+    return setup_state.step_url(REPOSITORY if _has_failed_test(made) else AGENT, connected=str(made.pk))
 
 
 def _has_failed_test(made: Repository) -> bool:
@@ -338,7 +348,7 @@ def _test_repository(setup_state: SetupState) -> str:
         return ""
     row.repository.project = setup_state.project
     repositories.test_and_report(setup_state.request, row.repository)
-    return setup_state.step_url(REPOSITORY)
+    return setup_state.step_url(REPOSITORY, connected=str(row.repository.pk))
 
 
 def _store_key(setup_state: SetupState) -> str:

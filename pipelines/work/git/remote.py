@@ -287,7 +287,7 @@ class Remote:
                     f"{branch} is checked out in that folder: a merge would change it below whoever works there. "
                     f"In the folder above it, run {command} and connect {name.removesuffix('.git')}-bare.git in its "
                     f"place; what is merged you pull from there. Or check out another branch in {name}, such as by "
-                    f"git switch -c work, and check again: {branch} stays the branch of its tasks.",
+                    f"git switch -c work, and test again: {branch} stays the branch of its tasks.",
                     PUSH_REFUSED,
                 )
 
