@@ -28,6 +28,7 @@ django.setup(set_prefix=False)
 
 # These import models: they come after Django is set up.
 from config.request_handler import SingleThreadHandler
+from pipelines.api.mcp.endpoint import AgentEndpoint
 from pipelines.web.live.routing import sockets
 
 
@@ -48,6 +49,6 @@ class Prefixed:
 
 
 application = Prefixed(
-    ProtocolTypeRouter({"http": SingleThreadHandler(), "websocket": sockets}),
+    ProtocolTypeRouter({"http": AgentEndpoint(SingleThreadHandler()), "websocket": sockets}),
     settings.FORCE_SCRIPT_NAME or "",
 )

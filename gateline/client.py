@@ -43,7 +43,7 @@ class Client:
                 "User-Agent": f"gateline/{__version__}",
             },
             timeout=timeout,
-            verify=_ssl_context(),
+            verify=trusted_authorities(),
         )
 
     def __enter__(self) -> Client:
@@ -94,7 +94,7 @@ def url_path(*parts: str | int) -> str:
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
-def _ssl_context() -> ssl.SSLContext:
+def trusted_authorities() -> ssl.SSLContext:
     """The public authorities, or those of SSL_CERT_FILE, and those of GATELINE_CA_BUNDLE. Raises Unreachable."""
     # OpenSSL reads these two by itself, where no file is given.
     elsewhere = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")

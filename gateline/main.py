@@ -25,6 +25,7 @@ from gateline.commands import (
     lint,
     login,
     logs,
+    mcp,
     migrate,
     move,
     pause,
@@ -95,6 +96,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "review": review.review,
     "rerun": rerun.rerun,
     "checkout": checkout.checkout,
+    "mcp": mcp.mcp,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

