@@ -46,8 +46,9 @@ class AgentEndpoint:
         if refusal is not None:
             await send_refusal(send, *refusal)
             return
-        # In a thread: its first import takes a second
+        # In a thread: the first import, and the first description of the API, take seconds
         protocol = await sync_to_async(import_module, thread_sensitive=False)("pipelines.api.mcp.protocol")
+        await sync_to_async(protocol.tool_definitions, thread_sensitive=False)()
         manager = protocol.session_manager(ApiRequests(self._django, scope))
         async with manager.run():
             await manager.handle_request(scope, receive, send)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlencode
 
+from asgiref.sync import sync_to_async
+
 from pipelines.formats import native
 
 PLACE: Final = "/api/v1/owners/{owner}/projects/{project}"
@@ -180,7 +182,7 @@ async def simulate_line(api: ApiCaller, arguments: Arguments) -> ApiAnswer:
         document = live.body
     if isinstance(document, str):
         try:
-            document = native.loads(document)
+            document = await sync_to_async(native.loads, thread_sensitive=False)(document)
         except ValueError as fault:
             return ApiAnswer(400, {"detail": f"document: {fault}"})
     body = json.dumps({**rest, "document": document}).encode()
