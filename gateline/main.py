@@ -39,6 +39,7 @@ from gateline.commands import (
     submit,
     test,
     triggers,
+    verify,
     watch,
     webhook,
 )
@@ -96,6 +97,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "review": review.review,
     "rerun": rerun.rerun,
     "checkout": checkout.checkout,
+    "verify": verify.verify,
     "mcp": mcp.mcp,
 }
 for name, command in COMMANDS.items():

@@ -43,6 +43,7 @@ from pipelines.api import (
     positions,
     problems,
     projects,
+    receipts,
     repositories,
     runners,
     scenarios,
@@ -109,7 +110,7 @@ ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
     difference, drawings, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials,
-    migrations, comments, absences, triggers, pauses, forks, bulk_commands, moments, waiting_jobs,
+    migrations, comments, absences, triggers, pauses, forks, bulk_commands, moments, waiting_jobs, receipts,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

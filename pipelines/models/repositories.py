@@ -245,6 +245,8 @@ class Delivery(models.Model):
     )
 
     class Meta:
+        # Whoever holds a commit asks for its receipt
+        indexes = (models.Index(fields=["commit"], name="delivery_commit"),)
         constraints = [
             models.CheckConstraint(
                 condition=Q(landed_at__isnull=True) | ~Q(commit=""), name="what_landed_has_a_commit"

@@ -6,24 +6,38 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from django.db.models import QuerySet
 from dulwich.objects import Commit, ObjectID
 from dulwich.repo import Repo
 
 from pipelines.formats.receipts import SAME_PATCH, LandedChange, ReceiptApproval, ReceiptInvalid, SignedVote
-from pipelines.models import Delivery, GateVisit, Job, Task, Token, VisitCommit, Vote
+from pipelines.models import Delivery, GateVisit, Job, Project, Task, Token, VisitCommit, Vote
 
 
 def landed_change(task: Task, job: int = 0) -> LandedChange | None:
     """Return the landed change of the delivery of this job, else of the last one; None where nothing landed."""
-    landed = Delivery.objects.filter(task=task, landed_at__isnull=False).select_related(
-        "job__pinned__line", "visit__decided_by", "visit__job"
+    landed = _landed_deliveries().filter(task=task)
+    return _last_change(landed.filter(job=job) if job else landed)
+
+
+def landed_commit(project: Project, commit: str) -> LandedChange | None:
+    """Return the landed change with this commit, of a task of the project; None where there is none."""
+    return _last_change(_landed_deliveries().filter(task__project=project, commit=commit))
+
+
+def _landed_deliveries() -> QuerySet[Delivery]:
+    return Delivery.objects.filter(landed_at__isnull=False).select_related(
+        "task__project__owner", "job__pinned__line", "visit__decided_by", "visit__job"
     )
-    delivery = (landed.filter(job=job) if job else landed).order_by("-landed_at", "-job").first()
+
+
+def _last_change(deliveries: QuerySet[Delivery]) -> LandedChange | None:
+    delivery = deliveries.order_by("-landed_at", "-job").first()
     if delivery is None or delivery.landed_at is None:
         return None
     return LandedChange(
-        project=str(task.project),
-        task=task.name,
+        project=str(delivery.task.project),
+        task=delivery.task.name,
         line=delivery.job.pinned.line.key,
         version=delivery.job.pinned.number,
         delivery=delivery.job_id,

@@ -114,6 +114,7 @@ POST /api/chats/{{channel}}/interactions  >      >         >       >         >  
 POST {PROJECT}/repositories/{{name}}/hook  >      >         >       >         >         >         >      >
 POST /api/hooks/{{address}}            >          >         >       >         >         >         >      >
 DELETE {PROJECT}/repositories/{{name}} >          0         -       -         -         -         y      -
+GET  {PROJECT}/receipts/{{commit}}     >          0         y       y         y         y         y      y
 GET  {PROJECT}/queue                   >          0         y       y         y         y         y      y
 POST {PROJECT}/queue/{{job}}/token     >          0         -       -         -         -         y      -
 GET  {PROJECT}/pauses                  >          0         y       y         y         y         y      y

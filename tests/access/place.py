@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from pipelines.models import (
     BulkCommand,
     BulkEntry,
     Deadlock,
+    Delivery,
     Drawing,
     HostLink,
     HostNotice,
@@ -79,6 +81,19 @@ class Place:
         )
         made = waits.jobs.get()
         self.artifact = Artifact.objects.create(task=waits, job=made, name=f"{says}.txt", blob=blob)
+        self.commit = hashlib.sha1(says.encode()).hexdigest()
+        now = timezone.now()
+        Delivery.objects.create(
+            job=made,
+            task=waits,
+            to="push",
+            repository_name="app",
+            branch="main",
+            commit=self.commit,
+            tree="b" * 40,
+            cleared_at=now,
+            landed_at=now,
+        )
         self.group = world.group(f"security{mark}")
         self.agent = Agent.objects.create(
             project=world.project, key=f"coder{mark}", owner=world.operator, created_at=timezone.now()
@@ -232,6 +247,7 @@ class Place:
             "artifact": self.artifact.pk,
             "digest": "0" * 64,
             "drawing": self.drawing.digest,
+            "commit": self.commit,
             "remark": 1,
             "channel": self.channel.pk,
             "message": self.message.pk,

@@ -130,7 +130,7 @@ def make_tenant(mark: str, says: str) -> Tenant:
 def ghost(mark: str) -> dict[str, Any]:
     """Names and numbers of what never was: what is another tenant's has to answer as this does."""
     nobody, number = uuid.UUID(int=7), 2_000_000_007
-    names = ("owner", "project", "line", "gate", "key", "secret", "drawing")
+    names = ("owner", "project", "line", "gate", "key", "secret", "drawing", "commit")
     numbers = (
         "artifact",
         "channel",

@@ -9,6 +9,7 @@ import re
 import sys
 import tomllib
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -124,10 +125,9 @@ def test_what_is_imported_is_declared(folder: str) -> None:
 
 
 def test_the_command_line_takes_what_it_imports_in_the_bounds_of_the_server() -> None:
-    projects = [tomllib.loads((ROOT / file).read_text("utf-8"))["project"] for file in OWN_PROJECTS]
     own, server = (
-        {*project["dependencies"], *project.get("optional-dependencies", {}).get("mcp", ())}
-        for project in projects
+        {*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())}
+        for project in (tomllib.loads((ROOT / file).read_text("utf-8"))["project"] for file in OWN_PROJECTS)
     )
     assert own <= server
     assert {re.match(r"[\w.-]+", line)[0] for line in own} == set(_imported("gateline"))

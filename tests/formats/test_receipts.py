@@ -7,15 +7,15 @@ import json
 import random
 from collections import Counter
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from django.core.management import CommandError, call_command
 
+from gateline import receipts as alone
+from gateline.commands.verify import receipt_sentences
 from pipelines.formats.receipts import (
     LandedChange,
     ReceiptApproval,
@@ -28,6 +28,7 @@ from pipelines.formats.receipts import (
     verify_receipt,
 )
 from pipelines.routing.basics.canonical import canonical_json
+from tests.fixtures.receipts import gateline_verify
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OTHER = Ed25519PrivateKey.from_private_bytes(bytes(32))
@@ -129,8 +130,11 @@ def test_a_change_that_no_person_can_read_says_its_amount() -> None:
 
 
 def refusal(receipt: bytes, key: Ed25519PrivateKey = KEY) -> str:
+    """What the server says. The command, which shares nothing with it, refuses the same."""
     with pytest.raises(ReceiptInvalid) as found:
         verify_receipt(receipt, key.public_key())
+    with pytest.raises(alone.ReceiptInvalid):
+        alone.verify_receipt(receipt, key.public_key())
     return str(found.value)
 
 
@@ -197,22 +201,16 @@ def test_the_key_comes_from_outside() -> None:
 
 
 @pytest.mark.parametrize("changes", [25, pytest.param(1_000, marks=pytest.mark.soak)])
-def test_a_file_with_one_other_byte_is_refused_by_the_command(tmp_path: Path, changes: int) -> None:
+def test_a_file_with_one_other_byte_is_refused_by_both_who_verify(changes: int) -> None:
     receipt, draw = sign_receipt(CHANGE, KEY), random.Random(15)
-    file, key = tmp_path / "receipt.json", tmp_path / "key.pem"
-    key.write_bytes(KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    file.write_bytes(receipt)
-    call_command("verify_receipt", str(file), key=key)
+    assert alone.verify_receipt(receipt, KEY.public_key()).commit == CHANGE.commit
     places, said = set(), Counter[str]()
     while len(places) < changes:
         at, other = draw.randrange(len(receipt)), draw.randrange(256)
         if receipt[at] == other or (at, other) in places:
             continue
         places.add((at, other))
-        file.write_bytes(receipt[:at] + bytes([other]) + receipt[at + 1 :])
-        with pytest.raises(CommandError, match="Not valid: ") as refused:
-            call_command("verify_receipt", str(file), key=key)
-        said[str(refused.value)[:60]] += 1
+        said[refusal(receipt[:at] + bytes([other]) + receipt[at + 1 :])[:60]] += 1
     print(f"{changes} of {changes} refused; {len(said)} reasons, the most frequent: {said.most_common(3)}")
 
 
@@ -248,10 +246,24 @@ OVERRIDE = replace(APPROVAL, by="admin", votes=[SignedVote("admin", "override", 
     ],
 )
 def test_the_command_says_who_approved_and_what_a_protection_is_about(
-    tmp_path: Path, change: LandedChange, sentence: str
+    change: LandedChange, sentence: str
 ) -> None:
-    file, key, words = tmp_path / "receipt.json", tmp_path / "key.pem", StringIO()
+    verified = alone.verify_receipt(sign_receipt(change, KEY), KEY.public_key())
+    assert sentence in receipt_sentences(verified, is_looked_up=False)
+
+
+def test_the_command_ends_with_one_where_something_is_wrong_or_was_not_approved(tmp_path: Path) -> None:
+    file, key = tmp_path / "receipt.json", tmp_path / "key.pem"
     key.write_bytes(KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    file.write_bytes(sign_receipt(change, KEY))
-    call_command("verify_receipt", str(file), key=key, stdout=words)
-    assert sentence in words.getvalue().splitlines()
+    file.write_bytes(sign_receipt(CHANGE, KEY))
+    approved = gateline_verify(file, "--key", key, "--approved")
+    assert approved.returncode == 0 and "Exactly what was approved." in approved.stdout, approved.stderr
+    file.write_bytes(sign_receipt(replace(CHANGE, tree="d" * 40), KEY))
+    assert gateline_verify(file, "--key", key).returncode == 0
+    other = gateline_verify(file, "--key", key, "--approved")
+    assert other.returncode == 1 and "not what a gate approved" in other.stderr
+    file.write_bytes(sign_receipt(CHANGE, OTHER))
+    forged = gateline_verify(file, "--key", key)
+    assert forged.returncode == 1 and "Not valid: It was signed with another key" in forged.stderr
+    assert gateline_verify("--key", key).returncode == 2
+    assert gateline_verify(tmp_path / "none", "--key", key).returncode == 2

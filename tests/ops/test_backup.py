@@ -18,6 +18,7 @@ import pytest
 
 from config.backup.archive import ArchiveWriter, _manifest_checksum
 from config.embedded import layout
+from tests.fixtures.receipts import gateline_verify
 from tests.fixtures.site import free_port
 from tests.ops.conftest import open_folder
 from tests.ops.processes import Commands, on_linux
@@ -153,7 +154,7 @@ def test_its_receipt_is_the_same_and_verifies(installation: Installation) -> Non
     repository = str(installation.home / "repositories" / "basket.git")
     with installation.commands() as manage:
         key.write_text(manage.run("receipt_key").stdout)
-        done = manage.run("verify_receipt", str(receipt), "--key", str(key), "--repository", repository)
+    done = gateline_verify(receipt, "--key", key, "--repository", repository)
     assert done.returncode == 0 and "The commit is in the repository" in done.stdout, done.stderr
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Delivery, GateVisit, Snapshot, VisitCommit
@@ -18,6 +16,7 @@ from pipelines.queries.receipts import landed_change
 from pipelines.work.git import trees
 from pipelines.work.worker import repository
 from tests.factories import World, station
+from tests.fixtures.receipts import gateline_verify, public_key
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, command, done, outcome_of, text_of
 from tests.work.remotes import RemoteRepository, connect, remote
@@ -77,16 +76,14 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     change = verify_receipt(receipt.content, receipt_key().public_key())
     assert (change.commit, change.tree, change.exact) == (origin.head(), facts["tree"], True)
     assert change.approval is not None and [each.word for each in change.approval.votes] == ["approve"]
-    kept, pem, told = bench.base.parent / "receipt.json", bench.base.parent / "key.pem", StringIO()
+    kept, pem = bench.base.parent / "receipt.json", public_key(bench.base.parent)
     kept.write_bytes(receipt.content)
-    call_command("receipt_key", stdout=told, stderr=StringIO())
-    pem.write_text(told.getvalue())
-    said = StringIO()
-    call_command("verify_receipt", kept, key=pem, repository=origin.path, stdout=said)
-    assert "Exactly what was approved." in said.getvalue() and "in the repository" in said.getvalue()
+    said = gateline_verify(
+        kept, "--key", pem, "--repository", origin.path, "--commit", origin.head(), "--approved"
+    )
+    assert "Exactly what was approved." in said.stdout and "in the repository" in said.stdout, said.stderr
     kept.write_bytes(receipt.content.replace(b"payload", b"payloae", 1))
-    with pytest.raises(CommandError, match="Not valid"):
-        call_command("verify_receipt", kept, key=pem)
+    assert "Not valid" in gateline_verify(kept, "--key", pem).stderr
     page = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/").content.decode()
     assert "Exactly what was approved" in page and origin.head() in page and "gateline/" in page
     assert VisitCommit.objects.filter(task=task).first().branch == f"gateline/{task.name}-fix-the-answer"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 
 from pipelines.formats.receipts import verify_receipt
 from pipelines.ports.vault.signing import receipt_key
 from tests.factories import World
+from tests.fixtures.receipts import gateline_verify, public_key
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench
 from tests.work.remotes import RemoteRepository
@@ -41,12 +39,9 @@ def test_the_receipt_says_what_no_person_can_have_read(
     answer = client_of(world.operator).get(address)
     change = verify_receipt(answer.content, receipt_key().public_key())
     assert change.too_large_to_read == amount
-    receipt, key, words = bench.base.parent / "receipt.json", bench.base.parent / "key.pem", StringIO()
+    receipt = bench.base.parent / "receipt.json"
     receipt.write_bytes(answer.content)
-    pem = StringIO()
-    call_command("receipt_key", stdout=pem, stderr=StringIO())
-    key.write_text(pem.getvalue())
-    call_command("verify_receipt", receipt, key=key, stdout=words)
-    assert ("No person can have read all of it: 1001 files" in words.getvalue()) is bool(amount)
+    said = gateline_verify(receipt, "--key", public_key(bench.base.parent)).stdout
+    assert ("No person can have read all of it: 1001 files" in said) is bool(amount)
     shown = client_of(world.operator).get(reverse("task", args=address.split("/")[2:4] + [task.name]))
     assert ("more than a person can read" in " ".join(shown.content.decode().split())) is bool(amount)
