@@ -6,7 +6,10 @@ import html
 import io
 import json
 import re
+import threading
 import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -17,7 +20,7 @@ from django.test import Client
 from pipelines.formats import native
 from pipelines.models import Line
 from pipelines.web.lines.document_paths import path_text
-from tests.factories import World
+from tests.factories import World, document
 from tests.pages.conftest import As, at, text
 from tests.pages.foreign_documents import AEEF, ALP, CONTENOX, FLUX, WHOLE_VIBE
 
@@ -137,3 +140,66 @@ def test_what_differs_in_several_places_is_told_once_with_each_of_them(world: Wo
     assert "2 differences from the original" in page and page.count("does not fill in") == 1
     assert re.search(r"<span>Apply · Trigger · Prompt template · line \d+</span>", page)
     assert "Block · Trigger · Prompt template · line" in page
+
+
+class Shelf(BaseHTTPRequestHandler):
+    """A server of documents on this machine."""
+
+    def do_GET(self) -> None:
+        kind, body = {
+            "/line.yaml": ("text/plain", native.dumps(document(key="fetched", name="Fetched")).encode()),
+            "/flux.json": ("application/json", json.dumps(FLUX).encode()),
+            "/page": ("text/html; charset=utf-8", b"<html>"),
+            "/large": ("text/plain", b"#" * 2_000_001),
+        }.get(self.path, ("", b""))
+        self.send_response(200 if kind else 404)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def shelf() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Shelf)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_a_document_is_read_from_an_address_and_one_of_another_system_is_shown_first(
+    world: World, client: Client, shelf: str, settings: Any
+) -> None:
+    settings.PRIVATE_HOSTS = ["127.0.0.1"]
+    page = at(world, "lines-new")
+    shown = client.post(page, {"address": f"{shelf}/flux.json", "text": ""})
+    assert shown.status_code == 200 and "Nothing is saved yet." in text(shown) and not Line.objects.exists()
+    assert client.post(page, {"address": f"{shelf}/line.yaml", "text": "typed before"}).status_code == 302
+    assert Line.objects.get().key == "fetched"
+
+
+def test_an_address_of_no_document_is_refused_at_its_field_and_nothing_is_lost(
+    world: World, client: Client, shelf: str, settings: Any
+) -> None:
+    page = at(world, "lines-new")
+
+    def refused(address: str) -> str:
+        answer = client.post(page, {"address": address, "text": "typed before"})
+        assert answer.status_code == 422 and "typed before" in text(answer)
+        return text(answer)
+
+    assert "begins with https://" in refused(f"{shelf}/line.yaml"), "a private host that nobody listed"
+    assert "It cannot be fetched" in refused(f"{shelf.replace('http', 'https')}/line.yaml")
+    for address in ("ftp://example.com/a", "line.yaml", "https://[", "http:///etc/passwd"):
+        assert "begins with https://" in refused(address)
+    settings.PRIVATE_HOSTS = ["127.0.0.1"]
+    for place, words in (
+        ("none", "answered 404"),
+        ("page", "a page, and no document"),
+        ("large", "larger than 2 MB"),
+    ):
+        assert words in refused(f"{shelf}/{place}")
+    assert not Line.objects.exists()

@@ -12,8 +12,10 @@ from django.core.exceptions import ValidationError
 
 from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
+from pipelines.errors import Invalid
 from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.folder_archive import folder_error, readable_files
+from pipelines.lines.addressed_documents import fetch_document
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify_roles, slug
@@ -381,6 +383,7 @@ class EmptyLineForm(forms.Form):
 class ImportForm(forms.Form):
     text = forms.CharField(label="Document", max_length=2_000_000, strip=False, required=False)
     file = forms.FileField(label="File", required=False, allow_empty_file=True)
+    address = forms.CharField(label="Address", max_length=2_000, required=False)
     paths = JsonTextField(required=False)
     """Of the files of `folder_files`, in their order: the name of an uploaded file has no folder."""
 
@@ -401,6 +404,13 @@ class ImportForm(forms.Form):
             raise folder_error("the names of the files are missing")
         return {path: file.read() for path, file in zip(paths, uploaded, strict=True)}
 
+    def clean_address(self) -> bytes:
+        """Return what stands there, b"" without an address."""
+        try:
+            return fetch_document(address) if (address := self.cleaned_data["address"]) else b""
+        except Invalid as fault:
+            raise ValidationError(" ".join(filter(None, (fault.message, fault.problems[0].hint)))) from fault
+
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file and file.size > 2_000_000:
@@ -409,6 +419,8 @@ class ImportForm(forms.Form):
 
     def open_document(self) -> document_import.ImportedDocument:
         """A line, or a document of another system as one; a .zip is that of a folder. Raises DocumentError."""
+        if fetched := self.cleaned_data["address"]:
+            return document_import.import_document(fetched)
         file = self.cleaned_data.get("file")
         if not file:
             folder = self.folder_files()
