@@ -83,7 +83,9 @@ def resolve(
     # law §1: down the path. An escalation of another task is none here.
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise NotFound()
-    engine.resolve(escalation, user=person, word=payload.word, reason=payload.reason, route=payload.route)
+    engine.resolve_escalation(
+        escalation, user=person, word=payload.word, reason=payload.reason, route=payload.route
+    )
     # Read anew: the engine has written a row of its own
     return _escalation_out(Escalation.objects.select_related("resolved_by").get(pk=escalation))
 
@@ -193,6 +195,6 @@ class DependIn(StrictBody):
 @action_required("operate")
 def depend(request: Request, task: Task, payload: DependIn) -> DependIn:
     """Starts after these tasks complete; work that has begun continues. Answers everything that the task waits for."""
-    engine.depend(task.pk, payload.depends_on, actor=caller_actor(request.auth))
+    engine.wait_for_tasks(task.pk, payload.depends_on, actor=caller_actor(request.auth))
     rows = task.depends_on.select_related("on__project").order_by("on_id")
     return DependIn(depends_on=[row.on.name for row in rows])

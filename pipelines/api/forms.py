@@ -89,7 +89,7 @@ def _save_answer(request: Request, line: Line, payload: FormIn, form_answer: For
         return None
     try:
         # The page reads typed text by itself: where it came to something else, the person is asked
-        if payloads.checked_digest(payload.save.expected) != payloads.digest(form_answer.fragment):
+        if payloads.checked_digest(payload.save.expected) != payloads.json_digest(form_answer.fragment):
             return None
         saved = save_edit(line, payload.save.edit, require_person(request.auth))
     except (Conflict, DocumentError, Invalid):

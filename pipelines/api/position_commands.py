@@ -150,12 +150,14 @@ class PositionCommand(Generic[Payload]):
 
 def _complete_manual_job(user: User, position: PositionView, payload: CompleteIn) -> None:
     assert position.job is not None
-    engine.complete(position.job.pk, user=user, token_version=payload.version, outcome=payload.outcome)
+    engine.complete_manual_job(
+        position.job.pk, user=user, token_version=payload.version, outcome=payload.outcome
+    )
 
 
 def _answer_position(user: User, position: PositionView, payload: AnswerIn) -> None:
     reply = {"text": payload.text, "fact": payload.word}
-    engine.answer(position.token.pk, user=user, token_version=payload.version, **reply)
+    engine.answer_blocked_token(position.token.pk, user=user, token_version=payload.version, **reply)
 
 
 def _hold_position(user: User, position: PositionView, payload: HoldIn) -> None:
@@ -179,11 +181,15 @@ def _release_position(user: User, position: PositionView, payload: ReleaseIn) ->
 
 
 def _supply_metadata(user: User, position: PositionView, payload: MetadataIn) -> None:
-    engine.supply(position.token.pk, user=user, token_version=payload.version, values=payload.metadata)
+    engine.supply_metadata_and_decide_again(
+        position.token.pk, user=user, token_version=payload.version, values=payload.metadata
+    )
 
 
 def _hand_over(user: User, position: PositionView, payload: HandoffIn) -> None:
-    engine.hand_over(position.token.pk, user=user, token_version=payload.version, document=payload.handoff)
+    engine.store_handoff_and_decide_again(
+        position.token.pk, user=user, token_version=payload.version, document=payload.handoff
+    )
 
 
 def _version_or_current(position: PositionView, version: int | None) -> int:

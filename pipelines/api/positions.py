@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import TASK, Operations
-from pipelines.engine.commands.inputs import manual_form_fields
-from pipelines.engine.commands.supply_preconditions import metadata_inputs
+from pipelines.engine.commands.inputs import form_fields_of_manual_station
+from pipelines.engine.commands.supply_preconditions import fields_for_missing_metadata
 from pipelines.models import Status, Task
 from pipelines.queries import versions
 from pipelines.queries.task_view import PositionView, TaskView
@@ -96,8 +96,8 @@ def _position_question(position: PositionView) -> str | None:
 def _form_inputs(position: PositionView) -> tuple[Input, ...]:
     if not position.is_manual or position.job is None:
         return ()
-    return manual_form_fields(versions.by_id(position.job.pinned_id).station(position.job.station))
+    return form_fields_of_manual_station(versions.by_id(position.job.pinned_id).station(position.job.station))
 
 
 def missing_metadata(position: PositionView) -> tuple[Input, ...]:
-    return metadata_inputs(versions.by_id(position.token.task.pinned_id), position.token)
+    return fields_for_missing_metadata(versions.by_id(position.token.task.pinned_id), position.token)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import LINE, Operations, action_required
-from pipelines.engine.commands.inputs import default_title
+from pipelines.engine.commands.inputs import title_from_inputs
 from pipelines.errors import Conflict
 from pipelines.models import Line
 from pipelines.ports.vault.value_lookup import ValueScope
@@ -90,6 +90,6 @@ def start_form(request: Request, line: Line) -> StartFormOut:
     fields = start_fields(inputs, None, reach=reach, repositories=repository_choices_by_input(line))
     return StartFormOut(
         version=line.live.number,
-        title=default_title(line.name, inputs, default_input_values(fields)),
+        title=title_from_inputs(line.name, inputs, default_input_values(fields)),
         fields=[StartFieldOut.of(field) for field in fields],
     )

@@ -143,7 +143,7 @@ def retry(
 def _retry_task(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
     if task.status in ENDED:
         return task_out(
-            engine.retry_ended(
+            engine.start_retry_task(
                 task.pk, station=payload.station, actor=caller_actor(who), reason=payload.reason
             )
         )

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from pipelines.api.auth import Request
 from pipelines.api.lookup import PROJECT, Operations
-from pipelines.engine.commands.work_items import work_item, work_items
+from pipelines.engine.commands.work_items import exchange_item_of_task, exchange_items_of_tasks
 from pipelines.models import Line, Project, Task
 from pipelines.web.shell.ndjson import ndjson_response
 
@@ -50,16 +50,16 @@ class WorkItemOut(BaseModel):
     summary="A task as a work item",
 )
 def of_task(request: Request, task: Task) -> dict[str, Any]:
-    return work_item(task)
+    return exchange_item_of_task(task)
 
 
 @router.get(PROJECT + "/lines/{line}/work-items", response={200: None}, summary="Work items of a line")
 def of_line(request: Request, line: Line) -> StreamingHttpResponse:
     """Return one work item a line, by number."""
-    return ndjson_response(work_items(Task.objects.filter(line=line)))
+    return ndjson_response(exchange_items_of_tasks(Task.objects.filter(line=line)))
 
 
 @router.get(PROJECT + "/work-items", response={200: None}, summary="Work items of a project")
 def of_project(request: Request, project: Project) -> StreamingHttpResponse:
     """Return one work item a line, by number."""
-    return ndjson_response(work_items(Task.objects.filter(project=project)))
+    return ndjson_response(exchange_items_of_tasks(Task.objects.filter(project=project)))

@@ -10,26 +10,26 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.commands import deadlocks, dependencies, pauses
-from pipelines.engine.commands.reconsider import handle_changed_facts
+from pipelines.engine.commands.reconsider import decide_again_when_agent_is_free
 from pipelines.engine.commands.report import report
 from pipelines.engine.commands.submit import TASK_DUE
-from pipelines.engine.commands.vote import decide_visit
+from pipelines.engine.commands.vote import store_decision_and_move_task
 from pipelines.engine.commands.vote_request import CHOOSES, VoteRequest
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import decide_and_store
+from pipelines.engine.core.decision_context import decide_and_store_decision
 from pipelines.engine.core.due_times import CLOCKS, GATE_DUE
 from pipelines.engine.core.expected_times import LATE
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
 from pipelines.engine.core.values import ENGINE, Report
 from pipelines.engine.moves import decision_application, escalations, evaluations
-from pipelines.engine.moves.absences import ids_of_deciders, stand_ins_by_project
-from pipelines.engine.moves.completion import finish_job
+from pipelines.engine.moves.absences import ids_of_deciders, stand_in_by_absent_by_project
+from pipelines.engine.moves.completion import store_outcome_and_end_job
 from pipelines.engine.moves.entitlement import entitled_people
 from pipelines.engine.moves.escalations import ACTIONS
 from pipelines.engine.moves.evaluations import UNTAKEN
-from pipelines.engine.moves.gates import SOON, due_time_after, visit_policy
+from pipelines.engine.moves.gates import SOON, approval_policy_of_visit, due_time_after
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
 from pipelines.engine.statements import TAKE_DUE_TIME
 from pipelines.models import Due, Escalation, Event, GateVisit, Job, Task, User, Word
@@ -39,7 +39,7 @@ from pipelines.queries import versions
 from pipelines.routing.document.line import Gate, ParsedLine
 
 
-def handle_elapsed_wait(batch: Batch, due: Due) -> None:
+def report_end_of_wait(batch: Batch, due: Due) -> None:
     """Handle due times of kind `wait`: the engine reports the end of a wait like any other outcome."""
     job = batch.jobs.get(due.job_id or 0)
     if job is None or job.state != Job.State.RUNNING:
@@ -50,7 +50,7 @@ def handle_elapsed_wait(batch: Batch, due: Due) -> None:
     report([Report(job.pk, job.attempt, None, outcome, by=str(ENGINE), token_version=token.version)])
 
 
-def handle_unanswered_question(batch: Batch, due: Due) -> None:
+def ask_person_instead_of_machine(batch: Batch, due: Due) -> None:
     """Handle due times of kind `evaluation`: a person is asked what no machine can answer any more (law §3). A
     question that has started has limits of its own, and one that waits for busy workers will start. Both are
     checked again later, because those workers may be lost."""
@@ -61,16 +61,18 @@ def handle_unanswered_question(batch: Batch, due: Due) -> None:
     if job.state == Job.State.RUNNING or job.kind in leases.answerable_evaluations(
         task.project.owner.key, task.project_id
     ):
-        evaluations.wait_for_machines(batch, task, job)
+        evaluations.schedule_check_for_machines(batch, task, job)
     else:
         outcome = {"result": "cancelled", "summary": "No worker is left that can answer this question."}
-        finish_job(batch, job, outcome, str(ENGINE))
-        turn, situation = evaluations.situation_after_job(batch, job, ENGINE, f"due:{job.pk}")
-        decision_application.apply_decision(turn, decide_and_store(turn, situation))
+        store_outcome_and_end_job(batch, job, outcome, str(ENGINE))
+        turn, situation = evaluations.context_and_situation_after_answer_job(
+            batch, job, ENGINE, f"due:{job.pk}"
+        )
+        decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
     batch.flush()
 
 
-def handle_gate_due(batch: Batch, due: Due) -> None:
+def remind_or_act_on_overdue_gate(batch: Batch, due: Due) -> None:
     """Handle due times of kind `gate`: do what its `due.then` says, which is never an approval (law §6)."""
     assert due.visit_id is not None
     visit = GateVisit.objects.select_related("task", "job", "asked_by").get(pk=due.visit_id)
@@ -78,16 +80,16 @@ def handle_gate_due(batch: Batch, due: Due) -> None:
     gate = line.gate(visit.gate)
     assert gate.due is not None
     if due.key.endswith(SOON):
-        _emit_reminder(batch, visit, gate, 0)
+        _emit_gate_reminder(batch, visit, gate, 0)
     elif gate.due.then == "reject":
         _reject_overdue_gate(batch, visit, line, gate)
     else:
-        number = _record_overdue(batch, visit, gate.due.then)
+        number = _record_overdue_and_count(batch, visit, gate.due.then)
         # One escalation, however often it is told after that
         if gate.due.then == "escalate" and number == 1:
             _escalate_overdue_gate(batch, visit, line, gate)
         else:
-            _emit_reminder(batch, visit, gate, number)
+            _emit_gate_reminder(batch, visit, gate, number)
         # law §6, Due times: again after `every`, at most `times` times
         if gate.due.every and number <= gate.due.max_reminders:
             again = due_time_after(visit.task, gate.due, batch.now, gate.due.every)
@@ -97,18 +99,18 @@ def handle_gate_due(batch: Batch, due: Due) -> None:
     batch.flush()
 
 
-def _emit_reminder(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
+def _emit_gate_reminder(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
     """`number`: 0 before it is due."""
     to = _overdue_addresses(visit.task, visit, gate)
     batch.emit(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now, number))
 
 
-def _record_overdue(batch: Batch, visit: GateVisit, then: str) -> int:
+def _record_overdue_and_count(batch: Batch, visit: GateVisit, then: str) -> int:
     """Record that the review is overdue. Returns how often that was recorded by now."""
     earlier_events = Event.objects.filter(task=visit.task_id, kind="gate.overdue", data__visit=str(visit.pk))
     number = earlier_events.count() + 1
     again: dict[str, Any] = {"number": number} if number > 1 else {}
-    batch.event(
+    batch.append_event(
         batch.tasks[visit.task_id],
         "gate.overdue",
         ENGINE,
@@ -134,8 +136,8 @@ def _overdue_addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, .
     """The addresses the gate notifies or, if it names none, those of everybody who can decide."""
     if gate.notify:
         return tuple(gate.notify)
-    away = stand_ins_by_project([task.project_id])[task.project_id]
-    policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
+    away = stand_in_by_absent_by_project([task.project_id])[task.project_id]
+    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
     may = ids_of_deciders(entitled_people(task.project_id), away, visit, policy)
     people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))
@@ -156,10 +158,12 @@ def _reject_overdue_gate(batch: Batch, visit: GateVisit, line: ParsedLine, gate:
         evidence_digest=visit.evidence_digest,
         via="",
     )
-    decide_visit(batch, batch.tasks[visit.task_id], batch.tokens[visit.token_id], visit, request)
+    store_decision_and_move_task(
+        batch, batch.tasks[visit.task_id], batch.tokens[visit.token_id], visit, request
+    )
 
 
-def handle_escalation_due(batch: Batch, due: Due) -> None:
+def run_breach_actions_of_escalation(batch: Batch, due: Due) -> None:
     """Handle due times of kind `escalation`: run the actions its line defines (law §8, AEEF E18). That it fires
     once is its row's, which is gone by now; that a breach is recorded once, `breached_at`'s."""
     escalation = Escalation.objects.get(pk=due.key)
@@ -176,7 +180,7 @@ def handle_escalation_due(batch: Batch, due: Due) -> None:
     batch.flush()
 
 
-def handle_late_task(batch: Batch, due: Due) -> None:
+def notify_requester_of_late_task(batch: Batch, due: Due) -> None:
     """Handle due times of kind `task`: whoever requested it is told, and nothing else happens."""
     batch.emit(observers.TaskLate(due.task_id, batch.now))
     batch.flush()
@@ -185,21 +189,21 @@ def handle_late_task(batch: Batch, due: Due) -> None:
 Fires = Callable[[Batch, Due], None]
 
 KINDS: dict[str, Fires] = {
-    GATE_DUE: handle_gate_due,
-    escalations.KIND: handle_escalation_due,
-    WAIT: handle_elapsed_wait,
-    FACTS: handle_changed_facts,
-    LATE: deadlocks.handle_late_work,
-    RESUME: deadlocks.handle_resume,
-    DEPENDENCY: dependencies.handle_dependency_due,
-    CIRCLE: dependencies.look_for_circle,
-    UNTAKEN: handle_unanswered_question,
-    TASK_DUE: handle_late_task,
-    pauses.PAUSE: pauses.handle_pause_due,
-    pauses.RESUME_PAUSED: pauses.handle_unpause_due,
+    GATE_DUE: remind_or_act_on_overdue_gate,
+    escalations.KIND: run_breach_actions_of_escalation,
+    WAIT: report_end_of_wait,
+    FACTS: decide_again_when_agent_is_free,
+    LATE: deadlocks.open_deadlock_for_late_work,
+    RESUME: deadlocks.release_what_deadlock_held,
+    DEPENDENCY: dependencies.hold_or_release_by_dependencies,
+    CIRCLE: dependencies.detect_circle_at_due_time,
+    UNTAKEN: ask_person_instead_of_machine,
+    TASK_DUE: notify_requester_of_late_task,
+    pauses.PAUSE: pauses.hold_work_of_paused_task,
+    pauses.RESUME_PAUSED: pauses.release_work_of_unpaused_task,
 }
 PAUSES = (pauses.PAUSE, pauses.RESUME_PAUSED)
-BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.circle_party_ids}
+BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.ids_of_others_in_circle}
 """Kinds that also need the locks of other tasks: which ones, by task id."""
 
 
@@ -222,12 +226,12 @@ def _fire(due_id: int, now: datetime | None) -> str:
         return "gone"
     # Out of the batch: the row is deleted here, and the flush looks through those that are left
     due = batch.dues.pop(due_id, None)
-    if due is None or not _take_due_time(due, now or batch.now):
+    if due is None or not _delete_due_time_if_due(due, now or batch.now):
         return "gone"
     KINDS[due.kind](batch, due)
     return "fired"
 
 
-def _take_due_time(due: Due, now: datetime) -> bool:
+def _delete_due_time_if_due(due: Due, now: datetime) -> bool:
     # house §6: one conditional DELETE, so that one of several workers fires it
     return execute(TAKE_DUE_TIME, [due.pk, now]) == 1

@@ -68,7 +68,7 @@ def project_people(project: Project) -> People:
     """Return the people who can decide in a project at this moment."""
     members = sorted(entitled_people(project.pk).values(), key=lambda person: person.username)
     return People(
-        voters=tuple(person.voter for person in members),
+        voters=tuple(person.as_voter for person in members),
         operators=frozenset(p.username for p in members if Role.OPERATOR in expand_roles(p.roles)),
         groups=tuple(Group.objects.filter(project=project).order_by("key").values_list("key", "name")),
     )

@@ -74,7 +74,7 @@ class OtherAuthor:
 
 def warning_key(finding: Finding) -> str:
     """Identify what a tick at a warning is held against: this very sentence, at this very place."""
-    return payload.digest([finding.check, finding.path, finding.message, finding.hint])[:16]
+    return payload.json_digest([finding.check, finding.path, finding.message, finding.hint])[:16]
 
 
 def warning_findings(examination: Examination) -> list[Finding]:
@@ -83,7 +83,7 @@ def warning_findings(examination: Examination) -> list[Finding]:
 
 def findings_digest(examination: Examination) -> str:
     grave = (*examination.errors, *warning_findings(examination))
-    return payload.digest([[finding.severity, warning_key(finding)] for finding in grave])
+    return payload.json_digest([[finding.severity, warning_key(finding)] for finding in grave])
 
 
 def change_authors(line: Line, change: DocumentChange) -> tuple[Author, ...]:

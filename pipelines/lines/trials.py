@@ -113,7 +113,7 @@ def _trial_inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
     drawn = read_line(trial_request.document, keep_faulty_rules=True)
     # One station is tried, which may read few of them
     fields = [replace(field, required=False) for field in drawn.inputs]
-    return forms.fill_input_values(
+    return forms.checked_inputs_with_defaults(
         fields, trial_request.inputs, ValueScope(line.project.owner_id, line.project_id, line.pk)
     )
 

@@ -209,10 +209,10 @@ def _checked_options_and_inputs(
         except Invalid as fault:
             problems += fault.problems
     try:
-        connected = forms.nameable_repositories(parsed.inputs, reach)
+        connected = forms.repositories_inputs_may_name(parsed.inputs, reach)
         fields = [field for field in parsed.inputs if field.key in inputs or field.key not in mapped]
-        filled = forms.fill_input_values(fields, inputs, reach, connected=connected)
-        problems += forms.unconnected_problems(parsed, filled, connected)
+        filled = forms.checked_inputs_with_defaults(fields, inputs, reach, connected=connected)
+        problems += forms.unconnected_repository_problems(parsed, filled, connected)
     except Invalid as fault:
         problems += fault.problems
     if problems:

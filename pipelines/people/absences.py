@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from pipelines.engine.moves.absences import stand_ins_by_project
+from pipelines.engine.moves.absences import stand_in_by_absent_by_project
 from pipelines.errors import Invalid, existing
 from pipelines.models import Absence, Membership, Project, User
 from pipelines.ports import audit
@@ -66,7 +66,7 @@ def end_absence(user: User, absence: int, *, now: datetime) -> None:
 
 
 def _refuse_circle(user: User, stand_in: User, projects: list[int]) -> None:
-    for away in stand_ins_by_project(projects).values():
+    for away in stand_in_by_absent_by_project(projects).values():
         people = [user.pk]
         # Ends, too, at a circle of others that this person is no part of.
         while people[-1] in away and away[people[-1]] not in people:

@@ -236,7 +236,7 @@ def verdict(run: Run, within: float) -> tuple[dict[str, Any], list[str]]:
     failed = tasks.exclude(status="completed").exclude(pk__in=lost.values("task"))
     if failed.exists():
         wrong.append(f"tasks did not complete: {list(failed.values_list('pk', 'status', 'error')[:5])}")
-    violations = list(invariants.check())
+    violations = list(invariants.find_violations())
     counts["violations of invariants"] = len(violations)
     wrong += map(str, violations[:20])
     return counts, wrong

@@ -28,10 +28,16 @@ def attend(world: World, tasks: list[int], share: float = 0.03) -> None:
         _try(partial(world.vote, visit.task, visit=visit))
     for found in Escalation.objects.filter(task__in=tasks, state="open")[:AT_ONCE]:
         if found.breached_at or random.random() < 0.1:
-            _try(partial(engine.resolve, found.pk, user=world.admin, word="go_on", reason="Looked into."))
+            _try(
+                partial(
+                    engine.resolve_escalation, found.pk, user=world.admin, word="go_on", reason="Looked into."
+                )
+            )
     blocked = Token.objects.filter(task__in=tasks, status="blocked", wait__has_key="evaluation")
     for token in blocked[:AT_ONCE]:
-        answer = partial(engine.answer, token.pk, user=world.operator, token_version=token.version)
+        answer = partial(
+            engine.answer_blocked_token, token.pk, user=world.operator, token_version=token.version
+        )
         _try(partial(answer, fact="pass", text="I looked."))
     for task in Task.objects.filter(pk__in=tasks, escalated=None).exclude(status__in=ENDED):
         if random.random() < share:

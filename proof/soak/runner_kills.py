@@ -140,7 +140,7 @@ class Trial:
             time.sleep(0.2)
 
     def look(self) -> dict[str, Any]:
-        from pipelines.engine.invariants import check  # noqa: PLC0415  # see prepare
+        from pipelines.engine.invariants import find_violations  # noqa: PLC0415  # see prepare
         from pipelines.models import Artifact, Job, Task  # noqa: PLC0415  # see prepare
         from pipelines.work import storage  # noqa: PLC0415  # see prepare
 
@@ -162,7 +162,7 @@ class Trial:
             wanted = "".join(f"s{number}" for number in range(1, int(job.station[1:]) + 1))
             if path != wanted:
                 self.wrong.append(f"{job.task.name} {job.station}: {path!r}")
-        self.wrong += [str(each) for each in check()]
+        self.wrong += [str(each) for each in find_violations()]
         return {"attempts": dict(Counter(job.attempt for job in jobs)), "statuses": dict(statuses)}
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from pipelines import engine
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, Word
 from pipelines.ports.queue import enqueue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
@@ -178,7 +178,9 @@ def _approval_button(connection: ChannelConnection, visit: GateVisit, gate: Gate
     ):
         return {}
     chat = engine.Chat(connection.name, connection.created_by)
-    if chat.vote_refusal(visit, visit_policy(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()):
+    if chat.reason_chat_cannot_vote(
+        visit, approval_policy_of_visit(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()
+    ):
         return {}
     approve = next(option for option in vote_options(visit) if option.word == Word.APPROVE)
     value = interactions.button_value(visit)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.engine import VoteResult
 from pipelines.engine.moves.entitlement import usernames_yet_to_approve
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.queries.versions import parsed_version
@@ -183,7 +183,7 @@ def _consequence_with_counts(
     follows = _consequence_text(line, visit, word, answer)
     if word != Word.APPROVE:
         return follows
-    policy = visit_policy(visit, line)
+    policy = approval_policy_of_visit(visit, line)
     missing = policy.min_votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
     # Without the vote itself, unless it is among those that were counted
     missing = max(missing, len(usernames_yet_to_approve(visit, policy))) - (not counted)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipelines.engine.moves.absences import Seat, seats_across_projects, usable_seats_of
-from pipelines.engine.moves.entitlement import decides_alone, meets_any
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.absences import Seat, seats_of_user_by_project, usable_seats_of
+from pipelines.engine.moves.entitlement import is_allowed_only_as_sole_member, meets_any_requirement
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, Role, User
 from pipelines.queries import versions
 
@@ -46,20 +46,22 @@ class Entitlements:
     def at(self, visit: GateVisit) -> Entitlement:
         if visit.state != GateVisit.State.OPEN:
             return Entitlement(False)
-        policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
+        policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
         own_seats = self._seats_in(visit.task.project_id)
         # A person's own seat stands first
         own = own_seats[0] if own_seats else None
-        why = own.bar_reason(visit.task, visit, policy) if own else ""
+        why = own.reason_seat_is_barred(visit.task, visit, policy) if own else ""
         overrides = own is not None and Role.ADMIN in own.person.roles and not why
         votes = visit.votes.all()
         if any(vote.user_id == self.user.pk for vote in votes):
             return Entitlement(False, "You have voted; more votes are needed.", overrides=overrides)
         usable_seats = usable_seats_of(own_seats, visit, policy, votes)
         if usable_seats:
-            alone = usable_seats[0] is own and decides_alone(own.person, visit.task, visit, policy)
+            alone = usable_seats[0] is own and is_allowed_only_as_sole_member(
+                own.person, visit.task, visit, policy
+            )
             return Entitlement(True, alone=alone, overrides=overrides, seats=usable_seats)
-        if own is None or not meets_any(own.person, policy.who):
+        if own is None or not meets_any_requirement(own.person, policy.who):
             why = "This gate does not ask you to review."
         elif not why:
             by_chat = any(vote.connected_by == self.user.pk for vote in votes)
@@ -73,7 +75,7 @@ class Entitlements:
     @property
     def seats(self) -> dict[int, list[Seat]]:
         if self._seats is None:
-            self._seats = seats_across_projects(self.user)
+            self._seats = seats_of_user_by_project(self.user)
         return self._seats
 
     def _seats_in(self, project_id: int) -> list[Seat]:

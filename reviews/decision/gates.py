@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, Word
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import Approval, Gate, ParsedLine
@@ -12,7 +12,7 @@ from pipelines.routing.document.line import Approval, Gate, ParsedLine
 
 def gate_of_visit(visit: GateVisit, line: ParsedLine) -> Gate:
     """The gate as this visit asks it."""
-    return replace(line.gate(visit.gate), approval=visit_policy(visit, line))
+    return replace(line.gate(visit.gate), approval=approval_policy_of_visit(visit, line))
 
 
 def approval_words(policy: Approval, have: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.engine.invariants.record_reading import rows_or_chunks
+from pipelines.engine.invariants.record_reading import all_rows_or_chunked
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Invariant, Violation
@@ -38,7 +38,7 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
         mails = mails.filter(visit__task_id__in=task_ids)
     written: Counter[tuple[Any, ...]] = Counter()
     asked_of = defaultdict(set)
-    for visit_id, address, kind, number, chosen in rows_or_chunks(
+    for visit_id, address, kind, number, chosen in all_rows_or_chunked(
         mails.values_list("visit_id", "address", "kind", "number", "chosen"), 2000
     ):
         written[visit_id, address, kind, number] += 1
@@ -47,7 +47,7 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
     for (visit_id, address, kind, _number), count in written.items():
         if count > 1:
             yield Violation("I12", f"gate visit {visit_id}", f"{count} mails of kind {kind} to {address}")
-    for visit in rows_or_chunks(visits, 500):
+    for visit in all_rows_or_chunked(visits, 500):
         due = set(_notified_addresses(visit))
         mailed = asked_of.get(visit.pk, set())
         if due != mailed:
@@ -70,9 +70,9 @@ def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     if task_ids is not None:
         visits, rows = visits.filter(task_id__in=task_ids), rows.filter(visit__task_id__in=task_ids)
     listed = defaultdict(set)
-    for row in rows_or_chunks(rows, 2000):
+    for row in all_rows_or_chunked(rows, 2000):
         listed[row.visit_id].add(_place_fields(row))
-    for visit in rows_or_chunks(visits.select_related("task", "job", "asked_by"), 500):
+    for visit in all_rows_or_chunked(visits.select_related("task", "job", "asked_by"), 500):
         expected, actual = {_place_fields(row) for row in asked_places(visit)}, listed.pop(visit.pk, set())
         if expected != actual:
             yield Violation(

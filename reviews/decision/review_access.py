@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pipelines.engine.moves.absences import Seat, seats_across_projects
+from pipelines.engine.moves.absences import Seat, seats_of_user_by_project
 from pipelines.engine.moves.entitlement import barred_person_ids
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import Statement, fetch, send
@@ -76,7 +76,7 @@ def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> 
 
 def asked_places(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
-    policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
     candidates = dict.fromkeys(
         (candidate.kind, candidate.lookup_key[:LONGEST_NAME]) for candidate in policy.who
     )
@@ -187,7 +187,7 @@ def decidable_visits(
     """Return the open visits where this person may decide now, in order. `own_seats`: the person's seats, if
     they have been read."""
     places = _filled_places(
-        user, within.projects, seats_across_projects(user) if own_seats is None else own_seats
+        user, within.projects, seats_of_user_by_project(user) if own_seats is None else own_seats
     )
     if not places[0]:
         return []
@@ -239,7 +239,7 @@ def _filled_places(user: User, projects: Collection[int] | None, seats_of: Seats
         for project_id, person_seats in seats_of.items()
         if project_ids is None or project_id in project_ids
         for seat in person_seats
-        for kind, name in sorted(fillable_requirements(seat.person.voter))
+        for kind, name in sorted(fillable_requirements(seat.person.as_voter))
     ]
     return [list(column) for column in zip(*seat_rows, strict=True)] if seat_rows else [[]]
 

@@ -19,7 +19,9 @@ ActFields = dict[str, Any]
 
 def answer_station(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer a question: the station runs again with the answer."""
-    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text=fields["text"])
+    engine.answer_blocked_token(
+        int(need.key), user=user, token_version=fields["token_version"], text=fields["text"]
+    )
     return "Answered"
 
 
@@ -32,20 +34,22 @@ def answer_reviewer_question(need: InboxItem, user: User, fields: ActFields) -> 
 
 def allow_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
     """Allow the calls that are shown: the answer that a station of kind `tools` waits for."""
-    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text="approve")
+    engine.answer_blocked_token(
+        int(need.key), user=user, token_version=fields["token_version"], text="approve"
+    )
     return "Approved"
 
 
 def deny_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
     """Deny them, starting with a word that no station takes for a yes."""
     text = f"Denied: {fields['reason']}"
-    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text=text)
+    engine.answer_blocked_token(int(need.key), user=user, token_version=fields["token_version"], text=text)
     return "Denied"
 
 
 def answer_evaluation(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer an evaluation: the same situation is decided again with the answer."""
-    engine.answer(
+    engine.answer_blocked_token(
         int(need.key),
         user=user,
         token_version=fields["token_version"],
@@ -61,7 +65,7 @@ def retry_position(need: InboxItem, user: User, fields: ActFields) -> str:
 
 
 def resolve_escalation(need: InboxItem, user: User, fields: ActFields) -> str:
-    engine.resolve(UUID(need.key), user=user, **fields)
+    engine.resolve_escalation(UUID(need.key), user=user, **fields)
     return "Resolved"
 
 
@@ -73,12 +77,14 @@ def resolve_deadlock(need: InboxItem, user: User, fields: ActFields) -> str:
 def supply_metadata(need: InboxItem, user: User, fields: ActFields) -> str:
     """Supply metadata that a precondition asks for: the task is decided again with it."""
     metadata = input_values_of_form(need.about["metadata"], fields["posted"], "metadata")
-    engine.supply(int(need.key), user=user, token_version=fields["token_version"], values=metadata)
+    engine.supply_metadata_and_decide_again(
+        int(need.key), user=user, token_version=fields["token_version"], values=metadata
+    )
     return "Added"
 
 
 def hand_over(need: InboxItem, user: User, fields: ActFields) -> str:
-    engine.hand_over(
+    engine.store_handoff_and_decide_again(
         int(need.key), user=user, token_version=fields["token_version"], document=fields["document"]
     )
     return "Handed over"

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Case, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 
-from pipelines.engine.commands.supply_preconditions import metadata_inputs
+from pipelines.engine.commands.supply_preconditions import fields_for_missing_metadata
 from pipelines.models import (
     ASKS,
     WAITING_FOR_INPUT,
@@ -350,7 +350,7 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
         about={
             "wait": token.wait,
             "answers": _possible_answers(token),
-            "metadata": metadata_inputs(line, token),
+            "metadata": fields_for_missing_metadata(line, token),
             "blockers": [blocker_words(blocker) for blocker in blockers],
         },
     )

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, Project, Status, User, Vote, Word
 from pipelines.models.plumbing.compiled_queries import array_field as array
 from pipelines.models.plumbing.compiled_queries import compiled
@@ -396,6 +396,6 @@ def _change_size(visit: GateVisit) -> ChangeSize | None:
 
 
 def _votes_text(visit: GateVisit) -> str:
-    policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     return approval_words(policy, have)

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
 
 from pipelines.engine.moves.entitlement import usernames_yet_to_approve
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.models.plumbing.django_internals import set_prefetched
@@ -276,7 +276,9 @@ def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | 
         log=logs.read_log_tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_evaluated_checks(visit),
         seats=_seat_choices(entitlement, user),
-        missing=sorted(usernames_yet_to_approve(visit, visit_policy(visit, line))) if is_open else (),
+        missing=sorted(usernames_yet_to_approve(visit, approval_policy_of_visit(visit, line)))
+        if is_open
+        else (),
     )
 
 

@@ -25,7 +25,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
-from pipelines.engine.moves.absences import seats_across_projects
+from pipelines.engine.moves.absences import seats_of_user_by_project
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Snapshot, VisitCommit, Word
 from pipelines.models.plumbing.compiled_queries import compiled
@@ -229,7 +229,10 @@ def _redirect_to_next(request: SignedInRequest, visit: GateVisit) -> HttpRespons
     the task, which moves."""
     selection = review_list(request, NEEDS_ME)
     at = visit.opened_at if selection.sort else order_time(visit.running_due_at, visit.opened_at)
-    within, places = replace(selection.to_filter, reader=request.user.pk), seats_across_projects(request.user)
+    within, places = (
+        replace(selection.to_filter, reader=request.user.pk),
+        seats_of_user_by_project(request.user),
+    )
     left = decidable_visits(request.user, within, 1, (at, visit.pk), places) or decidable_visits(
         request.user, within, 1, None, places
     )

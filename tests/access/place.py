@@ -143,7 +143,7 @@ class Place:
         self.deadlock.tasks.add(waits)
         with transaction.atomic():
             batch = Batch.of_tasks(waits.pk)
-            batch.event(
+            batch.append_event(
                 batch.tasks[waits.pk],
                 "deadlock.found",
                 engine.ENGINE,

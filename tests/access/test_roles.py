@@ -64,8 +64,8 @@ def test_lint_knows_that_a_designer_is_no_reviewer(world: World) -> None:
 
 def test_a_vote_of_before_counts_as_it_did() -> None:
     vote = {"username": "ann", "role": "reviewer", "groups": []}
-    assert EntitledPerson.from_dict(1, vote).voter.roles == {"viewer", "operator", "designer", "reviewer"}
-    assert EntitledPerson.from_dict(1, {**vote, "role": "designer"}).voter.roles == {
+    assert EntitledPerson.from_dict(1, vote).as_voter.roles == {"viewer", "operator", "designer", "reviewer"}
+    assert EntitledPerson.from_dict(1, {**vote, "role": "designer"}).as_voter.roles == {
         "viewer",
         "operator",
         "designer",

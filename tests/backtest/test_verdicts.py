@@ -325,6 +325,6 @@ def test_a_budget_used_up_by_another_branch_after_the_question_does_not_unsay_th
 def test_answers_of_a_person_are_kept(world: World) -> None:
     task = run(world, asking())
     token = world.token(task)
-    engine.answer(token.pk, user=world.operator, token_version=token.version, fact="yes")
+    engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, fact="yes")
     assert names(verdicts(task, asking())) == ["same", "same"]
     assert names(verdicts(task, asking(to="fix"))) == ["same", "different"]

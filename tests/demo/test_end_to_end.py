@@ -92,7 +92,9 @@ def approve(task: Task, user: User) -> None:
 def complete(task: Task, user: User, station: str, **output: str) -> None:
     job = Job.objects.get(task=task, station=station, purpose="station", state=Job.State.RUNNING)
     version = Token.objects.get(pk=job.token_id).version
-    engine.complete(job.pk, user=user, token_version=version, outcome={"result": "success", "output": output})
+    engine.complete_manual_job(
+        job.pk, user=user, token_version=version, outcome={"result": "success", "output": output}
+    )
 
 
 def facts_of(task: Task, station: str) -> dict[str, Any]:
@@ -225,7 +227,7 @@ def test_the_code_review_runs_its_hook_on_the_demo_worker(
     complete(task, admin, "synthesis")
     until(task, lambda row: row.status == Status.BLOCKED, log)
     token = Token.objects.get(task=task)
-    engine.answer(token.pk, user=admin, token_version=token.version, fact="yes")
+    engine.answer_blocked_token(token.pk, user=admin, token_version=token.version, fact="yes")
     until(task, lambda row: row.status == Status.AWAITING_REVIEW, log)
     approve(task, admin)
     complete(task, admin, "deliver")

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.commands.work_items import work_items
+from pipelines.engine.commands.work_items import exchange_items_of_tasks
 from pipelines.errors import Conflict, Forbidden, InputError
 from pipelines.models import Agent, Escalation, Job, Status, Task
 from tests.api.conftest import Apis
@@ -290,7 +290,7 @@ def test_E27_what_was_escalated_is_in_its_history(world: World, api: Apis) -> No
     [told] = work_item(api, world, task)["escalation_history"]
     assert (told["id"], told["trigger"], told["reason"]) == (str(raised.pk), "architecture", "Too big.")
     assert (told["resolved_at"], told["resolution"]) == (None, None)
-    engine.resolve(raised.pk, user=world.admin, word="go_on", reason="It is fine.")
+    engine.resolve_escalation(raised.pk, user=world.admin, word="go_on", reason="It is fine.")
     [told] = work_item(api, world, task)["escalation_history"]
     assert (told["resolution"], told["answer"], told["resolved_by"]) == (
         "go_on",
@@ -332,10 +332,10 @@ def test_E27_an_export_costs_the_same_statements_however_many(world: World) -> N
 
     def statements() -> int:
         with CaptureQueriesContext(connection) as found:
-            assert len(list(work_items(Task.objects.filter(project=world.project)))) > 0
+            assert len(list(exchange_items_of_tasks(Task.objects.filter(project=world.project)))) > 0
         return len(found)
 
-    list(work_items(Task.objects.all()))
+    list(exchange_items_of_tasks(Task.objects.all()))
     few = statements()
     for _ in range(20):
         world.report(world.start(version), {"verdict": "pass"})
@@ -355,7 +355,9 @@ def by_hand(world: World, **approval: Any) -> Task:
     task = world.start(world.line(stations=[work, "ship"], gates=[gate]))
     token = world.token(task)
     said = {"result": "success"}
-    engine.complete(world.job(task).pk, user=world.reviewer, token_version=token.version, outcome=said)
+    engine.complete_manual_job(
+        world.job(task).pk, user=world.reviewer, token_version=token.version, outcome=said
+    )
     return task
 
 

@@ -281,7 +281,9 @@ def test_an_approval_request_asks_a_person_and_the_answer_reaches_the_next_promp
     token = task.tokens.get()
     assert (task.display_status, token.wait["question"]) == ("waiting_for_input", "May I open port 80?")
     assert runner.poll() is None
-    engine.answer(token.pk, user=world.operator, token_version=token.version, text="Yes, until noon.")
+    engine.answer_blocked_token(
+        token.pk, user=world.operator, token_version=token.version, text="Yes, until noon."
+    )
     again = runner.poll()
     assert again["id"] != first["id"]
     assert "May I open port 80?" in again["agentDefinition"]["prompt"]

@@ -43,7 +43,7 @@ def runs(task: Task) -> list[str]:
 
 def answer(world: World, task: Task, text: str) -> Task:
     token = world.token(task)
-    return engine.answer(token.pk, user=world.operator, token_version=token.version, text=text)
+    return engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, text=text)
 
 
 def test_D6_complete_ends_the_run_and_blocked_is_no_end(world: World) -> None:

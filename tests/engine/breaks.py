@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.models import Agent, Due, GateVisit, Job, Lease, Task, Trigger
 from tests.engine.test_words_stand import asked_then_right_moves, forked
 from tests.factories import World, make_project, make_world, station
@@ -399,7 +399,7 @@ def i19_a_word_that_is_swallowed(world: World) -> None:
 
     with patch("pipelines.engine.commands.vote.facts_with_votes", swallowed):
         world.vote(task, "reject", reason="No.")
-    assert {violation.invariant for violation in check()} == {"I19"}
+    assert {violation.invariant for violation in find_violations()} == {"I19"}
 
 
 def i19_a_word_that_leads_elsewhere(world: World) -> None:

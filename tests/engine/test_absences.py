@@ -186,7 +186,7 @@ def test_a_stand_in_cannot_override(world: World) -> None:
     away(world.admin, world.viewer)
     visit = world.visit(task)
     with pytest.raises(Forbidden):
-        engine.override(
+        engine.override_gate_as_administrator(
             visit.pk,
             user=world.viewer,
             comment="Nobody is here",

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.engine.commands.event_export import export_task
 from pipelines.engine.core import agent_capacity
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Agent, Due, Job, LineVersion, Task
 from pipelines.work.scheduler import timers
@@ -53,7 +53,7 @@ def test_E14_who_is_not_registered_is_missing(world: World) -> None:
     task = planned(world, line(world))
     assert (world.status(task), missing(world, task)) == ("held", ["agent:coder"])
     agent(world)
-    assert engine.reconsider(task.pk)
+    assert engine.decide_held_tokens_again(task.pk)
     assert world.at(task) == ["code"]
 
 
@@ -181,11 +181,11 @@ def test_capacity_is_watched(world: World) -> None:
     coder = agent(world, capacity=2)
     version = line(world)
     tasks = [planned(world, version) for _ in range(2)]
-    assert check([task.pk for task in tasks]) == []
+    assert find_violations([task.pk for task in tasks]) == []
     for task in tasks:
         world.started(task)
     Agent.objects.filter(pk=coder.pk).update(capacity=1)
-    assert [each.invariant for each in check()] == ["I18"]
+    assert [each.invariant for each in find_violations()] == ["I18"]
     Agent.objects.filter(pk=coder.pk).update(capacity=2)
 
 

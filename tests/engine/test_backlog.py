@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.models import Agent, Deadlock, Due, LineVersion, Task
 from pipelines.work.scheduler import timers
 from tests.engine.stateful import clock
@@ -64,7 +64,7 @@ def test_a_backlog_is_no_deadlock(world: World, time: Clock) -> None:
     one_after_the_other(world, tasks, time)
     assert [world.status(task) for task in tasks] == ["completed"] * 7
     assert not Deadlock.objects.exists()
-    assert check() == []
+    assert find_violations() == []
 
 
 @pytest.mark.wide
@@ -74,7 +74,7 @@ def test_200_tasks_of_one_agent_are_no_deadlock_but_a_circle_among_them_is(world
     tasks = [world.start(version) for _ in range(200)]
     first, second, *others = tasks
     for one, other in ((first, second), (second, first)):
-        engine.depend(one.pk, [other.name], actor=engine.Actor.person(world.operator))
+        engine.wait_for_tasks(one.pk, [other.name], actor=engine.Actor.person(world.operator))
     [found] = Deadlock.objects.all()
     assert (found.kind, set(found.tasks.all())) == ("circular_wait", {first, second})
     engine.resolve_deadlock(found.pk, user=world.admin, word="context", reason="Go first.")
@@ -82,7 +82,7 @@ def test_200_tasks_of_one_agent_are_no_deadlock_but_a_circle_among_them_is(world
     one_after_the_other(world, [second, *others, first], time)
     assert set(Task.objects.values_list("status", flat=True)) == {"completed"}
     assert Deadlock.objects.get() == found
-    assert check([first.pk, second.pk, others[-1].pk]) == []
+    assert find_violations([first.pk, second.pk, others[-1].pk]) == []
 
 
 def test_what_takes_too_long_once_it_has_begun_is_one(world: World, time: Clock) -> None:
@@ -128,7 +128,7 @@ def test_what_keeps_it_from_running_stops_the_clock(world: World, time: Clock, w
         token = world.token(task)
         engine.hold(token.pk, user=world.operator, token_version=token.version)
     elif way == "depend":
-        engine.depend(task.pk, [other.name], actor=engine.Actor.person(world.operator))
+        engine.wait_for_tasks(task.pk, [other.name], actor=engine.Actor.person(world.operator))
     else:
         engine.suspend_agent(coder.pk, actor=engine.ENGINE, reason="Because.")
     time.goes(1000)
@@ -160,7 +160,7 @@ def test_what_runs_while_its_agent_is_suspended_is_not_late_for_that(world: Worl
         time.goes(1000)
         engine.restore_agent(coder.pk, actor=engine.ENGINE)
     time.goes(2)
-    assert (world.status(task), Deadlock.objects.count(), check()) == ("running", 0, [])
+    assert (world.status(task), Deadlock.objects.count(), find_violations()) == ("running", 0, [])
     time.goes(61)
     assert Deadlock.objects.get().kind == "timeout"
 
@@ -181,7 +181,7 @@ def test_E23_context_on_what_ran_is_a_new_visit(world: World, time: Clock) -> No
     time.goes(6)
     assert Deadlock.objects.filter(state="open").count() == 0
     world.report(task)
-    assert (world.status(task), check()) == ("completed", [])
+    assert (world.status(task), find_violations()) == ("completed", [])
 
 
 @pytest.mark.wide
@@ -194,13 +194,13 @@ def test_E23_of_a_circle_only_what_ran_and_is_told_something_begins_anew(
     for task in [first, *([last] if ran else [])]:
         world.started(task)
     for task, on in ((first, second), (second, last), (last, first)):
-        engine.depend(task.pk, [on.name], actor=engine.Actor.person(world.operator))
+        engine.wait_for_tasks(task.pk, [on.name], actor=engine.Actor.person(world.operator))
     found = Deadlock.objects.get(task=last)
     engine.resolve_deadlock(found.pk, user=world.admin, word="context", reason="Go first.")
     time.goes(1)
     visits = [(world.job(task).visit, world.job(task).feedback) for task in tasks]
     assert visits == [(1, ""), (1, ""), (2, "Go first.") if ran else (1, "")]
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_the_backlog_goes_on_when_a_deadlock_of_its_agent_is_over(world: World, time: Clock) -> None:

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Refused
 from pipelines.lines import bulk_commands
 from pipelines.lines.bulk_commands import BulkRequest, BulkSelection
@@ -174,7 +174,7 @@ def test_a_move_of_many_beside_running_work_loses_and_doubles_nothing(count: int
     moved = Counter(by_hand.values_list("task", flat=True))
     assert set(moved) == set(command.entries.filter(result="done").values_list("task", flat=True))
     assert set(moved.values()) == {1}
-    assert check([task.pk for task in tasks]) == []
+    assert find_violations([task.pk for task in tasks]) == []
 
 
 def work_until(command: BulkCommand, state: str) -> None:

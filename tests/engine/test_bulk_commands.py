@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.lines import bulk_commands
 from pipelines.lines.bulk_commands import BulkRequest, Chosen, Match
@@ -87,7 +87,7 @@ def test_the_plan_says_where_to_which_votes_fall_and_what_is_refused_and_changes
     assert {task.pk: world.kinds(task) for task in (reviewed, running, ended)} == before
     assert done(command) == ["done", "done", "refused"]
     assert (world.at(reviewed), world.at(running)) == (["check"], ["check"])
-    assert check([reviewed.pk, running.pk, ended.pk]) == []
+    assert find_violations([reviewed.pk, running.pk, ended.pk]) == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_each_action_does_to_each_task_what_the_single_command_does(
     assert done(command) == ["done"] * 3
     timers.run_due()
     assert [world.status(task) for task in tasks] == [status] * 3
-    assert check([task.pk for task in tasks]) == []
+    assert find_violations([task.pk for task in tasks]) == []
 
 
 def test_what_is_paused_is_resumed_and_the_rest_refused(world: World) -> None:
@@ -242,7 +242,7 @@ def test_of_two_commands_at_once_one_wins_each_task_and_the_other_says_so(world:
         assert sorted(of_task.values_list("result", flat=True)) == ["done", "refused"]
         winner = of_task.get(result="done").command
         assert world.at(task) == [winner.to]
-    assert check([task.pk for task in tasks]) == []
+    assert find_violations([task.pk for task in tasks]) == []
 
 
 def test_what_was_given_long_ago_is_forgotten(world: World) -> None:

@@ -30,7 +30,7 @@ def blocked(world: World) -> Task:
 
 def test_an_answer_runs_the_station_again_with_it(world: World) -> None:
     task = blocked(world)
-    act(world, task, engine.answer, text="main")
+    act(world, task, engine.answer_blocked_token, text="main")
     job = world.job(task)
     assert (job.station, job.visit, job.feedback) == ("build", 2, "main")
     task.refresh_from_db()
@@ -39,16 +39,16 @@ def test_an_answer_runs_the_station_again_with_it(world: World) -> None:
 
 def test_a_blank_answer_is_refused(world: World) -> None:
     with pytest.raises(Invalid) as refused:
-        act(world, blocked(world), engine.answer, text="  ")
+        act(world, blocked(world), engine.answer_blocked_token, text="  ")
     assert refused.value.path == "text"
 
 
 def test_nobody_answers_twice(world: World) -> None:
     task = blocked(world)
     seen = world.token(task).version
-    act(world, task, engine.answer, text="main")
+    act(world, task, engine.answer_blocked_token, text="main")
     with pytest.raises(Conflict):
-        act(world, task, engine.answer, text="next", token_version=seen)
+        act(world, task, engine.answer_blocked_token, text="next", token_version=seen)
 
 
 def evaluated(world: World) -> Task:
@@ -68,7 +68,7 @@ def test_an_evaluation_waits_for_a_persons_fact_and_is_decided_with_it(
     task = evaluated(world)
     token = world.token(task)
     assert (token.status, token.wait["evaluation"]) == ("blocked", {"agentic": {"question": "Is it good?"}})
-    act(world, task, engine.answer, fact=fact)
+    act(world, task, engine.answer_blocked_token, fact=fact)
     assert world.at(task) == [where]
     first, second = task.decisions.order_by("at")
     assert second.situation["outcome"] == first.situation["outcome"]
@@ -77,7 +77,7 @@ def test_an_evaluation_waits_for_a_persons_fact_and_is_decided_with_it(
 
 def test_a_fact_is_one_of_two_words(world: World) -> None:
     with pytest.raises(Invalid) as refused:
-        act(world, evaluated(world), engine.answer, fact="perhaps")
+        act(world, evaluated(world), engine.answer_blocked_token, fact="perhaps")
     assert refused.value.path == "fact"
 
 
@@ -137,19 +137,19 @@ def test_cancel_closes_open_gates(world: World) -> None:
 
 
 def test_what_does_not_exist_is_not_found(world: World) -> None:
-    for verb in (engine.move, engine.answer, engine.hold, engine.release):
+    for verb in (engine.move, engine.answer_blocked_token, engine.hold, engine.release):
         with pytest.raises(NotFound):
             verb(2**40, user=world.operator, token_version=1)
     with pytest.raises(NotFound):
         engine.cancel(2**40, actor=engine.ENGINE)
     with pytest.raises(NotFound):
-        engine.complete(2**40, user=world.operator, token_version=1, outcome={"result": "success"})
+        engine.complete_manual_job(2**40, user=world.operator, token_version=1, outcome={"result": "success"})
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800", "x" * 20_001], ids=["NUL", "surrogate", "long"])
 def test_words_that_cannot_be_stored_are_refused(world: World, text: str) -> None:
     task = blocked(world)
-    for verb, path in ((engine.answer, "text"), (engine.move, "reason")):
+    for verb, path in ((engine.answer_blocked_token, "text"), (engine.move, "reason")):
         with pytest.raises(Invalid) as refused:
             act(world, task, verb, **{path: text})
         assert refused.value.path == path
@@ -166,7 +166,7 @@ def manual(world: World, **work: Any) -> Task:
 
 def complete(world: World, task: Task, outcome: dict[str, Any], **more: Any) -> engine.ReportResult:
     shown = {"token_version": world.token(task).version, "user": world.operator}
-    return engine.complete(world.job(task).pk, outcome=outcome, **{**shown, **more})
+    return engine.complete_manual_job(world.job(task).pk, outcome=outcome, **{**shown, **more})
 
 
 def test_a_person_completes_a_manual_job_without_a_lease(world: World) -> None:
@@ -204,7 +204,9 @@ def test_the_second_person_to_complete_a_job_is_told(world: World) -> None:
     job, version = world.job(task), world.token(task).version
     complete(world, task, {"result": "success"})
     with pytest.raises(Conflict):
-        engine.complete(job.pk, user=world.admin, token_version=version, outcome={"result": "failure"})
+        engine.complete_manual_job(
+            job.pk, user=world.admin, token_version=version, outcome={"result": "failure"}
+        )
 
 
 def test_a_malformed_completion_is_refused_with_its_place(world: World) -> None:

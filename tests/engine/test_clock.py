@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from tests.engine.stateful import clock
 from tests.factories import World, document
 
@@ -24,4 +24,4 @@ def test_a_clock_that_is_set_back_does_not_turn_a_history_around(world: World) -
         events = list(task.events.order_by("seq"))
         assert all(one.at <= next_.at for one, next_ in pairwise(events))
         assert task.ended_at == events[-1].at > events[0].at
-        assert check([task.pk]) == []
+        assert find_violations([task.pk]) == []

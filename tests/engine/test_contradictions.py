@@ -51,7 +51,9 @@ def work_of(world: World, agent: str) -> bool:
 
 def resolve(world: World, task: Task, word: str, **more: Any) -> Task:
     found = Escalation.objects.get(task=task)
-    return engine.resolve(found.pk, **{"user": world.admin, "word": word, "reason": "Because.", **more})
+    return engine.resolve_escalation(
+        found.pk, **{"user": world.admin, "word": word, "reason": "Because.", **more}
+    )
 
 
 def test_E22_branches_that_contradict_each_other_are_a_deadlock_of_who_wrote_it(world: World) -> None:

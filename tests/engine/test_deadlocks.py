@@ -129,7 +129,7 @@ def test_E23_escalated_it_waits_for_the_solution_architect(world: World) -> None
     escalation = Escalation.objects.get(task=task)
     assert escalation.role == "Solution Architect"
     assert world.token(task).wait["paused_by"] == str(escalation.pk)
-    engine.resolve(escalation.pk, user=world.admin, word="go_on", reason="Go.")
+    engine.resolve_escalation(escalation.pk, user=world.admin, word="go_on", reason="Go.")
     assert world.status(task) == "queued"
 
 
@@ -185,7 +185,7 @@ def circle(world: World) -> tuple[Task, Task, Deadlock]:
     version = world.line(stations=["build"])
     first = world.start(version)
     second = world.start(version, depends_on=[first.name])
-    engine.depend(first.pk, [second.name], actor=engine.Actor.person(world.operator))
+    engine.wait_for_tasks(first.pk, [second.name], actor=engine.Actor.person(world.operator))
     return first, second, Deadlock.objects.get()
 
 
@@ -251,7 +251,9 @@ def test_what_was_held_by_hand_is_watched_again(world: World) -> None:
 
 
 def wait_for(world: World, task: Task, *others: Task) -> None:
-    engine.depend(task.pk, [other.name for other in others], actor=engine.Actor.person(world.operator))
+    engine.wait_for_tasks(
+        task.pk, [other.name for other in others], actor=engine.Actor.person(world.operator)
+    )
 
 
 def test_a_running_job_ends_and_nothing_is_begun_after_it(world: World) -> None:
@@ -311,7 +313,7 @@ def test_E22_a_question_to_a_task_that_waits_closes_a_circle(world: World) -> No
 def test_who_answers_the_question_opens_the_circle(world: World) -> None:
     first, _second = asking(world)
     token = world.token(first)
-    engine.answer(token.pk, user=world.operator, token_version=token.version, text="Blue.")
+    engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, text="Blue.")
     timers.run_due()
     found = Deadlock.objects.get()
     assert (found.state, found.how, found.resolved_by) == ("resolved", "context", world.operator)
@@ -332,7 +334,7 @@ def test_the_other_branch_of_who_asked_goes_on_with_the_answer(world: World) -> 
     timers.run_due()
     assert world.token(first, "work").status == "held"
     token = world.token(first, "ask")
-    engine.answer(token.pk, user=world.operator, token_version=token.version, text="Blue.")
+    engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, text="Blue.")
     timers.run_due()
     assert world.token(first, "work").status == "queued"
 
@@ -340,6 +342,8 @@ def test_the_other_branch_of_who_asked_goes_on_with_the_answer(world: World) -> 
 def test_a_circle_that_nobody_opened_is_told_again_after_its_escalation(world: World) -> None:
     first, _second, found = circle(world)
     resolve(world, found, "escalate")
-    engine.resolve(Escalation.objects.get(task=first).pk, user=world.admin, word="go_on", reason="Go.")
+    engine.resolve_escalation(
+        Escalation.objects.get(task=first).pk, user=world.admin, word="go_on", reason="Go."
+    )
     timers.run_due()
     assert Deadlock.objects.filter(tasks=first, state="open").exists()

@@ -55,7 +55,9 @@ def pass_time(task: Task) -> None:
 
 
 def resolve(world: World, found: Escalation, word: str, **more: Any) -> Task:
-    return engine.resolve(found.pk, **{"user": world.admin, "word": word, "reason": "Because.", **more})
+    return engine.resolve_escalation(
+        found.pk, **{"user": world.admin, "word": word, "reason": "Because.", **more}
+    )
 
 
 def test_E18_an_escalation_names_the_role_and_the_time_to_answer(world: World) -> None:

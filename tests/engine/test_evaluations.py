@@ -138,7 +138,7 @@ def test_A26_what_is_no_answer_blocks_for_a_person_and_never_advances(
     token = world.token(task)
     assert (token.status, token.station, token.wait["evaluation"]) == ("blocked", "build", GOOD)
     assert answers(task)[0]["answer"] == "unanswered"
-    engine.answer(token.pk, user=world.operator, token_version=token.version, fact="yes")
+    engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, fact="yes")
     assert world.at(task) == ["ship"]
 
 
@@ -173,7 +173,9 @@ def test_A26_a_person_may_answer_before_the_machine_does(world: World) -> None:
     task = evaluated(world)
     late = world.report_of(world.started(task), said("no"))
     token = world.token(task)
-    engine.answer(token.pk, user=world.operator, token_version=token.version, fact="yes", text="I looked.")
+    engine.answer_blocked_token(
+        token.pk, user=world.operator, token_version=token.version, fact="yes", text="I looked."
+    )
     assert world.at(task) == ["ship"]
     assert engine.report([late])[0].http == 409
     assert world.at(task) == ["ship"]
@@ -198,7 +200,7 @@ def test_A27_a_hook_is_not_answered_by_a_person_who_was_not_asked(world: World) 
     task = hooked(world)
     token = world.token(task)
     with pytest.raises(Conflict):
-        engine.answer(token.pk, user=world.operator, token_version=token.version, fact="pass")
+        engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, fact="pass")
 
 
 def test_A28_what_the_hook_said_goes_to_the_next_run_and_only_the_latest(world: World) -> None:
@@ -328,7 +330,7 @@ def test_A26_a_question_that_no_machine_can_answer_any_more_is_for_a_person(worl
     patience_ends(task)
     token = world.token(task)
     assert (token.status, token.wait["evaluation"]) == ("blocked", GOOD)
-    engine.answer(token.pk, user=world.operator, token_version=token.version, fact="yes")
+    engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, fact="yes")
     assert world.at(task) == ["ship"]
 
 

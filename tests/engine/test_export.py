@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from pipelines.engine.commands.event_export import export_task, export_tasks, handoff_id
 from pipelines.engine.core import gate_results
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.engine.invariants.gates import event_evaluation_violations
 from pipelines.models import Task
 from tests.factories import World, station
@@ -208,7 +208,7 @@ def moved(world: World, outcome: dict[str, Any], gate: dict[str, Any], word: str
     assert world.report(task, outcome).status == "accepted"
     if word:
         world.vote(task, word, reason="So.")
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
     return list(export_task(task, transitions=True))[2]
 
 

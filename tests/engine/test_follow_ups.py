@@ -60,7 +60,7 @@ def queued() -> list[int]:
 
 
 def followed(task: Task) -> Task:
-    new = engine.follow_up(task.pk)
+    new = engine.start_follow_up_task(task.pk)
     assert new is not None
     return new
 
@@ -79,7 +79,7 @@ def test_E13_a_rollback_starts_a_linked_item_at_intake(world: World) -> None:
 def test_E13_a_deployment_starts_one_for_its_feedback_alone(world: World) -> None:
     version = line(world)
     quiet = ended(world, {"verdict": "pass", "summary": "All is well."}, version)
-    assert engine.follow_up(quiet.pk) is None
+    assert engine.start_follow_up_task(quiet.pk) is None
     asked = ended(world, {"verdict": "pass", "feedback": "Add a second key."}, version)
     new = followed(asked)
     assert new.description.endswith(f"{asked.name} ended as DEPLOYED:\nAdd a second key.")
@@ -104,7 +104,7 @@ def test_it_is_started_once_however_often_it_is_told(world: World) -> None:
     task = ended(world, INCIDENT)
     followed(task)
     with pytest.raises(Conflict):
-        engine.follow_up(task.pk)
+        engine.start_follow_up_task(task.pk)
     assert Task.objects.filter(follows=task).count() == 1
 
 
@@ -124,7 +124,7 @@ def test_the_third_in_a_row_waits_for_a_person(world: World) -> None:
     assert (world.status(third), engine.start(world.job(third).pk, world.claim())) == ("held", None)
     found = Escalation.objects.get(task=third)
     assert (found.trigger, found.role) == ("RetryLimitExceeded", "admin")
-    engine.resolve(found.pk, user=world.admin, word="go_on", reason="The cause is found.")
+    engine.resolve_escalation(found.pk, user=world.admin, word="go_on", reason="The cause is found.")
     assert world.status(third) == "queued"
     finished(world, third, INCIDENT)
     assert world.status(followed(third)) == "held", "and so does each one after it"
@@ -154,7 +154,7 @@ def test_an_archived_line_takes_none(world: World) -> None:
     task.line.archived_at = task.ended_at
     task.line.save(update_fields=["archived_at"])
     with pytest.raises(Conflict):
-        engine.follow_up(task.pk)
+        engine.start_follow_up_task(task.pk)
     assert not Task.objects.filter(follows=task).exists()
 
 

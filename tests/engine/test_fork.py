@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Event, LineVersion, Task
 from tests.factories import World, document, make_member, make_project, station
@@ -79,7 +79,7 @@ def test_a_fork_begins_where_the_task_stood_while_that_goes_on(world: World) -> 
     for task in (old, new):
         world.report(task)
         assert world.status(task) == "completed"
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_a_fork_has_the_data_of_its_moment_and_asks_every_gate_again(world: World) -> None:
@@ -109,7 +109,7 @@ def test_any_task_can_be_forked_whatever_it_waits_for(world: World, status: str)
     new = fork(world, old)
     assert world.at(new) == (["ship"] if status == "completed" else ["build"])
     assert (world.status(new), world.status(old)) == ("queued", status)
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_behind_a_fork_a_branch_is_named_and_meets_nobody(world: World) -> None:
@@ -130,7 +130,7 @@ def test_behind_a_fork_a_branch_is_named_and_meets_nobody(world: World) -> None:
     world.report(new)
     assert world.status(new) == "completed"
     assert world.at(old) == ["left", "right"]
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_a_join_that_wants_all_branches_fails_for_one_alone(world: World) -> None:
@@ -139,7 +139,7 @@ def test_a_join_that_wants_all_branches_fails_for_one_alone(world: World) -> Non
     new = fork(world, old, position=world.token(old, "left").pk)
     world.report(new)
     assert world.status(new) == "failed"
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_the_event_of_a_branch_says_which_is_meant(world: World) -> None:
@@ -250,9 +250,9 @@ def test_a_fork_can_be_forked_and_retried(world: World) -> None:
     third = fork(world, second)
     assert (third.follows, third.fork_event) == (second, 1)
     engine.cancel(second.pk, actor=engine.ENGINE)
-    again = engine.retry_ended(second.pk, station="", actor=engine.Actor.person(world.operator))
+    again = engine.start_retry_task(second.pk, station="", actor=engine.Actor.person(world.operator))
     assert (again.follows, again.fork_event, world.at(again)) == (second, None, ["build"])
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_a_pause_holds_what_is_forked(world: World) -> None:
@@ -276,5 +276,5 @@ def test_a_fork_of_another_project_is_found_out(world: World) -> None:
     old = shipping(world)
     new = fork(world, old)
     Task.objects.filter(pk=new.pk).update(fork_event=999)
-    assert any("moment" in violation.message for violation in check())
+    assert any("moment" in violation.message for violation in find_violations())
     assert make_project("elsewhere").pk != old.project_id

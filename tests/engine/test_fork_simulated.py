@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.fold import fold
+from pipelines.engine.core.fold import row_folded_from_events
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Decision, Task
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -54,7 +54,10 @@ def test_a_fork_goes_as_the_simulation_of_an_empty_past(world: World, name: str,
         compare(task, walk)
         go_on(world, rng, line, task, walk)
         both_readings_agree(task, LINES[name])
-        assert fold(task.events.order_by("seq"))["visits"] == Task.objects.get(pk=task.pk).visits
+        assert (
+            row_folded_from_events(task.events.order_by("seq"))["visits"]
+            == Task.objects.get(pk=task.pk).visits
+        )
 
 
 def go_on(world: World, rng: random.Random, line: ParsedLine, task: Task, walk: SimulatedTask) -> None:

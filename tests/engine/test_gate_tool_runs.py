@@ -63,8 +63,8 @@ def test_a_tool_gate_that_is_lost_is_decided_by_a_person(world: World) -> None:
     token = world.token(task)
     assert (token.status, token.station) == ("blocked", "build")
     with pytest.raises(Invalid):
-        engine.answer(token.pk, user=world.operator, token_version=token.version, fact="yes")
-    engine.answer(token.pk, user=world.operator, token_version=token.version, fact="pass")
+        engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, fact="yes")
+    engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, fact="pass")
     assert world.at(task) == ["ship"]
 
 

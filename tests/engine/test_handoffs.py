@@ -58,7 +58,7 @@ def test_E14_an_invalid_one_holds_the_task_and_is_named_with_its_place(world: Wo
 def give(world: World, task: Task, document: Any, **more: Any) -> None:
     token = world.token(task)
     values = {"user": world.operator, "token_version": token.version, **more}
-    engine.hand_over(token.pk, document=document, **values)
+    engine.store_handoff_and_decide_again(token.pk, document=document, **values)
 
 
 def test_a_person_gives_what_is_missing_and_it_goes_on_with_it(world: World) -> None:

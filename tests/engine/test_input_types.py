@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from pipelines.engine.commands.inputs import default_title, input_fault_text
+from pipelines.engine.commands.inputs import input_fault_text, title_from_inputs
 from pipelines.errors import InputError
 from pipelines.routing.document.inputs import Input
 from pipelines.work import storage
@@ -98,7 +98,7 @@ def test_a_file_is_bounded_by_its_ending_and_the_size_that_was_measured(world: W
 def test_a_title_is_made_from_the_line_and_the_first_input_that_tells(
     fields: list[Input], filled: dict[str, Any], title: str
 ) -> None:
-    assert default_title("Check", fields, filled) == title
+    assert title_from_inputs("Check", fields, filled) == title
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_a_title_is_made_from_the_line_and_the_first_input_that_tells(
     ],
 )
 def test_a_title_does_not_repeat_what_the_name_of_the_line_says(name: str, title: str) -> None:
-    assert default_title(name, [Input("a", "repository")], {"a": "/srv/app.git"}) == title
+    assert title_from_inputs(name, [Input("a", "repository")], {"a": "/srv/app.git"}) == title

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from django.core.management import CommandError, call_command
 
-from pipelines.engine.invariants import CHECKS, check
+from pipelines.engine.invariants import CHECKS, find_violations
 from pipelines.models import Task
 from tests.engine.breaks import (
     break_task,
@@ -127,13 +127,13 @@ BREAKS: tuple[tuple[str, Callable[[World], None]], ...] = (
 @pytest.mark.parametrize(("invariant", "breaks"), BREAKS, ids=[f"{i}-{f.__name__}" for i, f in BREAKS])
 def test_it_sees_what_was_broken(world: World, invariant: str, breaks: Callable[[World], None]) -> None:
     breaks(world)
-    assert invariant in {violation.invariant for violation in check()}
+    assert invariant in {violation.invariant for violation in find_violations()}
 
 
 @pytest.mark.parametrize("made", [plain, ended, reviewed], ids=lambda made: str(made.__name__))
 def test_it_sees_nothing_where_nothing_was_broken(world: World, made: Callable[[World], Task]) -> None:
     made(world)
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_every_check_is_broken_by_some_test() -> None:
@@ -145,8 +145,8 @@ def test_every_check_is_broken_by_some_test() -> None:
 def test_only_the_asked_tasks_are_looked_at(world: World) -> None:
     sound, broken = plain(world), plain(world)
     sql("UPDATE pipelines_task SET seq = seq + 1 WHERE id = %s", broken.pk)
-    assert check([sound.pk]) == []
-    assert check([broken.pk]) != []
+    assert find_violations([sound.pk]) == []
+    assert find_violations([broken.pk]) != []
 
 
 def test_the_command_says_what_does_not_hold(world: World) -> None:

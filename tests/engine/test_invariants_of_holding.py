@@ -12,9 +12,9 @@ from pipelines import engine
 from pipelines.engine.invariants import (
     CHECKS,
     agents,
-    check,
     deadlocks,
     escalations,
+    find_violations,
     handoffs,
     immutability,
     positions,
@@ -262,4 +262,4 @@ def test_every_check_of_what_waits_is_broken_by_some_test() -> None:
 @pytest.mark.parametrize("made", [blocked, missing, handed], ids=lambda made: str(made.__name__))
 def test_nothing_is_named_where_nothing_was_planted(world: World, made: Callable[[World], Task]) -> None:
     made(world)
-    assert check() == []
+    assert find_violations() == []

@@ -128,7 +128,7 @@ def breached_too_early(world: World) -> None:
 
 def goes_on_being_due_when_it_is_resolved(world: World) -> None:
     found = timed(world)
-    engine.resolve(found.pk, user=world.admin, word="retry", reason="Again.")
+    engine.resolve_escalation(found.pk, user=world.admin, word="retry", reason="Again.")
     now = timezone.now()
     Due.objects.create(
         task=found.task, kind="escalation", key=str(found.pk), set_at=now, due_at=now + timedelta(hours=1)
@@ -215,12 +215,12 @@ def test_a_party_is_held_by_a_deadlock_that_is_over_until_its_due_time(world: Wo
     one = world.start(version)
     other = world.start(version, depends_on=[one.name])
     world.started(one)
-    engine.depend(one.pk, [other.name], actor=engine.ENGINE)
+    engine.wait_for_tasks(one.pk, [other.name], actor=engine.ENGINE)
     found = Deadlock.objects.get()
     engine.cancel(other.pk, actor=engine.ENGINE)
     found.refresh_from_db()
     assert (found.state, world.token(one).wait["paused_by"]) == ("resolved", str(found.pk))
-    assert invariants.check() == []
+    assert invariants.find_violations() == []
     timers.run_due()
     assert world.status(one) == "queued"
-    assert invariants.check() == []
+    assert invariants.find_violations() == []

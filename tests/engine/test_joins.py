@@ -190,7 +190,9 @@ def test_E22_contradictory_outputs_hold_the_task_where_the_knob_says_escalate(wo
     assert token.wait["values"] == {"qa": {"n": 1}, "security": {"n": 2}}
     escalation = Escalation.objects.get(task=task)
     assert escalation.reason == "qa, security wrote different values under n."
-    engine.resolve(escalation.pk, user=world.admin, word="choose", route="qa", reason="It counted them all.")
+    engine.resolve_escalation(
+        escalation.pk, user=world.admin, word="choose", route="qa", reason="It counted them all."
+    )
     task.refresh_from_db()
     assert (world.job(task).station, task.context) == ("release", {"n": 1})
 

@@ -65,7 +65,7 @@ def test_a_version_of_before_goes_on_letting_work_jump(world: World) -> None:
     world.report(task, COMPLETE)
     assert world.at(task) == ["c"]
     assert {each.revision for each in Decision.objects.all()} == {2}
-    assert invariants.check() == []
+    assert invariants.find_violations() == []
 
 
 def test_the_same_text_is_published_anew_under_the_newest_revision(world: World, client: Client) -> None:
@@ -94,7 +94,7 @@ def test_the_same_text_is_published_anew_under_the_newest_revision(world: World,
     assert world.status(other) == "blocked"
     # The task of before is decided by its own version until it is migrated.
     assert line_migration.migration_impact_of(line, version).to_dict()["revision"] == 3
-    assert invariants.check() == []
+    assert invariants.find_violations() == []
 
 
 def test_the_page_asks_for_a_tick_with_a_constant_number_of_statements(

@@ -127,7 +127,7 @@ def test_a_retry_waits_as_any_other(world: World) -> None:
     first = started(world, version)
     world.report(first, {"result": "failure"})
     second = started(world, version)
-    retry = engine.retry_ended(first.pk, station="work", actor=engine.Actor.person(world.operator))
+    retry = engine.start_retry_task(first.pk, station="work", actor=engine.Actor.person(world.operator))
     assert statuses(world, second, retry) == ["queued", "held"]
     world.report(second)
     timers.run_due()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict
 from pipelines.lines import line_migration, publishing
 from pipelines.models import GateVisit, Line, LineVersion, Migration, Task
@@ -43,7 +43,7 @@ def test_a_vote_counts_once_or_is_told_that_the_visit_was_closed(world: World) -
         assert world.at(visit.task) == (["build"] if refused else ["ship"])
         states = sorted(GateVisit.objects.filter(task=visit.task).values_list("state", flat=True))
         assert states == (["closed", "open"] if refused else ["decided"])
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_a_report_is_judged_by_the_version_it_started_under_either_way(world: World) -> None:
@@ -55,7 +55,7 @@ def test_a_report_is_judged_by_the_version_it_started_under_either_way(world: Wo
         (answered,), (migrated,) = at_once([partial(engine.report, [report]), to(task, new)])
         assert (answered.status, migrated.status, world.at(task)) == ("accepted", "migrated", ["ship"])
         assert world.job(task).pinned_id == new.pk
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_a_start_races_and_the_job_runs_under_one_version(world: World) -> None:
@@ -67,7 +67,7 @@ def test_a_start_races_and_the_job_runs_under_one_version(world: World) -> None:
         job.refresh_from_db()
         assert started is not None
         assert started.pinned_id == job.pinned_id, "what the worker was told is what is judged by"
-    assert check() == []
+    assert find_violations() == []
 
 
 @pytest.mark.wide
@@ -80,7 +80,7 @@ def test_a_cancelled_task_is_not_migrated(world: World) -> None:
         assert migrated.status in ("migrated", "refused")
         assert world.status(visit.task) == "cancelled"
         assert not GateVisit.objects.filter(task=visit.task, state="open").exists()
-    assert check() == []
+    assert find_violations() == []
 
 
 @pytest.mark.wide
@@ -94,7 +94,7 @@ def test_of_two_migrations_of_one_impact_one_is_done(world: World) -> None:
     assert sum(isinstance(result, Migration) for result in results) == 1
     assert sum(isinstance(result, Conflict) for result in results) == 2
     assert Migration.objects.get().entries.filter(result="migrated").count() == len(tasks)
-    assert check() == []
+    assert find_violations() == []
 
 
 def test_publishing_meanwhile_changes_neither(world: World) -> None:
@@ -111,7 +111,7 @@ def test_publishing_meanwhile_changes_neither(world: World) -> None:
     assert isinstance(made, Migration)
     assert published.number == 3
     assert set(Task.objects.values_list("pinned_id", flat=True)) == {new.pk}
-    assert check() == []
+    assert find_violations() == []
 
 
 @pytest.mark.wide
@@ -126,4 +126,4 @@ def test_batches_in_opposite_order_do_not_deadlock(world: World) -> None:
     )
     said = {result.status for batch in results for result in batch}
     assert said <= {"migrated", "already"}
-    assert check() == []
+    assert find_violations() == []

@@ -96,7 +96,7 @@ def test_a_fork_and_work_at_a_station_that_another_was_mapped_to_go_back_to_thei
     world.report(works)
     assert works.jobs.order_by("pk")[0].station == "build"
     assert world.at(works) == ["left", "right"]
-    assert invariants.check([task.pk, works.pk]) == []
+    assert invariants.find_violations([task.pk, works.pk]) == []
 
 
 def test_a_stale_confirm_is_refused(world: World) -> None:

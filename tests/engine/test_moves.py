@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.engine.core.fold import fold, row_from_task
+from pipelines.engine.core.fold import row_folded_from_events, stored_row_of_task
 from pipelines.models import Job, Task
 from tests.factories import World, station
 
@@ -171,10 +171,10 @@ def test_folding_the_events_gives_the_row(world: World) -> None:
     world.report(task, FAILED)
     world.report(task, {"result": "success", "output": {"a": 1}})
     task = Task.objects.get(pk=task.pk)
-    assert fold(task.events.order_by("seq")) == row_from_task(task, task.tokens.all())
+    assert row_folded_from_events(task.events.order_by("seq")) == stored_row_of_task(task, task.tokens.all())
     world.report(task)
     task = Task.objects.get(pk=task.pk)
-    assert fold(task.events.order_by("seq")) == row_from_task(task, task.tokens.all())
+    assert row_folded_from_events(task.events.order_by("seq")) == stored_row_of_task(task, task.tokens.all())
 
 
 def test_the_next_job_knows_its_visit_and_the_version_it_started_under(world: World) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pipelines import engine
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.engine.moves import decision_application, pass_through
 from pipelines.errors import Invalid
 from pipelines.lines.publishing import PublishRefused
@@ -133,7 +133,7 @@ def test_what_is_recorded_is_the_same(world: World, settings: LazySettings, docu
         settings.PASS_THROUGH = on
         task = world.start(version)
         drive(world, task)
-        assert check([task.pk]) == []
+        assert find_violations([task.pk]) == []
         told.append(record(task))
     assert told[1] == told[0]
 
@@ -150,7 +150,7 @@ def test_a_row_of_stations_is_one_move_for_its_worker(world: World) -> None:
     first.refresh_from_db()
     repeat = engine.report([world.report_of(first)])[0]
     assert (repeat.status, repeat.next_job_id) == ("repeated", answer.next_job_id)
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
 
 
 def test_it_takes_as_many_statements_as_one_move(world: World) -> None:
@@ -190,7 +190,7 @@ def test_it_ends_at_work_and_its_worker_has_it(world: World) -> None:
     job = world.job(task)
     assert (job.station, job.state, job.lease_key) == ("s3", Job.State.RUNNING, answer.next_lease)
     assert Lease.objects.get(job__task=task).job_id == job.pk
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
 
 
 def test_a_label_that_the_worker_lacks_stops_it(world: World) -> None:
@@ -210,7 +210,7 @@ def test_it_goes_no_further_than_its_bound_and_its_worker_goes_on_from_there(wor
         [f"s{pass_through.MOST + 1}"],
     )
     assert Decision.objects.filter(task=task).count() == pass_through.MOST + 1
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
     go_on(world, task)
     assert world.status(task) == "completed"
 
@@ -221,7 +221,7 @@ def test_waits_that_are_over_are_bounded_too_and_the_clock_goes_on(world: World)
     assert world.at(task) == [f"s{pass_through.MOST + 1}"]
     assert engine.fire(Due.objects.get(task=task).pk) == "fired"
     assert world.status(task) == "completed"
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
 
 
 def test_a_circle_ends_at_its_limit(world: World) -> None:
@@ -230,7 +230,7 @@ def test_a_circle_ends_at_its_limit(world: World) -> None:
     task.refresh_from_db()
     assert (task.status, world.token(task).error) == ("stuck", "VisitLimitExceeded")
     assert task.visits == {"s0": 5, "s1": 5}
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
 
 
 def test_an_open_gate_stops_it(world: World) -> None:
@@ -239,7 +239,7 @@ def test_an_open_gate_stops_it(world: World) -> None:
     task = world.start(world.line(document))
     go_on(world, task)
     assert (world.status(task), world.at(task)) == ("awaiting_review", ["s1"])
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
 
 
 def test_a_task_that_is_in_branches_takes_one_station_at_a_time(world: World) -> None:
@@ -270,7 +270,7 @@ def test_an_error_further_on_does_not_lose_what_was_reported(
     monkeypatch.setattr(decision_application, "apply_decision", faulty)
     assert go_on(world, task).status == "accepted"
     assert world.at(task) == ["s1"]
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -296,7 +296,7 @@ def test_of_a_connection_that_is_killed_nothing_is_left(
     assert Lease.objects.get(job__task=task).job_id == job.pk
     assert go_on(world, task).status == "accepted"
     assert world.status(task) == "completed"
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -321,4 +321,4 @@ def test_two_workers_take_each_station_once(world: World) -> None:
     assert {world.status(task) for task in tasks} == {"completed"}
     visits = Job.objects.filter(task__in=tasks).values_list("task", "station", "visit")
     assert len(visits) == len(set(visits)) == 12 * (pass_through.MOST + 5)
-    assert check([task.pk for task in tasks]) == []
+    assert find_violations([task.pk for task in tasks]) == []

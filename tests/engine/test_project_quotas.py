@@ -83,7 +83,7 @@ def test_a_retry_counts_too(world: World) -> None:
     world.report(task)
     quotas(world, day_tasks=1)
     with pytest.raises(QuotaReached):
-        engine.retry_ended(task.pk, station="work", actor=engine.Actor.person(world.operator))
+        engine.start_retry_task(task.pk, station="work", actor=engine.Actor.person(world.operator))
 
 
 def test_a_trigger_fails_and_says_which_quota(world: World) -> None:

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict
 from pipelines.models import Decision, GateVisit, IgnoredReport, LineVersion, Task, User
 from tests.factories import World, make_world, station
@@ -95,7 +95,7 @@ def race_on_gates(world: World, gates: int, clients: int) -> None:
         assert Decision.objects.filter(cause=f"gate:{visit.pk}").count() == 1
     words = Counter(GateVisit.objects.values_list("state", flat=True))
     assert words == {"decided": gates}
-    assert check() == []
+    assert find_violations() == []
 
 
 @pytest.mark.wide
@@ -175,7 +175,7 @@ def flood(world: World, late: int, repeated: int) -> None:
     assert Counter(result.status for result in results) == {"ignored": late, "repeated": repeated}
     assert [(task.pk, world.at(task), task.decisions.count()) for task in tasks] == before
     assert sum(IgnoredReport.objects.values_list("count", flat=True)) == late
-    assert check() == []
+    assert find_violations() == []
 
 
 @pytest.mark.wide
@@ -203,4 +203,4 @@ def test_branches_that_deliver_at_once_from_two_workers_merge_once(world: World)
     for task in tasks:
         assert world.kinds(task).count("token.joined") == 1
         assert world.at(task) == ["meet"]
-    assert check([task.pk for task in tasks]) == []
+    assert find_violations([task.pk for task in tasks]) == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.models import LineVersion, Task
 from pipelines.work.scheduler import timers
 from tests.engine.test_races import at_once
@@ -144,7 +144,7 @@ def run(world: World, races: tuple[Race, ...], times: int) -> None:
         with named(race):
             tasks = [race(world, version).pk for _ in range(times)]
             forks = Task.objects.filter(follows__in=tasks).values_list("pk", flat=True)
-            assert check([*tasks, *forks]) == []
+            assert find_violations([*tasks, *forks]) == []
 
 
 def test_nothing_is_lost_or_doubled(world: World) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict
 from pipelines.models import ENDED, Agent, Deadlock, Due, Escalation, Handoff, LineVersion, Task
 from pipelines.work.scheduler import timers
@@ -55,7 +55,7 @@ def escalated(world: World, version: LineVersion) -> tuple[Task, Callable[[], An
     task = world.start(version)
     world.report(task, FAILED)
     found = Escalation.objects.get(task=task)
-    return task, partial(engine.resolve, found.pk, user=world.admin, word="retry", reason="Again.")
+    return task, partial(engine.resolve_escalation, found.pk, user=world.admin, word="retry", reason="Again.")
 
 
 def two_resolve_an_escalation(world: World, version: LineVersion) -> Task:
@@ -134,7 +134,7 @@ def start_against_suspending(world: World, version: LineVersion) -> Task:
     suspend = partial(engine.suspend_agent, coder.pk, actor=engine.ENGINE, reason="No.")
     started, _ = at_once([start, suspend])
     assert world.status(task) == ("running" if started else "queued")
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []
     engine.restore_agent(coder.pk, actor=engine.ENGINE)
     return task
 
@@ -147,7 +147,11 @@ def giving(world: World, version: LineVersion) -> tuple[Task, Callable[[], Any]]
     token = world.token(task)
     assert token.wait["missing"] == ["handoff"]
     return task, partial(
-        engine.hand_over, token.pk, user=world.operator, token_version=token.version, document=HANDOFF
+        engine.store_handoff_and_decide_again,
+        token.pk,
+        user=world.operator,
+        token_version=token.version,
+        document=HANDOFF,
     )
 
 
@@ -171,7 +175,7 @@ def two_close_a_circle(world: World, version: LineVersion) -> Task:
     for task in (one, other):
         world.started(task)
     waits = [
-        partial(engine.depend, task.pk, [on.name], actor=engine.ENGINE)
+        partial(engine.wait_for_tasks, task.pk, [on.name], actor=engine.ENGINE)
         for task, on in ((one, other), (other, one))
     ]
     at_once(waits)
@@ -186,7 +190,7 @@ def depending_on_what_ends(world: World, version: LineVersion) -> Task:
     short = world.line(document(["only"], "short"))
     task, other = world.start(version), world.start(short)
     report = world.report_of(world.started(other))
-    depend = partial(engine.depend, task.pk, [other.name], actor=engine.ENGINE)
+    depend = partial(engine.wait_for_tasks, task.pk, [other.name], actor=engine.ENGINE)
     at_once([depend, partial(engine.report, [report])])
     timers.run_due()
     assert (world.status(task), world.status(other)) == ("queued", "completed")
@@ -216,7 +220,7 @@ def run(races: tuple[Callable[[World, LineVersion], Task], ...], times: int) -> 
         with named(race):
             for _ in range(times):
                 done(world, race(world, version))
-    assert check() == []
+    assert find_violations() == []
 
 
 @pytest.mark.wide

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict
 from pipelines.models import Job, LineVersion, Task, User
 from tests.engine.test_races import at_once
@@ -160,7 +160,7 @@ def run(world: World, races: tuple[Race, ...], times: int) -> None:
     for race in races:
         with named(race):
             tasks = [race(world, version).pk for _ in range(times)]
-            assert check(tasks) == []
+            assert find_violations(tasks) == []
 
 
 def test_one_of_two_counts(world: World) -> None:

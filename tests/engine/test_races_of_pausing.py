@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine import PauseScope
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict
 from pipelines.models import Due, Lease, LineVersion, Pause, Task
 from pipelines.work.scheduler import timers
@@ -219,7 +219,7 @@ def run(world: World, races: tuple[Race, ...], times: int) -> None:
         with named(race):
             for _ in range(times):
                 task = race(world, version)
-                assert check([task.pk]) == []
+                assert find_violations([task.pk]) == []
                 done(world, task)
 
 

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict
 from pipelines.models import Due, Escalation, GateVisit, Incident, LineVersion, Task
 from proof.soak.lines import whole_law
@@ -141,7 +141,7 @@ def resolved_against_its_breach(world: World, version: LineVersion) -> None:
     world.started(task)
     raised = engine.escalate(task.pk, user=world.operator, trigger="help", reason="Look.")
     due = come(task, "escalation")
-    resolve = partial(engine.resolve, raised.pk, user=world.admin, word="go_on", reason="Done.")
+    resolve = partial(engine.resolve_escalation, raised.pk, user=world.admin, word="go_on", reason="Done.")
     _, fired = at_once([resolve, partial(engine.fire, due.pk)])
     breaches = int(fired == "fired")
     kinds = world.kinds(task)
@@ -156,7 +156,7 @@ def answered_against_the_report(world: World, version: LineVersion) -> None:
     report = world.report_of(world.started(task), {"result": "success", "eval": "no"})
     token = world.token(task)
     answer = partial(
-        engine.answer,
+        engine.answer_blocked_token,
         token.pk,
         user=world.operator,
         token_version=token.version,
@@ -180,14 +180,14 @@ def report_against_escalation(world: World, version: LineVersion) -> None:
     if world.status(task) == "awaiting_review":
         world.vote(task)
     assert (world.status(task), world.token(task).wait["missing"]) == ("held", ["no_open_escalation"])
-    engine.resolve(found.pk, user=world.admin, word="go_on", reason="Done.")
+    engine.resolve_escalation(found.pk, user=world.admin, word="go_on", reason="Done.")
     assert world.at(task) in (["merge"], ["last"])
 
 
 def answer(world: World, task: Task, fact: str) -> Callable[[], Any]:
     token = world.token(task)
     said: dict[str, Any] = {"token_version": token.version, "fact": fact, "text": "I looked."}
-    return partial(engine.answer, token.pk, user=world.operator, **said)
+    return partial(engine.answer_blocked_token, token.pk, user=world.operator, **said)
 
 
 def two_answers(world: World, version: LineVersion) -> None:
@@ -230,7 +230,7 @@ def voted_against_a_breach(world: World, version: LineVersion) -> None:
     back = partial(world.vote, task, "send_back", by=world.reviewer, reason="Once more.", visit=visit)
     at_once([back, partial(engine.fire, come(task, "escalation").pk)])
     assert (world.at(task), world.status(task)) == (["merge"], "held")
-    engine.resolve(raised.pk, user=world.admin, word="go_on", reason="Done.")
+    engine.resolve_escalation(raised.pk, user=world.admin, word="go_on", reason="Done.")
     assert world.status(task) == "queued"
 
 
@@ -268,7 +268,7 @@ def run(world: World, races: tuple[Callable[[World, LineVersion], None], ...], t
         with named(race):
             for _ in range(times):
                 race(world, version)
-    assert check() == []
+    assert find_violations() == []
 
 
 @pytest.mark.wide

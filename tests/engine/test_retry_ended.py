@@ -46,7 +46,9 @@ def failed(world: World, **more: Any) -> Task:
 
 def retry(world: World, task: Task, station: str, **more: Any) -> Task:
     said = {"reason": "The network was down.", **more}
-    return engine.retry_ended(task.pk, station=station, actor=engine.Actor.person(world.operator), **said)
+    return engine.start_retry_task(
+        task.pk, station=station, actor=engine.Actor.person(world.operator), **said
+    )
 
 
 def test_a_retry_is_a_new_task_that_begins_at_the_station(world: World) -> None:
@@ -128,14 +130,14 @@ def test_a_retry_begins_before_the_fork_not_in_one_branch_of_it(world: World) ->
     task = world.start(world.line(stations=stations))
     world.report(task)
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
-    assert linked_tasks.stations_to_retry(task) == ["build"]
+    assert linked_tasks.retryable_station_keys(task) == ["build"]
     with pytest.raises(Invalid):
         retry(world, task, "left")
     new = retry(world, task, "build")
     for key in ("build", "left", "right", "meet"):
         world.report(new, station=key)
     assert world.status(new) == "completed"
-    assert linked_tasks.stations_to_retry(new) == ["meet", "build"]
+    assert linked_tasks.retryable_station_keys(new) == ["meet", "build"]
 
 
 def test_what_goes_on_is_not_retried_so(world: World) -> None:
@@ -143,7 +145,7 @@ def test_what_goes_on_is_not_retried_so(world: World) -> None:
     with pytest.raises(Conflict, match="has not ended"):
         retry(world, task, "build")
     with pytest.raises(NotFound):
-        engine.retry_ended(0, station="build", actor=engine.ENGINE)
+        engine.start_retry_task(0, station="build", actor=engine.ENGINE)
 
 
 @pytest.mark.parametrize("station", ["ship", "nowhere"])
@@ -171,7 +173,9 @@ def test_one_retry_from_a_station_at_a_time(world: World) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_retry_at_once_one_is_told(world: World) -> None:
     old = failed(world)
-    again = partial(engine.retry_ended, old.pk, station="ship", actor=engine.Actor.person(world.operator))
+    again = partial(
+        engine.start_retry_task, old.pk, station="ship", actor=engine.Actor.person(world.operator)
+    )
 
     def attempt() -> str:
         try:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core.sampling import drawn_samples
+from pipelines.engine.core.sampling import draw_result_by_gate
 from pipelines.errors import Forbidden
 from pipelines.lines import gate_sampling, publishing
 from pipelines.models import Decision, LineVersion, Membership, Task
@@ -73,7 +73,9 @@ def test_a_linked_task_is_asked_about_where_one_before_it_was_drawn(world: World
     for first, expect in ((drawn, True), (passed, False)):
         engine.cancel(first.pk, actor=engine.Actor.person(world.operator), reason="Again")
         for _ in range(3):
-            first = engine.retry_ended(first.pk, station="build", actor=engine.Actor.person(world.operator))
+            first = engine.start_retry_task(
+                first.pk, station="build", actor=engine.Actor.person(world.operator)
+            )
             expect = expect or expected(version, first, 2)
             assert asked(world, first) == expect
             engine.cancel(first.pk, actor=engine.Actor.person(world.operator), reason="Again")
@@ -205,10 +207,10 @@ def test_a_lower_rate_still_asks_about_a_chain_that_was_drawn(world: World) -> N
     task = world.start(version)
     assert asked(world, task)
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Again")
-    again = engine.retry_ended(task.pk, station="build", actor=engine.Actor.person(world.operator))
+    again = engine.start_retry_task(task.pk, station="build", actor=engine.Actor.person(world.operator))
     rarely = versions.parsed_version(line(world, NEVER))
-    assert drawn_samples(rarely, again, {}) == {"review": "drawn"}
-    assert drawn_samples(rarely, world.start(version, title="Another"), {}) == {"review": "not_drawn"}
+    assert draw_result_by_gate(rarely, again, {}) == {"review": "drawn"}
+    assert draw_result_by_gate(rarely, world.start(version, title="Another"), {}) == {"review": "not_drawn"}
 
 
 def test_only_who_has_execute_lets_approvals_stand_on_a_moved_branch(world: World, tmp_path: Path) -> None:

@@ -247,17 +247,19 @@ def do(world: World, token: Token, step: ScenarioStep) -> None:
         visit = GateVisit.objects.get(token=token, state=GateVisit.State.OPEN, gate=gate)
         world.vote(token.task, word["decision"], reason=word.get("reason", ""), visit=visit)
     elif step.kind == "answers":
-        engine.answer(token.pk, fact=step.answers[0]["answer"], text=step.answers[0]["text"], **shown)
+        engine.answer_blocked_token(
+            token.pk, fact=step.answers[0]["answer"], text=step.answers[0]["text"], **shown
+        )
     elif step.kind == "answer":
-        engine.answer(token.pk, text=step.answer, **shown)
+        engine.answer_blocked_token(token.pk, text=step.answer, **shown)
     elif step.kind == "escalate":
         engine.escalate(token.task_id, user=world.operator, trigger=step.said["trigger"], reason="so")
     elif step.kind == "resolve":
         opened = Escalation.objects.filter(task=token.task_id, state="open", trigger=step.said["trigger"])
         said = {key: step.said.get(key, "") for key in ("word", "reason", "route")}
-        engine.resolve(opened.order_by("opened_at", "pk")[0].pk, user=world.admin, **said)
+        engine.resolve_escalation(opened.order_by("opened_at", "pk")[0].pk, user=world.admin, **said)
     elif step.kind == "reconsider":
-        engine.hand_over(token.pk, document={"done": 1}, **shown)
+        engine.store_handoff_and_decide_again(token.pk, document={"done": 1}, **shown)
     else:
         engine.move(token.pk, **shown)
 

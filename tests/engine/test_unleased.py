@@ -61,7 +61,9 @@ def test_no_worker_ever_takes_a_wait(world: World) -> None:
     assert claimable.unattended_jobs(world.claim(), {"drive": 9, "quick": 9}, 0.0) == {}
     assert timers.sweep() == {}
     with pytest.raises(NotFound):
-        engine.complete(job.pk, user=world.operator, token_version=0, outcome={"result": "success"})
+        engine.complete_manual_job(
+            job.pk, user=world.operator, token_version=0, outcome={"result": "success"}
+        )
 
 
 def test_a_wait_until_a_time_is_told_by_a_template(world: World) -> None:
@@ -142,7 +144,7 @@ def test_B12_a_person_picks_one_of_the_labels_of_the_rules(world: World) -> None
     job = world.job(task)
     assert (job.kind, job.state) == ("manual", "running")
     version = world.token(task).version
-    engine.complete(
+    engine.complete_manual_job(
         job.pk,
         user=world.operator,
         token_version=version,
@@ -158,7 +160,7 @@ def test_B12_what_is_no_label_is_refused(world: World) -> None:
     job, version = world.job(task), world.token(task).version
     for output in ({"label": "bug"}, {}, {"label": "Bug", "more": 1}):
         with pytest.raises(Invalid):
-            engine.complete(
+            engine.complete_manual_job(
                 job.pk,
                 user=world.operator,
                 token_version=version,
@@ -166,7 +168,7 @@ def test_B12_what_is_no_label_is_refused(world: World) -> None:
             )
     assert world.at(task) == ["sort"]
     with pytest.raises(Conflict):
-        engine.complete(
+        engine.complete_manual_job(
             job.pk,
             user=world.operator,
             token_version=version + 1,

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from pipelines import engine
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.models.plumbing import bulk_rows
 from reviews.decision.consequences import vote_options
@@ -127,7 +127,7 @@ def test_an_escalation_that_was_opened_meanwhile_holds_what_was_approved(world: 
     escalation = engine.escalate(task.pk, trigger="help", user=world.operator, reason="Look.")
     world.vote(task, "approve")
     assert (decided(task)["status"], decided(task)["missing"]) == ("held", ["no_open_escalation"])
-    engine.resolve(escalation.pk, user=world.admin, word="go_on", reason="Fine.")
+    engine.resolve_escalation(escalation.pk, user=world.admin, word="go_on", reason="Fine.")
     last = task.decisions.order_by("at").last()
     assert last is not None and (last.answer["decision"], last.answer["end"], last.answer["rule"]) == (
         "finish",
@@ -154,7 +154,7 @@ def test_an_answered_evaluation_is_decided_on_the_situation_in_which_it_was_aske
         world.report(task, DONE, station=key)
     left = world.token(task, "left")
     assert left.wait["evaluation"] == {"agentic": {"question": "Is it good?"}}
-    engine.answer(left.pk, user=world.operator, token_version=left.version, fact="yes")
+    engine.answer_blocked_token(left.pk, user=world.operator, token_version=left.version, fact="yes")
     said = task.decisions.get(cause__startswith="answer:").answer
     assert (said["decision"], said["end"], said["rule"]) == ("finish", "done", "l2")
 
@@ -212,4 +212,4 @@ def test_every_decision_keeps_the_revision_and_those_of_before_keep_their_invari
     revisions = set(task.decisions.values_list("cause", "revision"))
     assert {revision for cause, revision in revisions if cause.startswith("gate:")} == {1}
     assert {revision for cause, revision in revisions if cause.startswith("report:")} == {3}
-    assert check([task.pk]) == []
+    assert find_violations([task.pk]) == []

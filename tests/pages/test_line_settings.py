@@ -111,7 +111,7 @@ def test_an_archived_line_takes_no_task_and_loses_nothing(world: World) -> None:
     with pytest.raises(Conflict, match="archived"):
         world.start(version)
     with pytest.raises(Conflict, match="archived"):
-        engine.retry_ended(ended.pk, station="", actor=engine.Actor.person(world.operator))
+        engine.start_retry_task(ended.pk, station="", actor=engine.Actor.person(world.operator))
     with pytest.raises(publishing.LineArchived):
         publishing.publish_draft(line, user=world.admin, based_on=line.draft_number)
     world.report(running)

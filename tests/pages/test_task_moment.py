@@ -17,7 +17,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from pipelines import engine
 from pipelines.engine.commands.pauses import PauseScope, pause, resume
-from pipelines.engine.core.fold import row_from_task
+from pipelines.engine.core.fold import stored_row_of_task
 from pipelines.errors import Refused
 from pipelines.models import GateVisit, Job, Task, Token, User, Word
 from pipelines.queries.observed_facts import facts_so_far
@@ -59,7 +59,7 @@ OUTCOMES: list[dict[str, Any]] = [
 def picture(view: TaskView) -> dict[str, Any]:
     """What a page shows of a task, with the instant of its view as now."""
     return {
-        "row": row_from_task(view.task, view.tokens),
+        "row": stored_row_of_task(view.task, view.tokens),
         "status": view.task.display_status,
         "path": json.loads(task_path_json(view, policy_endings(view))),
         "facts": facts_so_far(view.line, view.jobs),

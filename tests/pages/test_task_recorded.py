@@ -75,7 +75,9 @@ def test_answers_and_retries_by_hand_are_steps(world: World) -> None:
     task = world.start(world.line(document(stations=[asks, station("ship")], gates=[GATES[0]])))
     world.report(task, {"result": "failure"})
     token = task.tokens.get()
-    engine.answer(token.pk, user=world.operator, token_version=token.version, text="Use the other one")
+    engine.answer_blocked_token(
+        token.pk, user=world.operator, token_version=token.version, text="Use the other one"
+    )
     world.report(task, {"result": "failure"})
     token.refresh_from_db()
     engine.move(token.pk, user=world.operator, token_version=token.version, reason="Once more")

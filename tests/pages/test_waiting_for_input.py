@@ -115,7 +115,7 @@ def test_a_review_and_a_hold_come_before_it(world: World) -> None:
 def test_what_was_given_ends_it(world: World) -> None:
     task = asking(world)
     token = world.token(task)
-    engine.answer(token.pk, user=world.operator, token_version=token.version, text="Blue.")
+    engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, text="Blue.")
     assert display(task) == "queued"
     task = by_hand(world)
     world.report(task)
@@ -216,6 +216,6 @@ def test_one_that_had_failed_before_holds_from_the_start(world: World) -> None:
     task, running = world.start(version, depends_on=[other.name]), world.start(version)
     assert world.token(task).wait["failed"] == [other.name]
     world.started(running)
-    engine.depend(running.pk, [other.name], actor=engine.Actor.person(world.operator))
+    engine.wait_for_tasks(running.pk, [other.name], actor=engine.Actor.person(world.operator))
     world.report(running)
     assert (world.at(running), world.token(running).wait["failed"]) == (["ship"], [other.name])

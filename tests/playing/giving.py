@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines import engine
-from pipelines.engine.commands.supply_preconditions import metadata_inputs
+from pipelines.engine.commands.supply_preconditions import fields_for_missing_metadata
 from pipelines.models import Status, Token
 from pipelines.queries import versions
 from pipelines.routing.document.line import ParsedLine
@@ -40,11 +40,15 @@ def _hand_over(stage: Stage, token: Token) -> None:
             f"{token.station} needs a handoff, and none could be made up that fits its schema ({faults[0]}); write "
             "one in the script, as `handoff` of the outcome."
         )
-    engine.hand_over(token.pk, user=stage.cast.person(""), token_version=token.version, document=document)
+    engine.store_handoff_and_decide_again(
+        token.pk, user=stage.cast.person(""), token_version=token.version, document=document
+    )
 
 
 def _supply(stage: Stage, token: Token, named: set[str]) -> None:
-    fields = [field for field in metadata_inputs(_line(stage, token), token) if field.key in named]
+    fields = [
+        field for field in fields_for_missing_metadata(_line(stage, token), token) if field.key in named
+    ]
     given = {field.key: candidates.sample_value(field) for field in fields}
     unknown = next((field for field in fields if given[field.key] is None), None)
     if unknown is not None:
@@ -52,7 +56,9 @@ def _supply(stage: Stage, token: Token, named: set[str]) -> None:
         raise NotPlayable(
             f"{token.station} needs {unknown.label or unknown.key}, which {what}: nobody can make one up."
         )
-    engine.supply(token.pk, user=stage.cast.person(""), token_version=token.version, values=given)
+    engine.supply_metadata_and_decide_again(
+        token.pk, user=stage.cast.person(""), token_version=token.version, values=given
+    )
 
 
 def _line(stage: Stage, token: Token) -> ParsedLine:

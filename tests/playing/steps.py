@@ -52,7 +52,7 @@ def _reported(stage: Stage, token: Token, job: Job, outcome: dict[str, Any], by:
     """A manual station is completed by a person, every other one by a worker that plays its agent."""
     if job.kind == "manual":
         user = stage.cast.person(by)
-        engine.complete(job.pk, user=user, token_version=token.version, outcome=outcome)
+        engine.complete_manual_job(job.pk, user=user, token_version=token.version, outcome=outcome)
         return str(user)
     if job.kind == "wait":
         # Its time comes, whatever the script says it waited for.
@@ -110,7 +110,7 @@ def _answered(stage: Stage, token: Token, answer: Mapping[str, Any], by: str) ->
     word, text = str(answer.get("answer") or ""), str(answer.get("text") or "")
     if token.status == Status.BLOCKED:
         user = stage.cast.person(by)
-        engine.answer(token.pk, user=user, token_version=token.version, text=text, fact=word)
+        engine.answer_blocked_token(token.pk, user=user, token_version=token.version, text=text, fact=word)
         return str(user)
     job = _open_job(token, Purpose.EVALUATION, Purpose.CHECK)
     if job is None:
@@ -179,7 +179,7 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
 def _answer(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
     token, user = stage.token(played.at), stage.cast.person(played.by)
-    engine.answer(token.pk, user=user, token_version=token.version, text=played.step.answer)
+    engine.answer_blocked_token(token.pk, user=user, token_version=token.version, text=played.step.answer)
     return str(user)
 
 
@@ -217,7 +217,7 @@ def _reconsider(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
     token = stage.token(played.at)
     stage.withheld[token.pk, token.station] = set(played.step.missing)
-    engine.reconsider(stage.task.pk)
+    engine.decide_held_tokens_again(stage.task.pk)
     return "the engine"
 
 
@@ -235,7 +235,9 @@ def _resolve(stage: Stage, played: ScriptStep) -> str:
         )
     user = stage.cast.person(played.by) if played.by else stage.cast.holder(found.role)
     reason = said.get("reason") or "As the script says."
-    engine.resolve(found.pk, user=user, word=said["word"], route=said.get("route", ""), reason=reason)
+    engine.resolve_escalation(
+        found.pk, user=user, word=said["word"], route=said.get("route", ""), reason=reason
+    )
     return f"{user} as {found.role}"
 
 

@@ -130,7 +130,7 @@ def answered(court: Court, may: bool) -> Task:
     hold = {"verdict": "hold", "reason": "Which colour?", "meta": {"question": "Which colour?"}}
     court.world.report(task, {"result": "success", "signals": [hold]})
     token = court.world.token(task)
-    engine.answer(token.pk, user=court.barred, token_version=token.version, text="Blue.")
+    engine.answer_blocked_token(token.pk, user=court.barred, token_version=token.version, text="Blue.")
     court.world.report(task)
     return task
 
@@ -141,7 +141,7 @@ def pushed_before(court: Court, may: bool) -> Task:
     court.world.report(old)
     pushed_to(court, old)
     engine.cancel(old.pk, actor=engine.Actor.person(court.world.operator))
-    task = engine.retry_ended(old.pk, station="check", actor=engine.Actor.person(court.world.operator))
+    task = engine.start_retry_task(old.pk, station="check", actor=engine.Actor.person(court.world.operator))
     court.world.report(task)
     return task
 

@@ -42,7 +42,9 @@ def _clients(world: World, task: Task, lead: User) -> list[Callable[[], Any]]:
         lambda: mail_link.approve_by_token(token, timezone.now()),
         lambda: engine.vote(user=reviewer, word="reject", reason="No", via="page", **vote),
         lambda: engine.vote(user=lead, word="approve", via="api", **vote),
-        lambda: engine.override(visit.pk, user=admin, comment="Now", confirm=task.name, **shown),
+        lambda: engine.override_gate_as_administrator(
+            visit.pk, user=admin, comment="Now", confirm=task.name, **shown
+        ),
         lambda: engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="No"),
     ]
 

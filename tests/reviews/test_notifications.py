@@ -116,7 +116,7 @@ def test_who_is_responsible_is_told_of_an_escalation(world: World) -> None:
         if each.row.kind == "escalation"
     ]
     assert shown.address.endswith(f"#escalation-{task.escalated.get().pk}")
-    engine.resolve(task.escalated.get().pk, user=world.admin, word="go_on", reason="Read it.")
+    engine.resolve_escalation(task.escalated.get().pk, user=world.admin, word="go_on", reason="Read it.")
     shown.row.refresh_from_db()
     assert shown.row.read_at, "resolved: it waits for nobody any more"
 

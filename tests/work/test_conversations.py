@@ -108,7 +108,9 @@ def test_a_call_that_needs_a_person_blocks_until_one_has_answered(world: World, 
         assert (world.status(task), token.station) == ("blocked", "run_tools")
         assert "secrets" in token.wait["question"]
         assert done(task, "run_tools").outcome.get("output") is None
-        engine.answer(token.pk, user=world.operator, token_version=token.version, text="approve")
+        engine.answer_blocked_token(
+            token.pk, user=world.operator, token_version=token.version, text="approve"
+        )
         drive(bench, task, outgoing=its.outgoing())
     assert world.status(task) == "completed"
     assert done(task, "run_tools", 2).outcome["output"]["results"][0]["status"] == "ok"

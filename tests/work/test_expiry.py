@@ -56,7 +56,7 @@ def test_a_file_stays_while_a_task_uses_it_and_as_long_after_its_end(world: Worl
     assert expiry.delete_expired_uploads(LATER) == 1
     assert Task.objects.get().inputs["patch"]["name"] == "fix.patch"
     with pytest.raises(Conflict, match=r"fix\.patch has expired"):
-        engine.retry_ended(task.pk, station="", actor=engine.Actor.person(world.operator))
+        engine.start_retry_task(task.pk, station="", actor=engine.Actor.person(world.operator))
 
 
 def test_a_file_stays_while_a_trigger_starts_tasks_with_it(world: World) -> None:

@@ -65,7 +65,7 @@ def test_a_retry_begins_with_the_files_of_the_ended_task(world: World, bench: Be
         assert text_of(done(task, "ship")) == f"{content}\n['build']\n"
         task.refresh_from_db()
         assert task.status == "failed"
-        task = engine.retry_ended(task.pk, station="ship", actor=engine.ENGINE)
+        task = engine.start_retry_task(task.pk, station="ship", actor=engine.ENGINE)
 
 
 HAND_OVER = "open(os.environ['GATELINE_RESULT'], 'w').write(json.dumps({'artifacts': ['f']}))"

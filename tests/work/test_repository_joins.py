@@ -250,7 +250,7 @@ def test_a_retry_begins_with_what_the_join_merged(
     task = world.start(version)
     run(bench, task)
     assert world.status(task) == "failed"
-    again = engine.retry_ended(task.pk, station="meet", actor=engine.ENGINE)
+    again = engine.start_retry_task(task.pk, station="meet", actor=engine.ENGINE)
     run(bench, again)
     shown = BASE.replace(b"one", b"ONE").replace(b"five", b"FIVE").decode()
     assert shown in text_of(done(task, "meet")) and shown in text_of(done(again, "meet"))

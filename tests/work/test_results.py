@@ -55,7 +55,7 @@ def test_D10_D14_hold_shows_its_question_and_the_answer_reaches_the_prompt(
     drive(bench, task)
     held = token(task)
     assert (held.status, held.wait["question"]) == (Status.BLOCKED, "Tabs or spaces?")
-    engine.answer(held.pk, user=world.operator, token_version=held.version, text="Spaces.")
+    engine.answer_blocked_token(held.pk, user=world.operator, token_version=held.version, text="Spaces.")
     drive(bench, task)
     assert world.status(task) == "completed"
     assert text_of(done(task, "a", 2)) == (

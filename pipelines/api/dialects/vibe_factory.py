@@ -153,7 +153,7 @@ def _retry_station(who: Caller, execution: Execution, payload: RetryStationIn) -
     if execution.task.status in ENDED:
         if not is_failed(execution.task):
             raise Conflict(f"The execution is {execution.status}; start another one.")
-        engine.retry_ended(execution.task.pk, station=job.station, actor=caller_actor(who))
+        engine.start_retry_task(execution.task.pk, station=job.station, actor=caller_actor(who))
     else:
         token = job.token
         if token.station != job.station or token.status not in RETRIED:
@@ -188,7 +188,9 @@ def complete_station(
         raise Conflict("This is not the current station of the execution.")
     if job.kind != "manual":
         raise Conflict("A program does the work of this station and reports it.")
-    engine.complete(job.pk, user=user, token_version=job.token.version, outcome=_completed_outcome(payload))
+    engine.complete_manual_job(
+        job.pk, user=user, token_version=job.token.version, outcome=_completed_outcome(payload)
+    )
     target.task.refresh_from_db()
     return target.to_out()
 

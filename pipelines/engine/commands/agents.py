@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pipelines.engine.core.agent_capacity import wake_waiting_for_agent
+from pipelines.engine.core.agent_capacity import wake_tokens_and_jobs_of_agent
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.agent_suspension import lock_agent, record_agent_event
@@ -44,11 +44,11 @@ def _register_agent(project: Project, key: str, values: Mapping[str, Any], actor
     if not made:
         raise Conflict("An agent with this key already exists.")
     record_agent_event(
-        agent, actor, "added", **{name: _datetime_as_iso_text(getattr(agent, name)) for name in FIELDS}
+        agent, actor, "added", **{name: _value_with_time_as_iso_text(getattr(agent, name)) for name in FIELDS}
     )
     _notify_agent_owner(agent, actor)
     # Tokens may be held because nobody of this name was registered
-    wake_waiting_for_agent(project.pk, key)
+    wake_tokens_and_jobs_of_agent(project.pk, key)
     return agent
 
 
@@ -66,11 +66,14 @@ def _change_agent(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Age
             setattr(agent, name, value)
         agent.save(update_fields=[name.removesuffix("_id") for name in changed])
         record_agent_event(
-            agent, actor, "changed", **{name: _datetime_as_iso_text(value) for name, value in changed.items()}
+            agent,
+            actor,
+            "changed",
+            **{name: _value_with_time_as_iso_text(value) for name, value in changed.items()},
         )
         if "owner_id" in changed:
             _notify_agent_owner(agent, actor)
-        wake_waiting_for_agent(agent.project_id, agent.key)
+        wake_tokens_and_jobs_of_agent(agent.project_id, agent.key)
     return agent
 
 
@@ -83,5 +86,5 @@ def _notify_agent_owner(agent: Agent, actor: Actor) -> None:
         )
 
 
-def _datetime_as_iso_text(value: Any) -> Any:
+def _value_with_time_as_iso_text(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value

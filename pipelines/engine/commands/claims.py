@@ -13,8 +13,8 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import drop_late_due_time, set_late_due_time
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.core.values import ENGINE, Actor, Report, job_reference_fields, token_state_fields
-from pipelines.engine.moves.job_creation import may_take_job
+from pipelines.engine.core.values import ENGINE, Actor, Report, job_fields_for_event, token_fields_for_event
+from pipelines.engine.moves.job_creation import may_claim_take_job
 from pipelines.engine.moves.pausing import add_hold
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status, Token
@@ -57,12 +57,14 @@ def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     # law §3: an evaluation runs as a job of its own, while its token is `evaluating`.
     asks = job.purpose != Purpose.STATION
-    if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not may_take_job(claim, task, job):
+    if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not may_claim_take_job(
+        claim, task, job
+    ):
         return False
     # law §17: a pause that was made since the job was queued holds it now, before its due time does.
-    if not asks and batch.pauses and (pauses := batch.pauses_at(task.pk, token.station)):
+    if not asks and batch.pauses and (pauses := batch.pauses_in_force_at(task.pk, token.station)):
         for pause in pauses:
-            add_hold(batch, task, token, ENGINE, pause.wait)
+            add_hold(batch, task, token, ENGINE, pause.hold_by_this_pause)
         return False
     if not batch.agents.agent_may_start_job(task, job):
         return False
@@ -94,7 +96,7 @@ def _take_back_job(job_id: int, attempt: int, lease: UUID, *, expired: bool, aft
     job = batch.jobs.get(job_id)
     if job is None or (job.state, job.attempt, job.lease_key) != (Job.State.RUNNING, attempt, lease):
         return "kept"
-    if not _take_lease(job_id, lease, expired):
+    if not _take_lease_from_worker(job_id, lease, expired):
         return "kept"
     # law §1: the outcome is then cancelled with `lease_lost`, and routed like any other.
     if expired and attempt >= MAX_ATTEMPTS:
@@ -112,9 +114,9 @@ def _take_back_job(job_id: int, attempt: int, lease: UUID, *, expired: bool, aft
     batch.mark_job_changed(job)
     _record_job_event(batch, job, "job.lost" if expired else "job.returned", ENGINE)
     # law §17: under a pause nothing begins, and so not anew either
-    pauses = batch.pauses_at(job.task_id, token.station) if job.purpose == Purpose.STATION else ()
+    pauses = batch.pauses_in_force_at(job.task_id, token.station) if job.purpose == Purpose.STATION else ()
     for pause in pauses:
-        add_hold(batch, batch.tasks[job.task_id], token, ENGINE, pause.wait)
+        add_hold(batch, batch.tasks[job.task_id], token, ENGINE, pause.hold_by_this_pause)
     if not pauses:
         _enqueue_token(batch, job, token)
     batch.flush()
@@ -128,7 +130,7 @@ def _enqueue_token(batch: Batch, job: Job, token: Token) -> None:
         queue.enqueue_tokens([token.pk], queue.queue_of_job(job), not_before=job.not_before)
 
 
-def _take_lease(job_id: int, lease: UUID, expired: bool) -> bool:
+def _take_lease_from_worker(job_id: int, lease: UUID, expired: bool) -> bool:
     """Take the lease away; return whether that happened. A worker renews without locking the task, so the row
     itself settles whether the lease has expired."""
     return execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease]) == 1
@@ -137,8 +139,8 @@ def _take_lease(job_id: int, lease: UUID, expired: bool) -> bool:
 def _record_job_event(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     batch.mark_token_changed(token)
-    batch.set_derived_status(task)
-    batch.event(
+    batch.derive_and_set_task_status(task)
+    batch.append_event(
         task,
         kind,
         actor,
@@ -146,6 +148,6 @@ def _record_job_event(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
         source=job.station,
         target=job.station,
         trigger=f"job:{job.pk}.{job.attempt}",
-        tokens=[token_state_fields(token)],
-        job=job_reference_fields(job),
+        tokens=[token_fields_for_event(token)],
+        job=job_fields_for_event(job),
     )

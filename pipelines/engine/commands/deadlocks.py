@@ -10,18 +10,31 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
-from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_if_resolved
+from pipelines.engine.commands.role_answers import RoleAnswer, checked_row_to_answer, refuse_if_resolved
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, decision_situation
-from pipelines.engine.core.expected_times import is_late
+from pipelines.engine.core.decision_context import (
+    DecisionContext,
+    decide_and_store_decision,
+    decision_situation,
+)
+from pipelines.engine.core.expected_times import is_job_late_or_reschedule
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import ENGINE, job_reference_fields
+from pipelines.engine.core.values import ENGINE, job_fields_for_event
 from pipelines.engine.moves import decision_application, escalations
-from pipelines.engine.moves.completion import finish_job
-from pipelines.engine.moves.deadlock_records import deadlock_party, new_deadlock, open_deadlock
-from pipelines.engine.moves.pausing import hold_token, hold_working_token, paused_by_test, release_holds
-from pipelines.engine.moves.releases import DEPENDENCY, close_deadlock
+from pipelines.engine.moves.completion import store_outcome_and_end_job
+from pipelines.engine.moves.deadlock_records import (
+    position_as_deadlock_party,
+    save_deadlock_and_notify,
+    unsaved_deadlock,
+)
+from pipelines.engine.moves.pausing import (
+    hold_token_and_its_job,
+    hold_token_with_open_work,
+    is_hold_paused_by,
+    release_matching_holds,
+)
+from pipelines.engine.moves.releases import DEPENDENCY, save_deadlock_as_resolved
 from pipelines.errors import Conflict
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.queries import versions
@@ -35,7 +48,7 @@ WORDS = ("output", "context", "escalate", "cancel")
 # Found
 
 
-def handle_late_work(batch: Batch, due: Due) -> None:
+def open_deadlock_for_late_work(batch: Batch, due: Due) -> None:
     """Handle a due time of kind `deadlock`: a job runs for more than twice its expected time. A token that
     waits for people by then is left to their own due times."""
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
@@ -43,16 +56,16 @@ def handle_late_work(batch: Batch, due: Due) -> None:
     if job is None or token.status != Status.RUNNING:
         return
     # Where it is not, it has set the due time anew, which has to be written.
-    if not is_late(batch, task, token, job):
+    if not is_job_late_or_reschedule(batch, task, token, job):
         batch.flush()
         return
-    deadlock = new_deadlock(task, TIMEOUT)
-    if hold_working_token(batch, task, token, ENGINE, str(deadlock.pk), deadlock=TIMEOUT):
-        open_deadlock(batch, deadlock, [deadlock_party(task, token)])
+    deadlock = unsaved_deadlock(task, TIMEOUT)
+    if hold_token_with_open_work(batch, task, token, ENGINE, str(deadlock.pk), deadlock=TIMEOUT):
+        save_deadlock_and_notify(batch, deadlock, [position_as_deadlock_party(task, token)])
         batch.flush()
 
 
-def record_waiting_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
+def open_deadlock_for_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     """Record a circle of tasks that wait for each other; all of them are locked. Does nothing if there is none, or if
     it is already recorded and unresolved."""
     open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
@@ -60,16 +73,16 @@ def record_waiting_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> N
     # A circle within one that is recorded is the same deadlock
     if not circle or any({each.pk for each in circle} <= each for each in recorded):
         return
-    deadlock = new_deadlock(task, CIRCULAR)
+    deadlock = unsaved_deadlock(task, CIRCULAR)
     parties = [
         (member, token) for member in circle for token in batch.living_tokens(member) if not token.forked
     ]
     for member, token in parties:
-        hold_working_token(batch, member, token, ENGINE, str(deadlock.pk), deadlock=CIRCULAR)
-    open_deadlock(batch, deadlock, [deadlock_party(*party) for party in parties])
+        hold_token_with_open_work(batch, member, token, ENGINE, str(deadlock.pk), deadlock=CIRCULAR)
+    save_deadlock_and_notify(batch, deadlock, [position_as_deadlock_party(*party) for party in parties])
 
 
-def question_task_pairs(project_id: int) -> Iterator[tuple[int, int]]:
+def asking_and_asked_task_ids(project_id: int) -> Iterator[tuple[int, int]]:
     """Return the pairs (asking task, asked task) of a project: tasks whose signal `hold` names another task
     in `meta.task`. A task that asks a person is not among them."""
     asking = Token.objects.filter(task__project=project_id, status=Status.BLOCKED, wait__has_key="question")
@@ -108,7 +121,7 @@ def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, o
 def _resolve_deadlock(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     known = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
     offered = WORDS if known is None or known.kind == TIMEOUT else WORDS[1:]
-    deadlock = check_role_answer(known, answer, WORDS, offered)
+    deadlock = checked_row_to_answer(known, answer, WORDS, offered)
     if deadlock.escalation_id is not None:
         raise Conflict("Branches contradict each other. Resolve the escalation of it.")
     batch = Batch.of_tasks(*deadlock.tasks.values_list("pk", flat=True))
@@ -117,13 +130,13 @@ def _resolve_deadlock(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     deadlock = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)
     refuse_if_resolved(deadlock)
     deadlock.resolved_by, deadlock.answer = answer.user, answer.reason
-    close_deadlock(batch, deadlock, answer.word)
+    save_deadlock_as_resolved(batch, deadlock, answer.word)
     _record_resolution(batch, deadlock, answer)
     paused = [
         (member, token)
         for member in batch.tasks.values()
         for token in batch.living_tokens(member)
-        if any(map(paused_by_test(deadlock.pk), flatten_holds(token.wait)))
+        if any(map(is_hold_paused_by(deadlock.pk), flatten_holds(token.wait)))
     ]
     ACTS[answer.word](batch, deadlock, task, paused, answer)
     batch.flush()
@@ -135,7 +148,7 @@ def _resolve_deadlock(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
 
 def _record_resolution(batch: Batch, deadlock: Deadlock, answer: DeadlockAnswer) -> None:
     for task in batch.tasks.values():
-        batch.event(
+        batch.append_event(
             task,
             "deadlock.resolved",
             answer.actor,
@@ -149,7 +162,7 @@ def _record_resolution(batch: Batch, deadlock: Deadlock, answer: DeadlockAnswer)
 PausedTokens = Sequence[tuple[Task, Token]]
 
 
-def _complete_with_output(
+def _complete_paused_stations_with_output(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
     """Complete the station with the output that a person chose; it is routed like any outcome."""
@@ -157,9 +170,9 @@ def _complete_with_output(
         job = batch.open_job_of(token)
         assert job is not None
         outcome = {"result": "success", "output": answer.output, "summary": answer.reason}
-        finish_job(batch, job, outcome, str(answer.actor))
+        store_outcome_and_end_job(batch, job, outcome, str(answer.actor))
         cause = f"deadlock:{deadlock.pk}"
-        batch.event(
+        batch.append_event(
             member,
             "job.reported",
             answer.actor,
@@ -167,14 +180,14 @@ def _complete_with_output(
             source=job.station,
             target=job.station,
             trigger=cause,
-            job=job_reference_fields(job),
+            job=job_fields_for_event(job),
             outcome={"result": job.result},
         )
         turn = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
-        decision_application.apply_decision(turn, decide_and_store(turn, decision_situation(turn)))
+        decision_application.apply_decision(turn, decide_and_store_decision(turn, decision_situation(turn)))
 
 
-def _rerun_with_reason(
+def _rerun_paused_stations_with_reason(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
     if deadlock.kind == CIRCULAR:
@@ -185,19 +198,21 @@ def _rerun_with_reason(
         batch.schedule_due_time(DEPENDENCY, task, batch.now, key=str(deadlock.pk))
         _answer_question(batch, task, answer)
     for member, token in paused:
-        if member.pk == task.pk and _had_begun(token, deadlock):
+        if member.pk == task.pk and _was_running_when_detected(token, deadlock):
             _begin_new_visit_with_reason(batch, task, token, answer)
             continue
         feedback = answer.reason if member.pk == task.pk else ""
-        release_holds(batch, member, token, answer.actor, paused_by_test(deadlock.pk), feedback=feedback)
+        release_matching_holds(
+            batch, member, token, answer.actor, is_hold_paused_by(deadlock.pk), feedback=feedback
+        )
 
 
-def _had_begun(token: Token, deadlock: Deadlock) -> bool:
+def _was_running_when_detected(token: Token, deadlock: Deadlock) -> bool:
     """Return whether the token's job was running when the deadlock was detected."""
     return any(
         wait.get("was") == Status.RUNNING
         for wait in flatten_holds(token.wait)
-        if paused_by_test(deadlock.pk)(wait)
+        if is_hold_paused_by(deadlock.pk)(wait)
     )
 
 
@@ -205,20 +220,20 @@ def _begin_new_visit_with_reason(batch: Batch, task: Task, token: Token, answer:
     """End the running job and start a new visit that gets the reason. Other holds on the task apply to it as well."""
     job = batch.open_job_of(token)
     assert job is not None
-    finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(answer.actor))
+    store_outcome_and_end_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(answer.actor))
     why = f"deadlock:{answer.word}"
-    manual_actions.run_again(
+    manual_actions.open_another_visit(
         batch, task, token, answer.actor, why, feedback=answer.reason, reason=answer.reason
     )
 
 
 def _answer_question(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
     """Answer the question that the task asked another one, with the reason of whoever resolves the circle."""
-    asking = {pk for pk, _ in question_task_pairs(task.project_id)}
+    asking = {pk for pk, _ in asking_and_asked_task_ids(task.project_id)}
     for token in batch.living_tokens(task) if task.pk in asking else ():
         if token.status == Status.BLOCKED and token.wait.get("question"):
             question = str(token.wait["question"])
-            manual_actions.run_again(
+            manual_actions.open_another_visit(
                 batch, task, token, answer.actor, "answer", feedback=answer.reason, asked=question
             )
 
@@ -235,8 +250,8 @@ def _escalate_deadlock(
         job = batch.open_job_of(token)
         if job and member.pk == task.pk:
             # What else holds it goes on holding it
-            others = [wait for wait in flatten_holds(token.wait) if not paused_by_test(deadlock.pk)(wait)]
-            hold_token(
+            others = [wait for wait in flatten_holds(token.wait) if not is_hold_paused_by(deadlock.pk)(wait)]
+            hold_token_and_its_job(
                 batch,
                 member,
                 token,
@@ -245,28 +260,28 @@ def _escalate_deadlock(
                 nest_holds([pause_hold(str(opened.pk), opened.trigger), *others]),
             )
         else:
-            release_holds(batch, member, token, answer.actor, paused_by_test(deadlock.pk))
+            release_matching_holds(batch, member, token, answer.actor, is_hold_paused_by(deadlock.pk))
 
 
-def _release_other_parties(
+def _release_all_parties(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
     """Release the other parties; the caller then cancels the task itself."""
     for member, token in paused:
-        release_holds(batch, member, token, answer.actor, paused_by_test(deadlock.pk))
+        release_matching_holds(batch, member, token, answer.actor, is_hold_paused_by(deadlock.pk))
 
 
 ACTS = {
-    "output": _complete_with_output,
-    "context": _rerun_with_reason,
+    "output": _complete_paused_stations_with_output,
+    "context": _rerun_paused_stations_with_reason,
     "escalate": _escalate_deadlock,
-    "cancel": _release_other_parties,
+    "cancel": _release_all_parties,
 }
 
 
-def handle_resume(batch: Batch, due: Due) -> None:
+def release_what_deadlock_held(batch: Batch, due: Due) -> None:
     """Handle due times of kind `resume`: a deadlock is over because another party ended."""
     task = batch.tasks[due.task_id]
     for token in batch.living_tokens(task):
-        release_holds(batch, task, token, ENGINE, paused_by_test(due.key))
+        release_matching_holds(batch, task, token, ENGINE, is_hold_paused_by(due.key))
     batch.flush()

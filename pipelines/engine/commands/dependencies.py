@@ -11,7 +11,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves.pausing import WORKING, hold_token, release_holds
+from pipelines.engine.moves.pausing import WORKING, hold_token_and_its_job, release_matching_holds
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.statements import LOCK_DEPENDENCIES
 from pipelines.errors import Conflict, Invalid, existing
@@ -31,7 +31,7 @@ from pipelines.routing.decide.effects import (
 MOST = 50
 
 
-def find_tasks(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
+def tasks_named_in_project(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
     """Return the tasks of the project with these names, such as `WI-app-7`. Raises Invalid with the place of
     the one that does not exist."""
     if len(names) > MOST:
@@ -48,19 +48,19 @@ def find_tasks(project: Project, names: Sequence[str], path: str = "depends_on")
     return tasks
 
 
-def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
+def wait_for_tasks(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
     """Make a task wait for others. A job that is already running finishes; no further job starts.
 
     Raises NotFound, Conflict (it has ended), Invalid (path `depends_on[…]`).
     """
     task = existing(Task.objects.select_related("project").filter(pk=task_id))
-    others = find_tasks(task.project, names)
+    others = tasks_named_in_project(task.project, names)
     if any(other.pk == task.pk for other in others):
         raise Invalid.at("depends_on", "a task cannot wait for itself")
-    return run_in_transaction(partial(_depend, task, others, actor))
+    return run_in_transaction(partial(_wait_for_tasks, task, others, actor))
 
 
-def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
+def _wait_for_tasks(task: Task, others: list[Task], actor: Actor) -> Task:
     # house §2: before any task is locked
     _lock_dependencies(task.project_id)
     circle_ids = _circle_task_ids(task.project_id, task.pk, *others)
@@ -70,33 +70,33 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
         raise Conflict("This task has already ended.", at=task.ended_at)
     # Read under the lock: a task read earlier may be completed by now and would no longer release anybody.
     record_dependencies(batch, task, [batch.tasks[other.pk] for other in others], actor)
-    deadlocks.record_waiting_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
+    deadlocks.open_deadlock_for_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     batch.flush()
     return task
 
 
 def _circle_task_ids(project_id: int, task_id: int, *others: Task) -> list[int]:
     """The tasks of the circle that would form if this task also waited for these others."""
-    waits = open_dependency_graph(project_id)
+    waits = awaited_ids_by_waiting_id(project_id)
     # As if they were recorded: a circle is found before it is there
     waits[str(task_id)] |= {str(other.pk) for other in others}
     return [int(pk) for pk in find_cycle(waits, str(task_id))]
 
 
-def circle_party_ids(task_id: int) -> list[int]:
-    """Return the ids of the other tasks that `look_for_circle` has to lock. A circle that closes meanwhile is
+def ids_of_others_in_circle(task_id: int) -> list[int]:
+    """Return the ids of the other tasks that `detect_circle_at_due_time` has to lock. A circle that closes meanwhile is
     detected by the transaction that closes it."""
     project_id = Task.objects.values_list("project_id", flat=True).get(pk=task_id)
     _lock_dependencies(project_id)
     return _circle_task_ids(project_id, task_id)
 
 
-def look_for_circle(batch: Batch, due: Due) -> None:
+def detect_circle_at_due_time(batch: Batch, due: Due) -> None:
     """Handle due times of kind `circle`: this task asked another task a question."""
     task = batch.tasks[due.task_id]
     circle_ids = _circle_task_ids(task.project_id, task.pk)
     if set(circle_ids) <= set(batch.tasks):
-        deadlocks.record_waiting_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
+        deadlocks.open_deadlock_for_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     else:
         # The circle changed before its tasks were locked: look again, with all of them.
         batch.schedule_due_time(CIRCLE, task, batch.now)
@@ -123,7 +123,9 @@ def record_dependencies(batch: Batch, task: Task, others: Sequence[Task], actor:
             _hold_for_dependencies(batch, task, token, job, actor, names)
 
 
-def record_turn(batch: Batch, task: Task, ahead: Mapping[int, str], room: int, actor: Actor) -> None:
+def wait_for_free_place_among(
+    batch: Batch, task: Task, ahead: Mapping[int, str], room: int, actor: Actor
+) -> None:
     """Let a new task wait until fewer than `room` of those ahead, {id: name}, are open. They are locked."""
     rows = [Dependency(task=task, on_id=pk, made_at=batch.now, room=room) for pk in ahead]
     Dependency.objects.bulk_create(rows, ignore_conflicts=True)
@@ -141,29 +143,29 @@ def _hold_for_dependencies(
     """Hold the token for these tasks, in addition to any other hold. A dependency that can no longer complete is
     reported: a person decides."""
     if token.status in WORKING:
-        hold_token(batch, task, token, job, actor, dependency_hold(names))
+        hold_token_and_its_job(batch, task, token, job, actor, dependency_hold(names))
     elif token.status == Status.HELD:
         # Those are said anew: some of them may be completed by now
         others = [wait for wait in flatten_holds(token.wait) if not is_dependency(wait)]
-        hold_token(batch, task, token, job, actor, nest_holds([*others, dependency_hold(names)]))
+        hold_token_and_its_job(batch, task, token, job, actor, nest_holds([*others, dependency_hold(names)]))
     if LOST in dependency_hold(names):
         batch.emit(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
 
-def handle_dependency_due(batch: Batch, due: Due) -> None:
+def hold_or_release_by_dependencies(batch: Batch, due: Due) -> None:
     """Handle due times of kind `dependency`: a task that this one waits for has ended, or is no longer waited for."""
     task = batch.tasks[due.task_id]
     names = batch.unmet.get(task.pk)
     for token in batch.living_tokens(task):
         job = batch.open_job_of(token)
         if not names:
-            release_holds(batch, task, token, ENGINE, is_dependency)
+            release_matching_holds(batch, task, token, ENGINE, is_dependency)
         elif job and any(map(is_dependency, flatten_holds(token.wait))):
             _hold_for_dependencies(batch, task, token, job, ENGINE, names)
     batch.flush()
 
 
-def open_dependency_graph(project_id: int) -> defaultdict[str, set[str]]:
+def awaited_ids_by_waiting_id(project_id: int) -> defaultdict[str, set[str]]:
     """Return which open task of a project waits for which others."""
     rows = Dependency.objects.filter(task__project=project_id).exclude(task__status__in=ENDED)
     # Of several whose turn it is first any may end: none of them closes a circle by itself.
@@ -172,6 +174,6 @@ def open_dependency_graph(project_id: int) -> defaultdict[str, set[str]]:
     for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):
         edges[str(waits)].add(str(on))
     # Whoever asks another task waits for it as well, so that both kinds may make one circle
-    for waits, on in deadlocks.question_task_pairs(project_id):
+    for waits, on in deadlocks.asking_and_asked_task_ids(project_id):
         edges[str(waits)].add(str(on))
     return edges

@@ -34,14 +34,14 @@ class _ExportState:
     since: dict[int, datetime] = field(default_factory=dict)
 
     @property
-    def line(self) -> ParsedLine:
+    def line_of_pinned_version(self) -> ParsedLine:
         return versions.by_id(self.pinned)
 
 
 def export_task(task: Task, *, transitions: bool = False) -> Iterator[dict[str, Any]]:
     """Yield every event of the task in the exchange format, oldest first. `transitions`: only those that lead
     from one state to another."""
-    return export_events_of_chunk([task], transitions=transitions)
+    return export_events_of_loaded_tasks([task], transitions=transitions)
 
 
 def export_tasks(
@@ -54,10 +54,10 @@ def export_tasks(
     stream = changed.iterator(chunk_size=AT_ONCE)
     # A project may have more events than there is memory
     while chunk := list(islice(stream, AT_ONCE)):
-        yield from export_events_of_chunk(chunk, since=since, transitions=transitions)
+        yield from export_events_of_loaded_tasks(chunk, since=since, transitions=transitions)
 
 
-def export_events_of_chunk(
+def export_events_of_loaded_tasks(
     tasks: Sequence[Task], *, since: datetime | None = None, transitions: bool = False
 ) -> Iterator[dict[str, Any]]:
     by_id = {task.pk: task for task in tasks}
@@ -91,8 +91,8 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
     history.pinned = event.data.get("pinned", history.pinned)
     moved = event.kind in TRANSITIONS
     source, target = (
-        _worker_names_of_places(history.line, event.source),
-        _worker_names_of_places(history.line, _target_states(event)),
+        _joined_worker_names(history.line_of_pinned_version, event.source),
+        _joined_worker_names(history.line_of_pinned_version, _target_states(event)),
     )
     told_as = {
         "event_id": f"EVT-{event.pk}",
@@ -101,13 +101,13 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
         "transition": {
             "from_state": event.source or None,
             "to_state": _target_states(event) or None,
-            "trigger": _gate_trigger(event) or event.trigger or event.kind,
+            "trigger": _gate_result_trigger_of_event(event) or event.trigger or event.kind,
         },
         "agent": {"source": source, "target": target},
-        "handoff_id": _handoff_name(event, source, target) if moved else None,
-        "gate_results": _gate_results(history, event),
+        "handoff_id": _handoff_id_of_event(event, source, target) if moved else None,
+        "gate_results": _gate_results_of_event(history, event),
         "trust_level": event.data.get("trust_level"),
-        "human_approval": _approval_fields(history, event),
+        "human_approval": _decider_fields(history, event),
         "duration_seconds": _duration_of_left_state(history, event, moved),
         "kind": event.kind,
         "sequence": event.seq,
@@ -139,17 +139,17 @@ def _duration_of_left_state(history: _ExportState, event: Event, moved: bool) ->
 
 def handoff_id(source: str, target: str, at: datetime) -> str:
     """`HO-{source}-{target}-{YYYYMMDDTHHMMSS}`, UTC."""
-    return f"HO-{_id_part(source)}-{_id_part(target)}-{_in_utc(at):%Y%m%dT%H%M%S}"
+    return f"HO-{_text_as_id_part(source)}-{_text_as_id_part(target)}-{_in_utc(at):%Y%m%dT%H%M%S}"
 
 
-def _handoff_name(event: Event, source: str | None, target: str | None) -> str | None:
+def _handoff_id_of_event(event: Event, source: str | None, target: str | None) -> str | None:
     """The id of a handoff of work. A fork hands over to several stations, a join takes over from several."""
     if event.kind != "token.moved" or event.source == event.target or not source or not target:
         return None
     return str(event.data.get("handoff") or handoff_id(source, target, event.at))
 
 
-def _worker_names_of_places(line: ParsedLine, places: str) -> str | None:
+def _joined_worker_names(line: ParsedLine, places: str) -> str | None:
     """Return who works at each station: its agent, or else the station itself. Ends have nobody."""
     stations = [line.stations_by_key.get(place) for place in places.split(",")]
     names = [_station_agent_name(station) for station in stations if station]
@@ -163,15 +163,15 @@ def _station_agent_name(station: Any) -> str:
 # What gates had to do with it
 
 
-def _gate_trigger(event: Event) -> str:
+def _gate_result_trigger_of_event(event: Event) -> str:
     return (
-        gate_results.gate_result_trigger(event.decision)
+        gate_results.gate_passed_or_failed_trigger(event.decision)
         if event.kind in TRANSITIONS and event.decision
         else ""
     )
 
 
-def _gate_results(history: _ExportState, event: Event) -> dict[str, str]:
+def _gate_results_of_event(history: _ExportState, event: Event) -> dict[str, str]:
     if event.kind == "gate.decided":
         visit = history.visits.get(str(event.data.get("visit")))
         return {visit.gate: gate_results.pass_or_fail(visit.word == "approve")} if visit else {}
@@ -180,7 +180,7 @@ def _gate_results(history: _ExportState, event: Event) -> dict[str, str]:
     return gate_results.results_by_check(event.decision)
 
 
-def _approval_fields(history: _ExportState, event: Event) -> dict[str, Any] | None:
+def _decider_fields(history: _ExportState, event: Event) -> dict[str, Any] | None:
     """Return who decided, for the event of the decision and for the transition it led to."""
     visit = None
     if event.kind == "gate.decided":
@@ -209,7 +209,7 @@ def _stand_in_field(visit: GateVisit) -> dict[str, str]:
     return {}
 
 
-def _id_part(name: str) -> str:
+def _text_as_id_part(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", name)
 
 

@@ -16,7 +16,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 Key = tuple[int, int, str]
 
 
-def answer_instead_of_recording(batch: Batch, report: Report, digest: str) -> ReportResult | None:
+def refusal_or_repeated_answer(batch: Batch, report: Report, digest: str) -> ReportResult | None:
     """Return None if the report is to be recorded; otherwise the answer to give, and nothing moves."""
     job = batch.jobs.get(report.job_id)
     if job is None:
@@ -26,9 +26,9 @@ def answer_instead_of_recording(batch: Batch, report: Report, digest: str) -> Re
         # law §5 step 1: an identical repeat gets the first answer, another payload 409.
         if same and job.report_digest == digest:
             return answer_of_first_report(job)
-        return _refused_result("conflict" if same else "ignored", job)
+        return _conflict_result("conflict" if same else "ignored", job)
     if not same or not _is_report_of_open_job(batch, job, report):
-        return _refused_result("ignored", job)
+        return _conflict_result("ignored", job)
     return None
 
 
@@ -44,7 +44,7 @@ def _is_report_of_open_job(batch: Batch, job: Job, report: Report) -> bool:
     return report.lease is not None
 
 
-def _refused_result(status: Any, job: Job) -> ReportResult:
+def _conflict_result(status: Any, job: Job) -> ReportResult:
     why = {
         "conflict": "Another outcome of this attempt was recorded first.",
         "ignored": "This is not the open job of its task: the attempt is over, or was never this one.",
@@ -79,9 +79,9 @@ def record_ignored(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
         key = (report.job_id, report.attempt, digest)
         counts[key] = counts.get(key, 0) + 1
         by.setdefault(key, report.by)
-    for key in sorted(_count_and_list_first_ignored(counts)):
+    for key in sorted(_count_ignored_and_return_new(counts)):
         job = batch.jobs[key[0]]
-        batch.event(
+        batch.append_event(
             batch.tasks[job.task_id],
             "job.ignored",
             by[key],
@@ -94,7 +94,7 @@ def record_ignored(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
         )
 
 
-def _count_and_list_first_ignored(counts: dict[Key, int]) -> list[Key]:
+def _count_ignored_and_return_new(counts: dict[Key, int]) -> list[Key]:
     if not counts:
         return []
     columns = [list(column) for column in zip(*counts, strict=True)]

@@ -11,18 +11,18 @@ from typing import Any
 
 from django.db import transaction
 
-from pipelines.engine.commands.inputs import expired_files
+from pipelines.engine.commands.inputs import expired_file_names
 from pipelines.engine.commands.linked_tasks import REQUESTED
-from pipelines.engine.commands.move import check_consent, promises_broken_at
+from pipelines.engine.commands.move import check_broken_promises_accepted, promises_broken_at
 from pipelines.engine.commands.submit import (
     INHERITED,
-    begin_at_first_station,
-    create_numbered_task,
-    unmet_protection_problems,
+    create_first_token_and_job,
+    repository_protection_problems,
+    save_task_with_next_number,
 )
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.fold import fold
+from pipelines.engine.core.fold import row_folded_from_events
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Invalid, existing
@@ -112,7 +112,9 @@ def fork(
     not named), Conflict (a file of it has expired; the repository is protected from its line; the line is archived),
     Forbidden (only an administrator may break a promise)."""
     request = _fork_request(task_id, user, at, position, station, payload.checked_text(reason, "reason"))
-    check_consent(FORK, request.old.project_id, request.user, request.reason, accepts, request.broken)
+    check_broken_promises_accepted(
+        FORK, request.old.project_id, request.user, request.reason, accepts, request.broken
+    )
     return run_in_transaction(partial(_fork, request))
 
 
@@ -138,10 +140,11 @@ def task_moment(task: Task, at: int | None = None) -> TaskMoment:
         events = list(Event.objects.filter(task=task, seq__lte=number).only(*columns).order_by("seq"))
     if not events or events[-1].seq != number:
         raise Invalid.at("at", f"is not an event of {task.name}", f"Use a number from 1 to {task.seq}.")
-    row, last = fold(events), events[-1]
+    row, last = row_folded_from_events(events), events[-1]
     tokens: dict[int, dict[str, Any]] = row["tokens"]
     positions = tuple(
-        ForkPosition(token_id, str(tokens[token_id]["station"])) for token_id in _position_ids(tokens)
+        ForkPosition(token_id, str(tokens[token_id]["station"]))
+        for token_id in _living_or_ended_position_ids(tokens)
     )
     return TaskMoment(
         number,
@@ -154,7 +157,7 @@ def task_moment(task: Task, at: int | None = None) -> TaskMoment:
     )
 
 
-def _position_ids(tokens: Mapping[int, Mapping[str, Any]]) -> list[int]:
+def _living_or_ended_position_ids(tokens: Mapping[int, Mapping[str, Any]]) -> list[int]:
     """Return the living positions; where none lives, those that ended without becoming part of another one."""
     living = [pk for pk, state in tokens.items() if not state["forked"] and state["status"] not in ENDED]
     if living:
@@ -170,15 +173,15 @@ def _fork_request(
     old = existing(Task.objects.select_related("project", "line", "pinned", "requester").filter(pk=task_id))
     moment = task_moment(old, at)
     place = _chosen_position(moment, position)
-    target = _chosen_station(old, place, payload.checked_text(station, "station"))
-    _check_inputs_usable(old)
+    target = _checked_station_or_own(old, place, payload.checked_text(station, "station"))
+    _check_files_and_protections(old)
     actor = user if isinstance(user, Actor) else Actor.person(user)
     new = Task(
         project=old.project,
         line=old.line,
         pinned=old.pinned,
         follows=old,
-        retry_of=_last_visit(moment, place),
+        retry_of=_last_job_begun_by_then(moment, place),
         fork_event=moment.number,
         description=old.description,
         due_at=old.due_at,
@@ -188,17 +191,17 @@ def _fork_request(
     )
     new.requester_id = int(actor.id) if actor.kind == "person" else None
     new.requested_by = (actor.name or str(actor))[:200]
-    new.requesters = _other_requesters(old, new)
-    broken = promises_broken_at(new, target, MovedPast()) if target != _start(old) else []
+    new.requesters = _requesters_of_old_but_not_new(old, new)
+    broken = promises_broken_at(new, target, MovedPast()) if target != _start_station_key(old) else []
     person = user if isinstance(user, User) else None
     return ForkRequest(old, new, moment, place, target, actor, person, reason, tuple(broken))
 
 
-def _start(task: Task) -> str:
+def _start_station_key(task: Task) -> str:
     return versions.by_id(task.pinned_id).start
 
 
-def _other_requesters(old: Task, new: Task) -> list[str]:
+def _requesters_of_old_but_not_new(old: Task, new: Task) -> list[str]:
     """Return those who requested the other task: they want this one as well, and do not approve it."""
     previous = [f"person:{old.requester_id}"] if old.requester_id else []
     current = f"person:{new.requester_id}"
@@ -223,7 +226,7 @@ def _chosen_position(moment: TaskMoment, token: int | None) -> ForkPosition:
     return places[0]
 
 
-def _chosen_station(old: Task, place: ForkPosition, station: str) -> str:
+def _checked_station_or_own(old: Task, place: ForkPosition, station: str) -> str:
     line = versions.by_id(old.pinned_id)
     target = station or place.station
     if target not in line.stations_by_key:
@@ -232,25 +235,25 @@ def _chosen_station(old: Task, place: ForkPosition, station: str) -> str:
     return target
 
 
-def _check_inputs_usable(old: Task) -> None:
+def _check_files_and_protections(old: Task) -> None:
     # Files are not copied but named by their content: what has expired cannot be inherited
-    gone = expired_files(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
+    gone = expired_file_names(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
         raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
-    if problems := unmet_protection_problems(old.pinned, old.inputs):
+    if problems := repository_protection_problems(old.pinned, old.inputs):
         raise Conflict(f"{old.name} cannot be forked: {problems[0].message}. {problems[0].hint}".strip())
 
 
-def _last_visit(moment: TaskMoment, place: ForkPosition) -> Job:
+def _last_job_begun_by_then(moment: TaskMoment, place: ForkPosition) -> Job:
     """Return the last visit that the position had begun by then, or the one before the fork that made it."""
-    for token in _ancestors(moment, place.token):
+    for token in _token_id_and_its_parents(moment, place.token):
         jobs = Job.objects.filter(token=token, purpose=Purpose.STATION, created_at__lte=moment.at)
         if (job := jobs.order_by("-pk").first()) is not None:
             return job
     raise Conflict("Nothing of this task had begun by then.")
 
 
-def _ancestors(moment: TaskMoment, token: int) -> Iterable[int]:
+def _token_id_and_its_parents(moment: TaskMoment, token: int) -> Iterable[int]:
     current: int | None = token
     while current is not None:
         yield current
@@ -258,20 +261,20 @@ def _ancestors(moment: TaskMoment, token: int) -> Iterable[int]:
 
 
 def _fork(request: ForkRequest) -> Task:
-    batch, task = _begin(request)
+    batch, task = _create_task_and_begin(request)
     batch.flush()
     return batch.tasks[task.pk]
 
 
-def _begin(request: ForkRequest) -> tuple[Batch, Task]:
+def _create_task_and_begin(request: ForkRequest) -> tuple[Batch, Task]:
     # house §2: the counter of numbers is locked before any task.
-    task, moment = create_numbered_task(request.new), request.moment
+    task, moment = save_task_with_next_number(request.new), request.moment
     more: dict[str, Any] = {
         "moment": moment.number,
         "position": request.position.token,
         "reason": request.reason,
     }
-    batch = begin_at_first_station(
+    batch = create_first_token_and_job(
         task,
         request.station,
         request.actor,
@@ -283,7 +286,7 @@ def _begin(request: ForkRequest) -> tuple[Batch, Task]:
         **more,
     )
     old = batch.tasks[request.old.pk]
-    batch.event(
+    batch.append_event(
         old, "task.forked", request.actor, trigger=FORK, fork=task.name, station=request.station, **more
     )
     return batch, batch.tasks[task.pk]
@@ -291,7 +294,7 @@ def _begin(request: ForkRequest) -> tuple[Batch, Task]:
 
 def _plan(request: ForkRequest) -> ForkPlan:
     with transaction.atomic():
-        _batch, task = _begin(request)
+        _batch, task = _create_task_and_begin(request)
         status = str(task.status)
         # What was done is what is planned; nothing of it stays.
         transaction.set_rollback(True)

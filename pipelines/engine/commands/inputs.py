@@ -34,7 +34,7 @@ MAX_TITLE_PART = 72
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[“\"'(]?[A-ZÀ-Þ])")
 
 
-def fill_input_values(
+def checked_inputs_with_defaults(
     fields: Iterable[Input],
     values: Mapping[str, Any],
     reach: ValueScope,
@@ -46,7 +46,7 @@ def fill_input_values(
     only while it is."""
     fields = tuple(fields)
     known = accepted_secret_names(fields, reach)
-    known_repositories = list(nameable_repositories(fields, reach) if connected is None else connected)
+    known_repositories = list(repositories_inputs_may_name(fields, reach) if connected is None else connected)
     problems = [
         _unknown_input_problem(at, key) for key in values if key not in {field.key for field in fields}
     ]
@@ -54,22 +54,22 @@ def fill_input_values(
     for field in fields:
         value = values.get(field.key)
         if value is None or value == "":
-            value = default_value_if_allowed(field, known)
+            value = usable_default_value(field, known)
         if value is None:
             problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
             continue
-        fault = input_fault_text(field, value) or secret_fault(field, value, known)
-        fault = fault or repository_fault(field, value, reach, known_repositories)
+        fault = input_fault_text(field, value) or unknown_secret_fault(field, value, known)
+        fault = fault or unknown_repository_fault(field, value, reach, known_repositories)
         value = value if fault else repository_value_to_store(field, value, known_repositories)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
         filled[field.key] = value
-    problems += _faulty_files(fields, filled, reach.project, at)
+    problems += _check_files_and_set_sizes(fields, filled, reach.project, at)
     if problems:
         raise InputError(problems)
     return filled
 
 
-def default_value_if_allowed(field: Input, known: Collection[str]) -> Any:
+def usable_default_value(field: Input, known: Collection[str]) -> Any:
     if not field.has_default or (field.type == "secret" and field.default not in known):
         return None
     return field.default
@@ -88,14 +88,16 @@ def connected_repositories(line: ParsedLine | None, project: Project) -> list[Re
     return list(Repository.objects.filter(project=project).order_by("name"))
 
 
-def nameable_repositories(fields: Iterable[Input], reach: ValueScope) -> list[Repository]:
+def repositories_inputs_may_name(fields: Iterable[Input], reach: ValueScope) -> list[Repository]:
     """Return the connected repositories that an input may name. They are read only if there is such an input."""
     if all(field.type != "repository" for field in fields):
         return []
     return list(Repository.objects.filter(project=reach.project).order_by("name"))
 
 
-def repository_fault(field: Input, value: Any, reach: ValueScope, connected: Iterable[Repository]) -> str:
+def unknown_repository_fault(
+    field: Input, value: Any, reach: ValueScope, connected: Iterable[Repository]
+) -> str:
     """Say what is wrong with the name or folder of a repository, or ""."""
     if field.type != "repository" or not isinstance(value, str):
         return ""
@@ -117,7 +119,7 @@ def repository_value_to_store(field: Input, value: Any, connected: Iterable[Repo
     return repository.title if repository else value
 
 
-def unconnected_problems(
+def unconnected_repository_problems(
     line: ParsedLine, filled: Mapping[str, Any], connected: Iterable[Repository]
 ) -> list[Problem]:
     """Return a problem if the repository that the inputs name is not connected to the project: the task would
@@ -129,11 +131,13 @@ def unconnected_problems(
     return [Problem(f"inputs.{key}", message, "Connect it under Settings, Repositories.")]
 
 
-def secret_fault(field: Input, value: Any, known: Collection[str]) -> str:
+def unknown_secret_fault(field: Input, value: Any, known: Collection[str]) -> str:
     return str(NO_SECRET) if field.type == "secret" and value not in known else ""
 
 
-def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: int, at: str) -> list[Problem]:
+def _check_files_and_set_sizes(
+    fields: Iterable[Input], filled: dict[str, Any], project_id: int, at: str
+) -> list[Problem]:
     """Files that were not uploaded to the project, are too large, or do not match their file type. Valid files get
     their measured size."""
     files = {
@@ -153,12 +157,12 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
         if upload := measured.get(digest):
             filled[key] = {"name": name, "digest": digest, "size": upload.blob.size}
             # As it was measured at the upload: of its own size a client may say anything
-            fault = size_fault(field, upload.blob.size) or content_fault(field, name, upload.content)
+            fault = size_fault(field, upload.blob.size) or file_type_fault(field, name, upload.content)
         problems += [Problem(f"{at}.{key}", fault, field.help)] if fault else []
     return problems
 
 
-def expired_files(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int) -> list[str]:
+def expired_file_names(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int) -> list[str]:
     """Return the names of the task's input files that are no longer stored."""
     values = [inputs.get(field.key) for field in fields if field.type == "file"]
     files = [value for value in values if isinstance(value, Mapping)]
@@ -169,16 +173,16 @@ def expired_files(fields: Iterable[Input], inputs: Mapping[str, Any], project_id
     return [str(file["name"]) for file in files if file["digest"] not in stored_digests]
 
 
-def default_title(name: str, fields: Iterable[Input], filled: Mapping[str, Any]) -> str:
+def title_from_inputs(name: str, fields: Iterable[Input], filled: Mapping[str, Any]) -> str:
     """The title of a task without one: its line and the first input that distinguishes tasks, such as “Repository
     check: app”. What the name of the line says already is not said twice."""
-    words = (_title_part(field, filled[field.key]) for field in fields if filled.get(field.key))
+    words = (_value_text_for_title(field, filled[field.key]) for field in fields if filled.get(field.key))
     summary = next(filter(None, words), "")
     mention = re.search(rf"(?<!\w){re.escape(summary)}(?!\w)", name, re.IGNORECASE)
     return (f"{name}: {summary}" if summary and not mention else name)[:TITLE]
 
 
-def _title_part(field: Input, value: Any) -> str:
+def _value_text_for_title(field: Input, value: Any) -> str:
     """Return the text of a value that describes its task in a title, "" if nothing does: numbers, dates, yes
     or no, and secrets need a label."""
     if field.type == "file" and isinstance(value, Mapping):
@@ -194,13 +198,13 @@ def _title_part(field: Input, value: Any) -> str:
     return shortened_at_word(SENTENCE.split(first, maxsplit=1)[0], MAX_TITLE_PART)
 
 
-def manual_form_fields(station: Station) -> tuple[Input, ...]:
+def form_fields_of_manual_station(station: Station) -> tuple[Input, ...]:
     """The form for a person who does the work of a station."""
     kind = KINDS.get(station.kind)
     return kind.form(station) if kind else ()
 
 
-def parse_time(text: str, at: str = "due_at") -> datetime | None:
+def parse_local_time(text: str, at: str = "due_at") -> datetime | None:
     """A time as people write it, `2026-12-31T17:00`, in the current time zone unless it names one; "" is none. Raises
     `InputError`."""
     if not text.strip():
@@ -286,7 +290,7 @@ def _date_fault(field: Input, value: Any) -> str:
         return "has to be a date like 2026-12-31"
 
 
-def _repository_fault(field: Input, value: Any) -> str:
+def _repository_form_fault(field: Input, value: Any) -> str:
     """A folder, the name of a connected repository, or an https or ssh address. Whether the folder is allowed is known
     to `inputs`; which hosts may be reached is checked where they are reached (house §5)."""
     if not isinstance(value, str):
@@ -322,7 +326,7 @@ def size_fault(field: Input, size: int) -> str:
     return f"is larger than {field.maximum} MiB" if too_large else ""
 
 
-def content_fault(field: Input, name: str, content: str) -> str:
+def file_type_fault(field: Input, name: str, content: str) -> str:
     """Return what is wrong with the content of a file, judged by its first bytes where the field accepts only
     some types, or ""."""
     ending = contradicting_ending(name, content) if field.accept else ""
@@ -335,7 +339,7 @@ def _is_printable_name(name: Any) -> bool:
     return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()
 
 
-def _secret_fault(field: Input, value: Any) -> str:
+def _secret_name_form_fault(field: Input, value: Any) -> str:
     """The name of a stored secret, never the secret itself: a value that is not a known name is not repeated in the
     answer."""
     return "" if isinstance(value, str) and NAME.match(value) else str(NO_SECRET)
@@ -348,8 +352,8 @@ CHECKS: dict[str, Callable[[Input, Any], str]] = {
     "choice": _choice_fault,
     "yes_no": _yes_no_fault,
     "date": _date_fault,
-    "repository": _repository_fault,
+    "repository": _repository_form_fault,
     "revision": _revision_fault,
     "file": _file_fault,
-    "secret": _secret_fault,
+    "secret": _secret_name_form_fault,
 }

@@ -34,7 +34,7 @@ class Turn:
     replaced: tuple[int, ...] = ()
 
 
-def limit_key(line: Line, inputs: Mapping[str, Any]) -> str:
+def key_counted_by_line_limit(line: Line, inputs: Mapping[str, Any]) -> str:
     """Return the key under which a new task counts: what the path of the limit finds in its inputs."""
     if line.limit_tasks is None or not line.limit_key:
         return ""
@@ -46,7 +46,7 @@ def limit_key(line: Line, inputs: Mapping[str, Any]) -> str:
     return text if len(text) <= KEY_LENGTH else hashlib.sha256(text.encode()).hexdigest()
 
 
-def turn_of(task: Task) -> Turn:
+def lock_tasks_ahead(task: Task) -> Turn:
     """Return the turn of a numbered task, and lock the tasks ahead. Raises Conflict where too many are."""
     line = task.line
     if line.limit_tasks is None:
@@ -65,12 +65,12 @@ def turn_of(task: Task) -> Turn:
     return Turn(line.limit_tasks, {pk: f"WI-{task.project.key}-{number}" for pk, number in rows})
 
 
-def take_turn(batch: Batch, task: Task, turn: Turn, actor: Actor) -> None:
+def cancel_replaced_or_wait(batch: Batch, task: Task, turn: Turn, actor: Actor) -> None:
     """Cancel what the new task replaces, or let it wait."""
     for pk in turn.replaced:
         if (old := batch.tasks[pk]).status not in ENDED:
             cancel_task(batch, old, actor, f"Replaced by {task.name}")
-            batch.set_derived_status(old)
+            batch.derive_and_set_task_status(old)
     if turn.ahead:
-        dependencies.record_turn(batch, task, turn.ahead, turn.room, actor)
-        batch.set_derived_status(task)
+        dependencies.wait_for_free_place_among(batch, task, turn.ahead, turn.room, actor)
+        batch.derive_and_set_task_status(task)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from pipelines.engine.commands.inputs import expired_files
+from pipelines.engine.commands.inputs import expired_file_names
 from pipelines.engine.commands.submit import (
     DESCRIPTION,
-    begin_at_first_station,
-    create_numbered_task,
-    unmet_protection_problems,
+    create_first_token_and_job,
+    repository_protection_problems,
+    save_task_with_next_number,
 )
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
@@ -31,7 +31,7 @@ IN_A_ROW = 2
 """So many tasks follow each other by themselves; the next one waits for a person."""
 
 
-def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -> Task:
+def start_retry_task(task_id: int, *, station: str, actor: Actor, reason: str = "") -> Task:
     """Start a new task at `station`, which the ended task visited; "" means the last one visited. It runs on the same
     version, for the same requester, with the inputs, context and files of the ended task. It inherits no approvals
     and no counters: every gate on the way is asked again.
@@ -42,10 +42,10 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     if old.status not in ENDED:
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
     # Files are not copied but named by their content: what has expired cannot be inherited
-    gone = expired_files(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
+    gone = expired_file_names(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
         raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
-    last = _last_job_at_station(old, station)
+    last = _job_to_retry(old, station)
     station = last.station
     new = Task(
         project=old.project,
@@ -57,11 +57,11 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
         **{name: getattr(old, name) for name in COPIED},
     )
     return run_in_transaction(
-        partial(_retry, old, new, station, actor, payload.checked_text(reason, "reason"))
+        partial(_start_retry_once, old, new, station, actor, payload.checked_text(reason, "reason"))
     )
 
 
-def follow_up(task_id: int) -> Task | None:
+def start_follow_up_task(task_id: int) -> Task | None:
     """Start the task that follows this one, where the end that it reached says so: once, for the same people, at the
     first station, with its inputs and the feedback of its last station (AEEF E13). None: nothing is to follow.
 
@@ -91,19 +91,19 @@ def follow_up(task_id: int) -> Task | None:
         visits={start: 1},
         **{name: getattr(old, name) for name in REQUESTED},
     )
-    if problems := unmet_protection_problems(pinned, old.inputs):
+    if problems := repository_protection_problems(pinned, old.inputs):
         raise Conflict(f"{old.name} is not followed up: {problems[0]}")
-    return run_in_transaction(partial(_follow_up, old, new, start))
+    return run_in_transaction(partial(_start_follow_up_once, old, new, start))
 
 
-def _follow_up(old: Task, new: Task, start: str) -> Task:
+def _start_follow_up_once(old: Task, new: Task, start: str) -> Task:
     # house §2: the counter of numbers is locked before any task.
-    task = create_numbered_task(new)
+    task = save_task_with_next_number(new)
     # The lock on the ended task lets one at a time look for another.
     Batch.of_tasks(old.pk)
     if Event.objects.filter(task__follows=old, seq=1, trigger=FOLLOW_UP).exists():
         raise Conflict(f"{old.name} is followed up already.")
-    batch = begin_at_first_station(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
+    batch = create_first_token_and_job(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
     # law §8: two may follow each other so; the next one is held and escalated.
     if _count_follow_up_chain(old) >= IN_A_ROW:
         line = versions.by_id(task.pinned_id)
@@ -117,7 +117,7 @@ def _follow_up(old: Task, new: Task, start: str) -> Task:
         )
         # Fail closed: else each would end as the last one did, without end.
         escalations.ACTIONS["block"](batch, task, opened)
-        batch.set_derived_status(task)
+        batch.derive_and_set_task_status(task)
     batch.flush()
     return batch.tasks[task.pk]
 
@@ -130,7 +130,7 @@ def _count_follow_up_chain(task: Task | None) -> int:
     return number
 
 
-def stations_to_retry(task: Task) -> list[str]:
+def retryable_station_keys(task: Task) -> list[str]:
     """The stations where an ended task can be retried, last visited first: those it visited that its version still
     has. A station last visited by a branch of a fork is left out, because a join behind it would wait for branches
     that do not exist: the retry starts before the fork."""
@@ -147,7 +147,7 @@ def _last_job_by_visited_station(task: Task) -> dict[str, Job]:
     return {key: job for key, job in last.items() if key in known and job.token.parent_id is None}
 
 
-def _last_job_at_station(old: Task, station: str) -> Job:
+def _job_to_retry(old: Task, station: str) -> Job:
     visits = _last_job_by_visited_station(old)
     if not station and visits:
         return next(iter(visits.values()))
@@ -157,9 +157,9 @@ def _last_job_at_station(old: Task, station: str) -> Job:
     return visits[station]
 
 
-def _retry(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Task:
+def _start_retry_once(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Task:
     # house §2: the counter of numbers is locked before any task.
-    task = create_numbered_task(new)
+    task = save_task_with_next_number(new)
     # The lock on the ended task lets one retry at a time look for another.
     locked = Batch.of_tasks(old.pk).tasks[old.pk]
     open_retries = Task.objects.filter(
@@ -170,7 +170,7 @@ def _retry(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Tas
     other = open_one.select_related("project").first()
     if other is not None:
         raise Conflict(f"{other.name} already retries this task from there.")
-    batch = begin_at_first_station(
+    batch = create_first_token_and_job(
         task, station, actor, trigger="retry", follows=new.followed_name, reason=reason
     )
     batch.flush()

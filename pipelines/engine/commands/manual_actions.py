@@ -10,22 +10,22 @@ from pipelines.engine.commands import inputs as forms
 from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import decide_and_store
+from pipelines.engine.core.decision_context import decide_and_store_decision
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import MANUAL
 from pipelines.engine.core.values import (
     Actor,
     Report,
     ReportResult,
-    job_reference_fields,
-    merge_counts,
-    token_state_fields,
+    add_counts_to_task,
+    job_fields_for_event,
+    token_fields_for_event,
 )
 from pipelines.engine.moves import decision_application, evaluations
-from pipelines.engine.moves.completion import cancel_task, finish_job
-from pipelines.engine.moves.job_creation import open_job
-from pipelines.engine.moves.pausing import release_holds
-from pipelines.engine.moves.releases import release_circles, stop_waiting_for_dependencies
+from pipelines.engine.moves.completion import cancel_task, store_outcome_and_end_job
+from pipelines.engine.moves.job_creation import create_job_of_current_station
+from pipelines.engine.moves.pausing import release_matching_holds
+from pipelines.engine.moves.releases import drop_open_dependencies, release_circles_of_answered_question
 from pipelines.errors import Conflict, Invalid, NotFound, existing
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.ports import observers
@@ -41,7 +41,9 @@ CHECKS_RERUN = "checks_rerun"
 """The trigger of a visit that begins by asking the host to run its checks again."""
 
 
-def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, Any]) -> ReportResult:
+def complete_manual_job(
+    job_id: int, *, user: User, token_version: int, outcome: dict[str, Any]
+) -> ReportResult:
     """Report a manual job on behalf of a person, after checking the form of its station. Raises NotFound, Invalid,
     Conflict."""
     job = existing(Job.objects.filter(pk=job_id, kind=MANUAL))
@@ -59,7 +61,7 @@ def _outcome_with_form_values(job: Job, outcome: dict[str, Any]) -> dict[str, An
     """The outcome, with the station's form checked and defaults filled in. The form is optional unless the report is
     a success."""
     station = versions.by_id(job.pinned_id).station(job.station)
-    fields = forms.manual_form_fields(station)
+    fields = forms.form_fields_of_manual_station(station)
     if not fields or not isinstance(outcome, dict) or not isinstance(outcome.get("output", {}), dict):
         return outcome
     if "output" not in outcome and outcome.get("result") != "success":
@@ -67,7 +69,7 @@ def _outcome_with_form_values(job: Job, outcome: dict[str, Any]) -> dict[str, An
     output, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
     if chooses and "eval" in outcome:
         output = {fields[0].key: outcome["eval"], **output}
-    filled = forms.fill_input_values(fields, output, ValueScope.of(job.task), "outcome.output")
+    filled = forms.checked_inputs_with_defaults(fields, output, ValueScope.of(job.task), "outcome.output")
     if chooses:
         # The input passes through: a person only adds the label (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}
@@ -75,19 +77,23 @@ def _outcome_with_form_values(job: Job, outcome: dict[str, Any]) -> dict[str, An
     return {**outcome, "output": filled}
 
 
-def answer(token_id: int, *, user: User, token_version: int, text: str = "", fact: str = "") -> Task:
+def answer_blocked_token(
+    token_id: int, *, user: User, token_version: int, text: str = "", fact: str = ""
+) -> Task:
     """Answer a blocked token: `fact` (yes, no; pass, block) for an evaluation that a person must answer, then the
     same Situation is decided again with it; `text` for a question: the station runs again with it as feedback. An
     agentic question may be answered while a machine is asked, too: the machine's job is closed.
 
     Raises NotFound, Conflict (not blocked any more), Invalid (path `fact` or `text`)."""
     return run_in_transaction(
-        partial(_answer, token_id, user, token_version, payload.checked_text(text, "text"), fact)
+        partial(
+            _answer_blocked_token, token_id, user, token_version, payload.checked_text(text, "text"), fact
+        )
     )
 
 
-def _answer(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
-    batch, task, token = lock_token_version(token_id, token_version, (Status.BLOCKED, Status.EVALUATING))
+def _answer_blocked_token(token_id: int, user: User, token_version: int, text: str, fact: str) -> Task:
+    batch, task, token = lock_unchanged_token(token_id, token_version, (Status.BLOCKED, Status.EVALUATING))
     actor = Actor.person(user)
     evaluation = token.wait.get("evaluation")
     if token.status == Status.EVALUATING and "agentic" not in evaluation:
@@ -99,8 +105,8 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
             raise Invalid.at("text", "is missing or blank", "Enter what the station needs to know.")
         # Before it runs again, which forgets what it waited for
         question = str(token.wait.get("question") or "")
-        release_circles(batch, task, user, text)
-        run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
+        release_circles_of_answered_question(batch, task, user, text)
+        open_another_visit(batch, task, token, actor, "answer", feedback=text, asked=question)
     batch.flush()
     return task
 
@@ -117,12 +123,14 @@ def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str
     answer is closed."""
     evaluation, job = token.wait["evaluation"], batch.open_job_of(token)
     if job:
-        finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
+        store_outcome_and_end_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
     answered_evaluation = {**evaluation, "answer": fact, **({"text": text} if text else {})}
     # With the version: the same token may be asked again, and a cause makes one decision (house §3 I4)
     cause = f"answer:{token.pk}.{token.version}"
-    turn, situation = evaluations.situation_with_answer(batch, token, actor, cause, answered_evaluation)
-    decision_application.apply_decision(turn, decide_and_store(turn, situation))
+    turn, situation = evaluations.context_and_situation_with_answer(
+        batch, token, actor, cause, answered_evaluation
+    )
+    decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
 
 
 def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:
@@ -134,22 +142,24 @@ def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reaso
 
 
 def _rerun_checks(token_id: int, actor: Actor, token_version: int, reason: str) -> Task:
-    batch, task, token = lock_token_version(token_id, token_version, RETRIED)
-    last = last_job(token)
+    batch, task, token = lock_unchanged_token(token_id, token_version, RETRIED)
+    last = decided_or_last_job(token)
     if batch.open_job_of(token) or not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
         raise Conflict("No checks of a host failed or timed out here.")
-    run_again(batch, task, token, actor, CHECKS_RERUN, **repeated_run_fields(token), reason=reason)
+    open_another_visit(
+        batch, task, token, actor, CHECKS_RERUN, **feedback_and_question_of_last_run(token), reason=reason
+    )
     batch.flush()
     return task
 
 
-def repeated_run_fields(token: Token) -> dict[str, str]:
+def feedback_and_question_of_last_run(token: Token) -> dict[str, str]:
     """The feedback and the question with which its last run began, for one that repeats it."""
-    last = last_job(token)
+    last = decided_or_last_job(token)
     return {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
 
 
-def last_job(token: Token) -> Job | None:
+def decided_or_last_job(token: Token) -> Job | None:
     """The job whose outcome the token waits with, or else its last job."""
     decided = Decision.objects.filter(pk=token.wait["decision"]) if "decision" in token.wait else None
     # A question about an outcome is a job as well, and none whose outcome is decided
@@ -158,7 +168,7 @@ def last_job(token: Token) -> Job | None:
     return jobs.first()
 
 
-def run_again(
+def open_another_visit(
     batch: Batch,
     task: Task,
     token: Token,
@@ -175,15 +185,17 @@ def run_again(
     token's own."""
     source = token.station
     here = TokenPlace(
-        versions.by_id(task.pinned_id), source if at else _current_station(task, token), token.origin or None
+        versions.by_id(task.pinned_id),
+        source if at else _station_key_in_pinned_version(task, token),
+        token.origin or None,
     )
     change = rerun_transition(here, at, feedback)
-    [entry], count = change.entries, merge_counts(task, change.count)
-    decision_application.place_token(batch, token, entry)
-    job = open_job(batch, task, token, feedback=entry.feedback, asked=asked)
+    [entry], count = change.entries, add_counts_to_task(task, change.count)
+    decision_application.move_token_to_entry(batch, token, entry)
+    job = create_job_of_current_station(batch, task, token, feedback=entry.feedback, asked=asked)
     batch.mark_token_changed(token)
-    batch.set_derived_status(task)
-    batch.event(
+    batch.derive_and_set_task_status(task)
+    batch.append_event(
         task,
         "token.moved",
         actor,
@@ -191,21 +203,21 @@ def run_again(
         source=source,
         target=token.station,
         trigger=why,
-        tokens=[token_state_fields(token)],
-        job=job_reference_fields(job),
+        tokens=[token_fields_for_event(token)],
+        job=job_fields_for_event(job),
         count=count,
         reason=reason,
         # law §14: moves by hand are outside of guarantees, and their event says so.
         by="hand",
         breaks=list(breaks),
     )
-    decision_application.merge_joins(batch, task, actor, why)
+    decision_application.merge_joins_that_are_ready(batch, task, actor, why)
 
 
-def _current_station(task: Task, token: Token) -> str:
+def _station_key_in_pinned_version(task: Task, token: Token) -> str:
     """Return the token's station by its key in the version that the task was migrated to since. Raises Conflict
     if it is gone."""
-    last = last_job(token)
+    last = decided_or_last_job(token)
     place = (
         decision_application.mapped_station_key(versions.by_id(task.pinned_id), last, token.station)
         if last
@@ -229,12 +241,12 @@ def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> 
 
 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
-    batch, task, token = lock_token_version(token_id, token_version, (Status.QUEUED,))
+    batch, task, token = lock_unchanged_token(token_id, token_version, (Status.QUEUED,))
     if not batch.open_job_of(token):
         raise Conflict("This branch waits for others at a join. Put those on hold.")
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
     token.status = Status.HELD
-    batch.record_stay(task, token, "token.waits", Actor.person(user), "hold", wait=token.wait)
+    batch.record_token_stays(task, token, "token.waits", Actor.person(user), "hold", wait=token.wait)
     batch.emit(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now, held_by=user.pk))
     batch.flush()
     return task
@@ -247,7 +259,7 @@ def release(token_id: int, *, user: User, token_version: int) -> Task:
 
 
 def _release(token_id: int, user: User, token_version: int) -> Task:
-    batch, task, token = lock_token_version(token_id, token_version, (Status.HELD,))
+    batch, task, token = lock_unchanged_token(token_id, token_version, (Status.HELD,))
     if not batch.open_job_of(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
     # The pause would stay in force over it, and hold it again
@@ -255,13 +267,13 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
         raise Conflict("It is paused. Resume what is paused.")
     # What it waits for would hold it again as soon as it begins
     if any(map(is_dependency, flatten_holds(token.wait))):
-        stop_waiting_for_dependencies(batch, task)
-    release_holds(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
+        drop_open_dependencies(batch, task)
+    release_matching_holds(batch, task, token, Actor.person(user), _may_person_release, trigger="release")
     batch.flush()
     return task
 
 
-def _may_be_released(wait: dict[str, Any]) -> bool:
+def _may_person_release(wait: dict[str, Any]) -> bool:
     return "paused_by" not in wait and not is_pause(wait)
 
 
@@ -288,7 +300,7 @@ def lock_open_task(task_id: int) -> tuple[Batch, Task]:
     return batch, task
 
 
-def lock_token_version(
+def lock_unchanged_token(
     token_id: int, token_version: int, statuses: tuple[str, ...]
 ) -> tuple[Batch, Task, Token]:
     """The token, read under its task's lock, if it has not changed since the person saw it."""

@@ -10,14 +10,18 @@ from typing import Any
 
 from django.db import transaction
 
-from pipelines.engine.commands.manual_actions import lock_token_version, repeated_run_fields, run_again
-from pipelines.engine.commands.report import CheckedReport, checked_report, record_outcome
+from pipelines.engine.commands.manual_actions import (
+    feedback_and_question_of_last_run,
+    lock_unchanged_token,
+    open_another_visit,
+)
+from pipelines.engine.commands.report import CheckedReport, checked_report_or_refusal, record_outcome_and_move
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import token_ancestry
+from pipelines.engine.core.decision_context import ids_of_token_and_its_past
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor, Report
-from pipelines.engine.moves.completion import close_work
+from pipelines.engine.moves.completion import close_job_and_visits_of_token
 from pipelines.engine.moves.entitlement import entitled_person
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Decision, GateVisit, Job, Purpose, Role, Status, Task, Token, User, Vote, Word
@@ -106,7 +110,7 @@ def plan_move(token_id: int, *, user: User | Actor, token_version: int, to: str 
     """Return what `move` would do, with the same refusals but for `accepts`. Nothing is written."""
     request = _move_request(token_id, user, token_version, to, "", ())
     # Under the same lock and by the same steps as the move, so that the plan is what would happen
-    return run_in_transaction(partial(_plan, request))
+    return run_in_transaction(partial(_plan_move_by_trying, request))
 
 
 def _move_request(
@@ -126,24 +130,26 @@ def _move_request(
 
 
 def _move(request: MoveRequest) -> Task:
-    batch, task, token = lock_token_version(request.token_id, request.token_version, LIVING)
-    broken = _broken_promises(task, token, request)
-    check_consent("move", task.project_id, request.user, request.reason, request.accepts, broken)
+    batch, task, token = lock_unchanged_token(request.token_id, request.token_version, LIVING)
+    broken = _promises_broken_by_move(task, token, request)
+    check_broken_promises_accepted(
+        "move", task.project_id, request.user, request.reason, request.accepts, broken
+    )
     _carry_out_move(batch, task, token, request, [name for name, _sentence in broken])
     batch.flush()
     return task
 
 
-def _plan(request: MoveRequest) -> MovePlan:
+def _plan_move_by_trying(request: MoveRequest) -> MovePlan:
     with transaction.atomic():
-        batch, task, token = lock_token_version(request.token_id, request.token_version, LIVING)
-        broken = _broken_promises(task, token, request)
-        visits = batch.open_visits(token) if token.status == Status.AWAITING_REVIEW else []
+        batch, task, token = lock_unchanged_token(request.token_id, request.token_version, LIVING)
+        broken = _promises_broken_by_move(task, token, request)
+        visits = batch.open_visits_of_token(token) if token.status == Status.AWAITING_REVIEW else []
         votes = Vote.objects.filter(visit__in=[visit.pk for visit in visits]).count()
         job, spent = batch.open_job_of(token), float(cost_of_task(task.pk))
         work = job.station if job and job.state == Job.State.RUNNING else ""
         _carry_out_move(batch, task, token, request, [name for name, _sentence in broken])
-        plan = _move_plan_fields(batch, task, token)
+        plan = _plan_fields_after_move(batch, task, token)
         # What was done is what is planned; nothing of it stays.
         transaction.set_rollback(True)
     names, sentences = tuple(name for name, _ in broken), tuple(sentence for _, sentence in broken)
@@ -152,7 +158,7 @@ def _plan(request: MoveRequest) -> MovePlan:
     return MovePlan(**{**plan, "closes": closes, **more})
 
 
-def _move_plan_fields(batch: Batch, task: Task, token: Token) -> dict[str, Any]:
+def _plan_fields_after_move(batch: Batch, task: Task, token: Token) -> dict[str, Any]:
     line, living = versions.by_id(task.pinned_id), batch.living_tokens(task)
     own = [other for other in living if other.pk == token.pk or other.parent_id == token.pk]
     here = [other for other in own if not other.forked]
@@ -188,12 +194,14 @@ def _carry_out_move(
     job = batch.open_job_of(token)
     if stays and job and job.state == Job.State.QUEUED and job.purpose == Purpose.STATION:
         raise Conflict("Its work has not begun. Release it if it is on hold.")
-    again = repeated_run_fields(token) if stays else {"feedback": ""}
-    close_work(batch, task, token, request.actor, RETRIED if stays else MOVED)
+    again = feedback_and_question_of_last_run(token) if stays else {"feedback": ""}
+    close_job_and_visits_of_token(batch, task, token, request.actor, RETRIED if stays else MOVED)
     if stays:
-        run_again(batch, task, token, request.actor, RETRIED, **again, reason=request.reason, breaks=broken)
+        open_another_visit(
+            batch, task, token, request.actor, RETRIED, **again, reason=request.reason, breaks=broken
+        )
     else:
-        run_again(
+        open_another_visit(
             batch,
             task,
             token,
@@ -216,9 +224,15 @@ def _skip_current_work(batch: Batch, task: Task, token: Token, request: MoveRequ
     job = batch.open_job_of(token)
     if job is None or job.purpose != Purpose.STATION:
         # What its last visit left stands as it was recorded: a visit of its own is skipped.
-        close_work(batch, task, token, request.actor, SKIPPED)
-        run_again(
-            batch, task, token, request.actor, SKIPPED, **repeated_run_fields(token), reason=request.reason
+        close_job_and_visits_of_token(batch, task, token, request.actor, SKIPPED)
+        open_another_visit(
+            batch,
+            task,
+            token,
+            request.actor,
+            SKIPPED,
+            **feedback_and_question_of_last_run(token),
+            reason=request.reason,
         )
         batch.advance_clock()
         job = batch.open_job_of(token)
@@ -231,22 +245,24 @@ def _skip_current_work(batch: Batch, task: Task, token: Token, request: MoveRequ
         "signals": [signal],
         "summary": f"Skipped by {by}." + (f" {request.reason}" if request.reason else ""),
     }
-    report = checked_report(Report(job.pk, job.attempt, job.lease_key, outcome, str(request.actor)), {})
+    report = checked_report_or_refusal(
+        Report(job.pk, job.attempt, job.lease_key, outcome, str(request.actor)), {}
+    )
     assert isinstance(report, CheckedReport)
-    record_outcome(batch, report)
+    record_outcome_and_move(batch, report)
 
 
 # What the line and its repository promise
 
 
-def _broken_promises(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, str]]:
+def _promises_broken_by_move(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, str]]:
     """Name each promise that the move breaks, with its sentence. A skip breaks none: guarantees are proved over every
     outcome, that of a skip as well."""
     line, target = versions.by_id(task.pinned_id), request.to or token.station
     if target in (SUCCESS, token.station) or target not in line.stations_by_key:
         return []
     # Without a promise nothing of the past is asked
-    past = _moved_past(task, token) if line.guarantees else MovedPast()
+    past = _stations_passed_so_far(task, token) if line.guarantees else MovedPast()
     return promises_broken_at(task, target, past)
 
 
@@ -267,8 +283,8 @@ def promises_broken_at(task: Task, target: str, past: MovedPast) -> list[tuple[s
     return broken
 
 
-def _moved_past(task: Task, token: Token) -> MovedPast:
-    part = token_ancestry(token.pk, task.tokens.values_list("pk", "parent_id", "joined_id"))
+def _stations_passed_so_far(task: Task, token: Token) -> MovedPast:
+    part = ids_of_token_and_its_past(token.pk, task.tokens.values_list("pk", "parent_id", "joined_id"))
     jobs = Job.objects.filter(token__in=part, purpose=Purpose.STATION, state=Job.State.DONE).order_by(
         "ended_at"
     )
@@ -298,7 +314,7 @@ def _moved_past(task: Task, token: Token) -> MovedPast:
     )
 
 
-def check_consent(
+def check_broken_promises_accepted(
     what: str,
     project_id: int,
     user: User | None,

@@ -8,25 +8,25 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from pipelines.engine.commands.vote import decide_visit, record_gate_event
+from pipelines.engine.commands.vote import record_gate_event, store_decision_and_move_task
 from pipelines.engine.commands.vote_request import (
     VoteRequest,
+    already_decided_error,
     approval_field_values,
-    token_of_current_vote,
-    too_late_error,
+    token_if_vote_is_current,
 )
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import VoteResult
-from pipelines.engine.moves.entitlement import EntitledPerson, bar_reason, entitled_person
-from pipelines.engine.moves.gates import get_visit
+from pipelines.engine.moves.entitlement import EntitledPerson, entitled_person, reason_person_is_barred
+from pipelines.engine.moves.gates import get_visit_with_context
 from pipelines.errors import Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Role, User, Word
 from pipelines.queries import versions
 
 
-def override(
+def override_gate_as_administrator(
     visit_id: UUID,
     *,
     user: User,
@@ -47,26 +47,26 @@ def override(
     request = VoteRequest(
         user, Word.APPROVE, comment, "", token_version, evidence_digest, via, fields or {}, overrides=True
     )
-    return run_in_transaction(partial(_override, visit_id, request, confirm))
+    return run_in_transaction(partial(_override_gate, visit_id, request, confirm))
 
 
-def _override(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
-    visit = get_visit(visit_id)
+def _override_gate(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
+    visit = get_visit_with_context(visit_id)
     # Before any lock, so that a stranger holds up nobody
     administrator_for_override(visit, request.user)
     if visit.state != GateVisit.State.OPEN:
-        raise too_late_error(visit)
-    _check_override_request(visit, request, confirm)
+        raise already_decided_error(visit)
+    _check_comment_and_confirmation(visit, request, confirm)
     batch = Batch.of_tasks(visit.task_id)
-    task, visit = batch.tasks[visit.task_id], get_visit(visit_id)
+    task, visit = batch.tasks[visit.task_id], get_visit_with_context(visit_id)
     # Again under the lock: roles and votes may have changed meanwhile.
     person = administrator_for_override(visit, request.user)
-    token = token_of_current_vote(batch, visit, request)
+    token = token_if_vote_is_current(batch, visit, request)
     request = replace(request, fields=approval_field_values(visit, request))
     record_gate_event(
         batch, task, visit, request, "gate.overridden", entitled_as=person.to_dict(), via=request.via
     )
-    answer = decide_visit(batch, task, token, visit, request)
+    answer = store_decision_and_move_task(batch, task, token, visit, request)
     batch.flush()
     return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
@@ -79,13 +79,13 @@ def administrator_for_override(visit: GateVisit, user: User | None) -> EntitledP
     if Role.ADMIN not in person.roles:
         raise Forbidden("Only an administrator of the project can override a gate.")
     policy = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate).approval
-    why = bar_reason(person, visit.task, visit, policy)
+    why = reason_person_is_barred(person, visit.task, visit, policy)
     if why:
         raise Forbidden(why)
     return person
 
 
-def _check_override_request(visit: GateVisit, request: VoteRequest, confirm: str) -> None:
+def _check_comment_and_confirmation(visit: GateVisit, request: VoteRequest, confirm: str) -> None:
     payload.checked_text(request.reason, "comment")
     if not request.reason.strip():
         raise Invalid.at("comment", "A comment is needed.", "It is stored and shown ever after.")

@@ -11,11 +11,11 @@ from typing import Any
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.due_times import ESCALATION_DUE, TASK_DUE, covering_pauses, is_clock_paused
+from pipelines.engine.core.due_times import ESCALATION_DUE, TASK_DUE, is_clock_paused, pauses_stopping_clock
 from pipelines.engine.core.transaction import PauseSpan, run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves.pausing import add_hold, hold_token, release_holds
+from pipelines.engine.moves.pausing import add_hold, hold_token_and_its_job, release_matching_holds
 from pipelines.engine.statements import (
     LOCK_COUNTER,
     PAUSE_DEADLINES,
@@ -82,7 +82,7 @@ def pause(scope: PauseScope, *, user: User, reason: str = "", stops: bool = Fals
 
 
 def _pause(scope: PauseScope, user: User, reason: str, stops: bool) -> Pause:
-    at, row = _lock_project_and_find_pause(scope)
+    at, row = _lock_project_counter_and_find_pause(scope)
     if row is not None:
         raise Conflict(f"It is paused already, by {row.by}.")
     # Nobody could resume it from a page, and nothing is left that it would hold
@@ -101,7 +101,7 @@ def _pause(scope: PauseScope, user: User, reason: str, stops: bool) -> Pause:
     )
     _record_in_audit("work.paused", scope, user, at, reason=reason, stops=stops)
     # The tasks follow by due times of their own, each under its own lock (law §17)
-    _schedule_wake(scope, PAUSE, at, row.pk, user)
+    _schedule_due_time_for_tasks_in_scope(scope, PAUSE, at, row.pk, user)
     return row
 
 
@@ -112,16 +112,16 @@ def resume(scope: PauseScope, *, user: User) -> None:
 
 
 def _resume(scope: PauseScope, user: User) -> None:
-    at, row = _lock_project_and_find_pause(scope)
+    at, row = _lock_project_counter_and_find_pause(scope)
     if row is None:
         raise Conflict("It is not paused. Somebody else may have resumed it.")
     row.ended_at = at
     row.save(update_fields=["ended_at"])
     _record_in_audit("work.resumed", scope, user, at, since=row.since.isoformat())
-    _schedule_wake(scope, RESUME_PAUSED, at, row.pk, user)
+    _schedule_due_time_for_tasks_in_scope(scope, RESUME_PAUSED, at, row.pk, user)
 
 
-def _lock_project_and_find_pause(scope: PauseScope) -> tuple[datetime, Pause | None]:
+def _lock_project_counter_and_find_pause(scope: PauseScope) -> tuple[datetime, Pause | None]:
     """Return the time, and the pause of exactly this scope that is in force. The counter of the project is locked, so
     that one of two people is first, and each new task is there when its scope is told, or sees the pause itself."""
     [(at,)] = fetch(LOCK_COUNTER, [scope.project.pk])
@@ -133,7 +133,9 @@ def _record_in_audit(kind: str, scope: PauseScope, user: User, at: datetime, **d
     audit.record(kind, by=user, at=at, project=scope.project, about=scope.scope_key, name=scope.title, **data)
 
 
-def _schedule_wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, user: User) -> None:
+def _schedule_due_time_for_tasks_in_scope(
+    scope: PauseScope, kind: str, at: datetime, pause_id: int, user: User
+) -> None:
     execute(
         WAKE_SCOPE,
         {
@@ -148,14 +150,14 @@ def _schedule_wake(scope: PauseScope, kind: str, at: datetime, pause_id: int, us
     due_notices.announce()
 
 
-def handle_pause_due(batch: Batch, due: Due) -> None:
+def hold_work_of_paused_task(batch: Batch, due: Due) -> None:
     """Handle due times of kind `pause`: hold what is covered, and stop its clocks."""
     task, actor = batch.tasks[due.task_id], _pause_actor(due)
     pause = next((span for span in batch.pauses.get(task.pk, ()) if span.id == _pause_id(due)), None)
     if pause is None:
         return
     # Resumed before its turn came, it holds nothing, and its clocks stood still nevertheless.
-    if pause.in_force:
+    if pause.is_in_force:
         for token in batch.living_tokens(task):
             _hold_for_pause(batch, task, token, pause, actor)
     stop_clocks(batch, batch.dues.values(), [pause])
@@ -174,7 +176,7 @@ def _pause_actor(due: Due) -> str:
 def _record_pause_event(batch: Batch, task: Task, kind: str, due: Due, **data: Any) -> None:
     _pause, actor, scope, station = due.key.split("|")
     data |= {"station": station} if station else {}
-    batch.event(task, kind, actor, pause=_pause_id(due), scope=scope, **data)
+    batch.append_event(task, kind, actor, pause=_pause_id(due), scope=scope, **data)
 
 
 def _hold_for_pause(batch: Batch, task: Task, token: Token, pause: PauseSpan, actor: Actor | str) -> None:
@@ -187,29 +189,29 @@ def _hold_for_pause(batch: Batch, task: Task, token: Token, pause: PauseSpan, ac
     ):
         return
     if job.state == Job.State.QUEUED:
-        add_hold(batch, task, token, actor, pause.wait)
+        add_hold(batch, task, token, actor, pause.hold_by_this_pause)
     elif pause.stops and job.kind not in UNLEASED and token.status == Status.RUNNING:
-        hold_token(batch, task, token, job, actor, pause.wait)
+        hold_token_and_its_job(batch, task, token, job, actor, pause.hold_by_this_pause)
 
 
-def handle_unpause_due(batch: Batch, due: Due) -> None:
+def release_work_of_unpaused_task(batch: Batch, due: Due) -> None:
     """Handle due times of kind `unpause`: let go of what this pause held, and move what it stopped."""
     task, pause_id, actor = batch.tasks[due.task_id], _pause_id(due), _pause_actor(due)
-    _stop_clocks_of_ended_pauses(batch, task)
+    _stop_clocks_of_pauses_over_already(batch, task)
 
     def over(wait: Hold) -> bool:
         return wait.get(PAUSED) == pause_id
 
     for token in batch.living_tokens(task):
-        release_holds(batch, task, token, actor, over)
+        release_matching_holds(batch, task, token, actor, over)
     moved = restart_clocks(batch, task)
     _record_pause_event(batch, task, "task.resumed", due, moved=moved)
     batch.flush()
 
 
-def _stop_clocks_of_ended_pauses(batch: Batch, task: Task) -> None:
+def _stop_clocks_of_pauses_over_already(batch: Batch, task: Task) -> None:
     """Stop the clocks of pauses that are over and whose turn has not come: they would move due times twice."""
-    over = {span.id: span for span in batch.pauses.get(task.pk, ()) if not span.in_force}
+    over = {span.id: span for span in batch.pauses.get(task.pk, ()) if not span.is_in_force}
     for row in list(batch.dues.values()):
         # Its turn has not come, and resuming was first: its clocks stop now, or they would move twice
         if row.kind == PAUSE and (span := over.get(_pause_id(row))):
@@ -224,12 +226,12 @@ def stop_clocks(batch: Batch, dues: Iterable[Due], pauses: Collection[PauseSpan]
     """Stop those clocks that one of these pauses covers: since it began, or since the time was set."""
     stopped = []
     for due in dues:
-        if due.paused_at is None and (over := covering_pauses(batch, due, pauses)):
+        if due.paused_at is None and (over := pauses_stopping_clock(batch, due, pauses)):
             due.paused_at = max(due.set_at, min(pause.since for pause in over))
             stopped.append(due)
     if stopped:
         execute(PAUSE_DUE_TIMES, [[due.pk for due in stopped], [due.paused_at for due in stopped]])
-        _write_paused_deadlines(batch, stopped)
+        _store_whether_deadlines_are_paused(batch, stopped)
 
 
 def restart_clocks(batch: Batch, task: Task) -> dict[str, str]:
@@ -242,16 +244,16 @@ def restart_clocks(batch: Batch, task: Task) -> dict[str, str]:
     spans = batch.pauses.get(task.pk, ())
     moved: dict[str, str] = {}
     for due in going:
-        shift = paused_duration(due, covering_pauses(batch, due, spans))
-        _shift_subject_times(batch, task, due, shift)
+        shift = paused_duration(due, pauses_stopping_clock(batch, due, spans))
+        _shift_displayed_due_times(batch, task, due, shift)
         due.due_at += shift
         moved[f"{due.kind}:{due.key}" if due.key else due.kind] = due.due_at.isoformat()
     execute(RESUME_DUE_TIMES, [[due.pk for due in going], [due.due_at for due in going]])
-    _write_paused_deadlines(batch, going)
+    _store_whether_deadlines_are_paused(batch, going)
     return moved
 
 
-def _write_paused_deadlines(batch: Batch, dues: Collection[Due]) -> None:
+def _store_whether_deadlines_are_paused(batch: Batch, dues: Collection[Due]) -> None:
     """Write to tasks and gate visits whether their clocks stand still, and tell those that list them."""
     tasks = list({due.task_id for due in dues})
     execute(PAUSE_DEADLINES, [tasks, tasks])
@@ -271,7 +273,7 @@ def paused_duration(due: Due, pauses: Sequence[PauseSpan]) -> timedelta:
     return shift
 
 
-def _shift_subject_times(batch: Batch, task: Task, due: Due, shift: timedelta) -> None:
+def _shift_displayed_due_times(batch: Batch, task: Task, due: Due, shift: timedelta) -> None:
     """Move the instants that people see, and by which lists are sorted."""
     if due.visit_id is not None:
         visit = GateVisit.objects.get(pk=due.visit_id)

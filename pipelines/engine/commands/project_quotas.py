@@ -11,7 +11,7 @@ class QuotaReached(Conflict):
     """Refusal of one task more than a project may start, or than its money allows."""
 
 
-def check_quotas(project: Project) -> None:
+def check_no_quota_used_up(project: Project) -> None:
     """Raises QuotaReached with the quota, what is used of it, and the remedy. The number counter of the project is
     locked by the caller, so that two that start at once are counted one after the other."""
     for use in quota_uses(project):

@@ -7,12 +7,12 @@ from functools import partial
 
 from django.db.models import Q
 
-from pipelines.engine.commands.manual_actions import lock_open_task, run_again
+from pipelines.engine.commands.manual_actions import lock_open_task, open_another_visit
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import decision_application
-from pipelines.engine.moves.completion import close_work
+from pipelines.engine.moves.completion import close_job_and_visits_of_token
 from pipelines.errors import Conflict, NotFound
 from pipelines.models import BranchPush, Delivery, Job, Purpose, Status, Task, Token, User, VisitCommit
 from pipelines.queries import versions
@@ -50,7 +50,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
         batch, task = lock_open_task(task_id)
     except (Conflict, NotFound):
         return "ended"
-    if _is_known_push(task, push):
+    if _was_push_recorded(task, push):
         return "known"
     # A forked token is no position: its branches are.
     positions = [position for position in batch.living_tokens(task) if not position.forked]
@@ -62,13 +62,13 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
         return "held"
     if job is not None and job.kind == DELIVER.key and job.pk != push.job and _has_open_delivery(job):
         return "delivering"
-    station = _last_changing_station(versions.by_id(task.pinned_id), task)
+    station = _station_that_last_changed_files(versions.by_id(task.pinned_id), task)
     if not station:
         return "nowhere"
     people = list(User.objects.filter(pk__in=push.people).order_by("pk"))
     # Of several who may be meant none is named as the one who pushed; all of them are barred
     actor = Actor.person(people[0]) if len(people) == 1 else ENGINE
-    close_work(batch, task, token, actor, why=PUSH)
+    close_job_and_visits_of_token(batch, task, token, actor, why=PUSH)
     visit = _rerun_station_after_push(batch, task, token, actor, station, push)
     batch.flush()
     # After the flush, which writes the job that it refers to
@@ -79,7 +79,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
     return "taken"
 
 
-def _is_known_push(task: Task, push: ObservedPush) -> bool:
+def _was_push_recorded(task: Task, push: ObservedPush) -> bool:
     """Return whether the push was recorded before; then it makes no second visit. The names that the host gives
     replace those of the commits, which their authors chose themselves: that frees people who were only named
     there, and bars the pusher. People whom the host named are never freed: somebody else may push the same
@@ -102,7 +102,7 @@ def _has_open_delivery(job: Job) -> bool:
     return Delivery.objects.filter(job=job, landed_at=None).exists()
 
 
-def _last_changing_station(line: ParsedLine, task: Task) -> str:
+def _station_that_last_changed_files(line: ParsedLine, task: Task) -> str:
     """Return the station that changed the files last, by its key in the current version; otherwise the first
     that worked there."""
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
@@ -123,7 +123,7 @@ def _has_changed_files(job: Job) -> bool:
 def _rerun_station_after_push(
     batch: Batch, task: Task, token: Token, actor: Actor, station: str, push: ObservedPush
 ) -> Job:
-    run_again(
+    open_another_visit(
         batch, task, token, actor, PUSH, feedback="", reason=f"{push.who}: {push.commit[:7]}", at=station
     )
     visit = batch.open_job_of(token)

@@ -8,8 +8,8 @@ from typing import Any
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
     DecisionContext,
-    current_facts,
-    decide_and_store,
+    decide_and_store_decision,
+    facts_for_deciding_again,
     situation_with_current_facts,
 )
 from pipelines.engine.core.transaction import run_in_transaction
@@ -20,15 +20,15 @@ from pipelines.routing.analysis.redecide.recorded_decision import decide_again, 
 from pipelines.routing.decide import effects
 
 
-def reconsider(task_id: int, *, actor: Actor = ENGINE) -> list[int]:
+def decide_held_tokens_again(task_id: int, *, actor: Actor = ENGINE) -> list[int]:
     """Decide the held tokens of a task again with the current facts: the same stored outcome with its votes and
     answers, under the version that decided. Returns the ids of the tokens that moved or wait for something else.
     Writes nothing when the result would be the same, so it can be called whenever facts may have changed. Does
     nothing for a task that does not exist, has ended or is not held."""
-    return run_in_transaction(partial(_reconsider, task_id, actor))
+    return run_in_transaction(partial(_decide_held_tokens_again, task_id, actor))
 
 
-def _reconsider(task_id: int, actor: Actor) -> list[int]:
+def _decide_held_tokens_again(task_id: int, actor: Actor) -> list[int]:
     # Looked at before locking: it is called wherever facts may have changed.
     if not Token.objects.filter(task=task_id, status=Status.HELD, wait__has_key="missing").exists():
         return []
@@ -47,7 +47,7 @@ def _reconsider(task_id: int, actor: Actor) -> list[int]:
     return changed
 
 
-def reconsidered_situation(
+def held_token_context_and_situation(
     batch: Batch, task: Task, token: Token, actor: Actor, why: str
 ) -> tuple[DecisionContext, dict[str, Any], Decision]:
     """Return the decision context of a held token, its situation with the current facts, and the decision that
@@ -59,20 +59,20 @@ def reconsidered_situation(
     turn = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
     situation = {
         **before.situation,
-        "facts": effects.refreshed_facts(before.situation["facts"], current_facts(turn)),
+        "facts": effects.refreshed_facts(before.situation["facts"], facts_for_deciding_again(turn)),
     }
     return turn, situation_with_current_facts(turn, situation), before
 
 
 def _decide_again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
-    turn, situation, before = reconsidered_situation(batch, task, token, actor, "facts")
-    if _is_same_hold(turn, before, situation):
+    turn, situation, before = held_token_context_and_situation(batch, task, token, actor, "facts")
+    if _would_hold_for_same_reason(turn, before, situation):
         return False
-    decision_application.apply_decision(turn, decide_and_store(turn, situation))
+    decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
     return True
 
 
-def handle_changed_facts(batch: Batch, due: Due) -> None:
+def decide_again_when_agent_is_free(batch: Batch, due: Due) -> None:
     """Handle the due time of a token that is held for an agent which may be free by now."""
     token = batch.tokens.get(due.token_id or 0)
     if token is not None and token.status == Status.HELD and token.wait.get("missing"):
@@ -80,7 +80,7 @@ def handle_changed_facts(batch: Batch, due: Due) -> None:
     batch.flush()
 
 
-def _is_same_hold(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
+def _would_hold_for_same_reason(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
     """Return whether the new decision would hold the token for the same reason."""
     # Facts change often: what would come out the same leaves no decision and no event behind
     return stored_answer(decide_again(turn.judging_line, situation)) == before.answer

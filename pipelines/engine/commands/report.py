@@ -16,14 +16,14 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
     DecisionContext,
-    decide_and_store,
+    decide_and_store_decision,
     decision_situation,
-    judged_outcome,
+    outcome_judged_by_its_facts,
 )
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import Report, ReportResult, job_reference_fields
+from pipelines.engine.core.values import Report, ReportResult, job_fields_for_event
 from pipelines.engine.moves import decision_application, evaluations, pass_through
-from pipelines.engine.moves.completion import finish_job
+from pipelines.engine.moves.completion import store_outcome_and_end_job
 from pipelines.errors import Invalid
 from pipelines.models import Job, Purpose, Task, Token
 from pipelines.routing.basics.facts import with_facts_as_claims, with_source
@@ -97,7 +97,7 @@ def _record_alone(job_report: Report) -> ReportResult:
 def _record_together(chunk: Sequence[Report], *, passing_through: bool = False) -> list[ReportResult]:
     known: Known = {}
     # Read and checked before the tasks are locked
-    members = [checked_report(job_report, known) for job_report in chunk]
+    members = [checked_report_or_refusal(job_report, known) for job_report in chunk]
     batch = Batch.of_jobs(job_report.job_id for job_report in chunk)
     results: list[ReportResult] = []
     ignored = []
@@ -106,25 +106,27 @@ def _record_together(chunk: Sequence[Report], *, passing_through: bool = False) 
             results.append(member)
             continue
         # law §5 step 1: fence
-        refusal = fence.answer_instead_of_recording(batch, member.report, member.digest)
+        refusal = fence.refusal_or_repeated_answer(batch, member.report, member.digest)
         # Of a repeat there is the record already, and what names no job has no task to be kept with
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
-        results.append(refusal or record_outcome(batch, member))
+        results.append(refusal or record_outcome_and_move(batch, member))
     fence.record_ignored(batch, ignored)
     if passing_through:
-        _pass_through(batch, chunk, results, known)
+        _report_stations_that_do_nothing(batch, chunk, results, known)
     batch.flush()
     return results
 
 
-def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportResult], known: Known) -> None:
+def _report_stations_that_do_nothing(
+    batch: Batch, chunk: Sequence[Report], results: list[ReportResult], known: Known
+) -> None:
     """Record what comes next wherever that does nothing, station after station. The answer to a report then names where
     its task has come to, so that its worker goes on from there."""
     going = {place: chunk[place] for place, result in enumerate(results) if result.status == "accepted"}
     for _station in range(pass_through.MOST):
         coming = {
-            place: pass_through.next_report(batch, before, results[place].following)
+            place: pass_through.report_if_job_does_nothing(batch, before, results[place].following)
             for place, before in going.items()
         }
         going = {place: next_report for place, next_report in coming.items() if next_report is not None}
@@ -133,23 +135,23 @@ def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportRes
         # house §2: `now` grows by a microsecond a station, so that the events keep their order.
         batch.advance_clock()
         for place, next_report in going.items():
-            member = checked_report(next_report, known)
+            member = checked_report_or_refusal(next_report, known)
             assert isinstance(member, CheckedReport)
-            result = record_outcome(batch, member)
+            result = record_outcome_and_move(batch, member)
             # The decision stays that of the report; what follows is that of the last station.
             results[place] = replace(result, decision=results[place].decision)
             batch.jobs[chunk[place].job_id].report_answer = fence.stored_answer(results[place])
 
 
-def checked_report(job_report: Report, known: Known) -> CheckedReport | ReportResult:
+def checked_report_or_refusal(job_report: Report, known: Known) -> CheckedReport | ReportResult:
     """`known`: what was read of the batch. Work that does nothing says the same each time."""
     try:
-        _check_range(job_report)
+        _check_job_and_attempt_in_range(job_report)
         # law §13: facts that Gateline did not observe are kept as a claim.
         stored_outcome = (
             job_report.outcome if job_report.observed_by else with_facts_as_claims(job_report.outcome)
         )
-        key = _outcome_key(stored_outcome) if job_report.observed_by else None
+        key = _hashable_short_outcome(stored_outcome) if job_report.observed_by else None
         if key is not None and key in known:
             return CheckedReport(job_report, *known[key], stored_outcome)
         outcome = read_outcome(stored_outcome, "outcome")
@@ -165,7 +167,7 @@ def checked_report(job_report: Report, known: Known) -> CheckedReport | ReportRe
         return ReportResult("invalid", 400, fault.message, fault.path)
 
 
-def _outcome_key(outcome: Any) -> OutcomeKey | None:
+def _hashable_short_outcome(outcome: Any) -> OutcomeKey | None:
     """A short outcome of nothing but texts, as a key; None of any other."""
     if type(outcome) is not dict or len(outcome) > SHORT:
         return None
@@ -184,7 +186,7 @@ def _outcome_with_observers(member: CheckedReport, job: Job) -> dict[str, Any]:
     return {**member.kept, "facts": with_source(facts, source)}
 
 
-def _check_range(job_report: Report) -> None:
+def _check_job_and_attempt_in_range(job_report: Report) -> None:
     if not 0 < job_report.job_id < 2**63:
         raise Invalid.at("job", "not the number of a job")
     if not 0 < job_report.attempt < 2**31:
@@ -197,18 +199,18 @@ def _check_exit_code(outcome: Outcome) -> None:
         raise Invalid.at("outcome.exit_code", "is not an exit code")
 
 
-def record_outcome(batch: Batch, member: CheckedReport) -> ReportResult:
+def record_outcome_and_move(batch: Batch, member: CheckedReport) -> ReportResult:
     """Steps 2 to 9 of law §5 for one outcome."""
     job_report, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     # law §5 step 2: record
     # Over before it is decided: what goes on at the same agent takes the place that becomes free
-    finish_job(batch, job, _outcome_with_observers(member, job), job_report.by)
-    _store_list_fields(job, member.outcome)
+    store_outcome_and_end_job(batch, job, _outcome_with_observers(member, job), job_report.by)
+    _store_outcome_fields_for_lists(job, member.outcome)
     job.report_digest = member.digest
     # Of one attempt: a cause makes at most one decision (house §3 I4)
     cause = f"report:{job.pk}.{job.attempt}"
-    batch.event(
+    batch.append_event(
         task,
         "job.reported",
         job_report.by,
@@ -216,10 +218,10 @@ def record_outcome(batch: Batch, member: CheckedReport) -> ReportResult:
         source=job.station,
         target=job.station,
         trigger=cause,
-        job=job_reference_fields(job),
+        job=job_fields_for_event(job),
         outcome={"result": job.result, "exit_code": job.exit_code, "digest": job.report_digest},
     )
-    _record_faulty_signals(batch, task, token, job, member, cause)
+    _record_signals_with_unknown_verdict(batch, task, token, job, member, cause)
     if job.purpose == Purpose.STATION:
         # Facts got their source since.
         parsed_outcome = None if member.outcome.facts else member.outcome
@@ -228,9 +230,11 @@ def record_outcome(batch: Batch, member: CheckedReport) -> ReportResult:
         )
         facts = decision_situation(turn)
     else:
-        turn, facts = evaluations.situation_after_job(batch, job, job_report.by, cause, job_report.claim_next)
+        turn, facts = evaluations.context_and_situation_after_answer_job(
+            batch, job, job_report.by, cause, job_report.claim_next
+        )
     # law §5 steps 3 to 8: decide
-    answer = decide_and_store(turn, facts)
+    answer = decide_and_store_decision(turn, facts)
     # law §5 step 9: effects
     decision_application.apply_decision(turn, answer)
     result = _accepted_result(batch, turn, answer)
@@ -238,7 +242,7 @@ def record_outcome(batch: Batch, member: CheckedReport) -> ReportResult:
     return result
 
 
-def _record_faulty_signals(
+def _record_signals_with_unknown_verdict(
     batch: Batch, task: Task, token: Token, job: Job, member: CheckedReport, cause: str
 ) -> None:
     """Emit an event for each signal with an unknown verdict. It is recorded with the outcome and decides nothing
@@ -248,7 +252,7 @@ def _record_faulty_signals(
     ]
     if not faulty:
         return
-    batch.event(
+    batch.append_event(
         task,
         "signal.ignored",
         member.report.by,
@@ -262,15 +266,15 @@ def _record_faulty_signals(
     )
 
 
-def _store_list_fields(job: Job, outcome: Outcome) -> None:
+def _store_outcome_fields_for_lists(job: Job, outcome: Outcome) -> None:
     """Store what lists show of an outcome, so that they need not read it."""
-    judged = judged_outcome(job, outcome) if job.purpose == Purpose.STATION else outcome
+    judged = outcome_judged_by_its_facts(job, outcome) if job.purpose == Purpose.STATION else outcome
     job.result, job.exit_code = derived_outcome(judged).result, outcome.exit_code
     # Lists show the beginning, and the outcome keeps the whole
-    job.summary = (outcome.summary or _blocker_titles(outcome.blockers))[:2000]
+    job.summary = (outcome.summary or _joined_blocker_titles(outcome.blockers))[:2000]
 
 
-def _blocker_titles(blockers: Sequence[Any]) -> str:
+def _joined_blocker_titles(blockers: Sequence[Any]) -> str:
     """The titles of what blocks the station, for outcomes without a summary."""
     titles = (
         blocker.get("title") or blocker.get("description") if isinstance(blocker, dict) else blocker
@@ -281,7 +285,9 @@ def _blocker_titles(blockers: Sequence[Any]) -> str:
 
 def _accepted_result(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
     # House §2: after a fork or a join its worker goes on with the job of another token
-    following = batch.lease_successor(turn.reported_job) or batch.open_job_of(turn.token)
+    following = batch.open_job_that_got_lease_of(turn.job_whose_worker_reported) or batch.open_job_of(
+        turn.token
+    )
     return ReportResult(
         "accepted",
         200,

@@ -9,11 +9,15 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
-from pipelines.engine.commands.reconsider import reconsider
-from pipelines.engine.commands.role_answers import RoleAnswer, check_role_answer, refuse_if_resolved
+from pipelines.engine.commands.reconsider import decide_held_tokens_again
+from pipelines.engine.commands.role_answers import RoleAnswer, checked_row_to_answer, refuse_if_resolved
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, current_facts, decide_and_store
+from pipelines.engine.core.decision_context import (
+    DecisionContext,
+    decide_and_store_decision,
+    facts_for_deciding_again,
+)
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import decision_application, escalations
@@ -65,7 +69,7 @@ def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation
     return opened
 
 
-def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: str = "") -> Task:
+def resolve_escalation(escalation_id: UUID, *, user: User, word: str, reason: str, route: str = "") -> Task:
     """Resolve an escalation, once. `go_on`: what it held is decided again with the current facts. `retry`: the
     station runs again with the reason as feedback. `route`: the task goes to one of the station's `ways`. `cancel`:
     the task is cancelled. `choose`: where branches contradict each other, the values of the branch from the station
@@ -75,12 +79,12 @@ def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: s
     `route`), Conflict (resolved already; or the same would come out again).
     """
     answer = EscalationAnswer(user, word, payload.checked_text(reason, "reason").strip(), route)
-    return run_in_transaction(partial(_resolve, escalation_id, answer))
+    return run_in_transaction(partial(_resolve_escalation, escalation_id, answer))
 
 
-def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
+def _resolve_escalation(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     known = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
-    escalation = check_role_answer(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
+    escalation = checked_row_to_answer(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
     if answer.route and answer.word not in ROUTED:
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
     batch = Batch.of_tasks(escalation.task_id)
@@ -88,24 +92,24 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     # Once more, under the lock: somebody else may have resolved it meanwhile.
     escalation = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
     refuse_if_resolved(escalation)
-    _carry_out_answer(batch, task, escalation, answer)
+    _do_what_answer_says(batch, task, escalation, answer)
     batch.flush()
     if answer.word == "cancel":
         # Only after the flush, since it reads the task in a batch of its own
         manual_actions.cancel(task.pk, actor=answer.actor, reason=answer.reason)
     else:
         # law §8: no open escalation is a precondition, for which other positions may be held.
-        reconsider(task.pk, actor=answer.actor)
+        decide_held_tokens_again(task.pk, actor=answer.actor)
     return task
 
 
-def _carry_out_answer(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnswer) -> None:
-    token = token_on_hold(batch, escalation)
+def _do_what_answer_says(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnswer) -> None:
+    token = token_whose_decision_escalated(batch, escalation)
     if answer.word in ("retry", "route") and token is None:
         raise Invalid.at("word", "it holds no station", "Let it continue, or cancel the task.")
     target = _checked_route_target(task, token, answer.route) if token and answer.word == "route" else ""
     chosen = _chosen_branch_values(token, answer) if answer.word == "choose" else {}
-    escalations.close_escalation(
+    escalations.close_escalation_and_release(
         batch,
         task,
         escalation,
@@ -131,12 +135,12 @@ def _carry_out_answer(batch: Batch, task: Task, escalation: Escalation, answer: 
         return
     reason = "" if answer.word == "go_on" else answer.reason
     cause = f"escalation:{escalation.pk}"
-    manual_actions.run_again(
+    manual_actions.open_another_visit(
         batch, task, token, answer.actor, cause, feedback=feedback, reason=reason, at=target
     )
 
 
-def token_on_hold(batch: Batch, escalation: Escalation) -> Token | None:
+def token_whose_decision_escalated(batch: Batch, escalation: Escalation) -> Token | None:
     """Return the position that the escalation holds because its decision was to escalate; None if it only keeps
     branches from moving forward."""
     token = batch.tokens.get(escalation.token_id) if escalation.token_id else None
@@ -174,9 +178,12 @@ def _decide_again(
     job = Job.objects.get(pk=before.job_id)
     cause = f"escalation:{escalation.pk}"
     turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
-    situation = {**before.situation, "facts": refreshed_facts(before.situation["facts"], current_facts(turn))}
+    situation = {
+        **before.situation,
+        "facts": refreshed_facts(before.situation["facts"], facts_for_deciding_again(turn)),
+    }
     if stored_answer(decide_again(turn.judging_line, situation)).get("decision") == "escalate":
         raise Conflict(
             "The same would be escalated again. Run the station again, send the task on, or cancel it."
         )
-    decision_application.apply_decision(turn, decide_and_store(turn, situation))
+    decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))

@@ -28,14 +28,14 @@ class RoleAnswer:
         return Actor.person(self.user)
 
 
-def check_role_answer(
+def checked_row_to_answer(
     record: Answerable | None, answer: RoleAnswer, words: Collection[str], offered: Collection[str]
 ) -> Answerable:
     """Return the row that is answered. `words`: every known word; `offered`: those allowed here. Raises NotFound (no
     such row, or not a member), Forbidden (asked of another role), Invalid (path `word` or `reason`)."""
     if record is None or entitled_person(record.task.project_id, answer.user) is None:
         raise NotFound()
-    if not roles.may_answer(record.task.project_id, record.roles, answer.user):
+    if not roles.may_user_answer_for_roles(record.task.project_id, record.roles, answer.user):
         raise Forbidden(f"This is for {role_words(record.role)}.")
     if answer.word not in offered:
         raise Invalid.at(

@@ -9,12 +9,12 @@ from typing import Any
 
 from pipelines.engine.commands import dependencies, line_limits
 from pipelines.engine.commands import inputs as forms
-from pipelines.engine.commands.project_quotas import check_quotas
+from pipelines.engine.commands.project_quotas import check_no_quota_used_up
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.due_times import TASK_DUE
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import Actor, job_reference_fields, token_state_fields
-from pipelines.engine.moves.job_creation import open_job
+from pipelines.engine.core.values import Actor, job_fields_for_event, token_fields_for_event
+from pipelines.engine.moves.job_creation import create_job_of_current_station
 from pipelines.engine.statements import NEXT_NUMBER
 from pipelines.errors import Conflict, InputError, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
@@ -51,34 +51,34 @@ def submit(
 ) -> Task:
     """Start a task of this version's line. Without a title it gets one from its inputs, which are checked and filled
     with defaults. `depends_on`: names of tasks of the project, such as WI-app-7, that must be completed before it
-    does any work. `due_at`: a time, also as text, see `inputs.parse_time`. The requester is the actor if that is a
-    person; `requesters`: who else may have asked for it, see `Task.requesters`. `follows`: an ended task of the
+    does any work. `due_at`: a time, or text as for `inputs.parse_local_time`. The requester is the actor if that is
+    a person; `requesters`: who else may have asked for it, see `Task.requesters`. `follows`: an ended task of the
     project that this one follows up (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed_version(version)
-    due, unread = _parsed_due_time(due_at)
+    due, unread = _due_time_and_problems(due_at)
     # Collected before any is raised, so that a form shows them all
     problems = (
         unread
         + _task_field_problems(title, description, priority, labels, due)
-        + _followed_task_problems(version, follows)
+        + _not_ended_task_problems(version, follows)
     )
     try:
         of = version.line.project
         reach = ValueScope(of.owner_id, of.pk, version.line_id)
-        connected = forms.nameable_repositories(line.inputs, reach)
-        filled = forms.fill_input_values(line.inputs, inputs or {}, reach, connected=connected)
-        problems += forms.unconnected_problems(line, filled, connected)
-        problems += unmet_protection_problems(version, filled)
+        connected = forms.repositories_inputs_may_name(line.inputs, reach)
+        filled = forms.checked_inputs_with_defaults(line.inputs, inputs or {}, reach, connected=connected)
+        problems += forms.unconnected_repository_problems(line, filled, connected)
+        problems += repository_protection_problems(version, filled)
     except InputError as fault:
         problems += fault.problems
     try:
-        others = dependencies.find_tasks(version.line.project, depends_on) if depends_on else []
+        others = dependencies.tasks_named_in_project(version.line.project, depends_on) if depends_on else []
     except Invalid as fault:
         problems += fault.problems
     if problems:
         raise InputError(problems)
     if title is None:
-        title = forms.default_title(version.line.name, line.inputs, filled)
+        title = forms.title_from_inputs(version.line.name, line.inputs, filled)
     task = Task(
         project_id=version.line.project_id,
         line=version.line,
@@ -98,7 +98,7 @@ def submit(
     return run_in_transaction(partial(_submit, task, line.start, actor, others))
 
 
-def unmet_protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
+def repository_protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem]:
     """Problems of a line that does not keep what its repository asks for (law §14)."""
     line, project = versions.parsed_version(version), version.line.project
     if line.workspace is None or not line_delivers(line):
@@ -124,10 +124,10 @@ def unmet_protection_problems(version: LineVersion, inputs: Mapping[str, Any]) -
     ]
 
 
-def _parsed_due_time(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:
+def _due_time_and_problems(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:
     """The time, and what is wrong with how it is written."""
     try:
-        return (forms.parse_time(due_at), []) if isinstance(due_at, str) else (due_at, [])
+        return (forms.parse_local_time(due_at), []) if isinstance(due_at, str) else (due_at, [])
     except InputError as fault:
         return None, list(fault.problems)
 
@@ -183,7 +183,7 @@ def _task_field_problems(
     return [Problem(path, message, hint) for path, fine, message, hint in checks if not fine]
 
 
-def _followed_task_problems(version: LineVersion, follows: Task | None) -> list[Problem]:
+def _not_ended_task_problems(version: LineVersion, follows: Task | None) -> list[Problem]:
     """Only an ended task can be followed up. Ends are final, so this stays true."""
     if follows is None:
         return []
@@ -207,8 +207,10 @@ def _is_storable(text: str) -> bool:
 
 
 def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Task:
-    task = create_numbered_task(blank)
-    batch = begin_at_first_station(task, start, actor, *others, trigger="submit", follows=blank.followed_name)
+    task = save_task_with_next_number(blank)
+    batch = create_first_token_and_job(
+        task, start, actor, *others, trigger="submit", follows=blank.followed_name
+    )
     if others:
         dependencies.record_dependencies(
             batch, batch.tasks[task.pk], [batch.tasks[other.pk] for other in others], actor
@@ -217,7 +219,7 @@ def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Ta
     return batch.tasks[task.pk]
 
 
-def begin_at_first_station(
+def create_first_token_and_job(
     task: Task, start: str, actor: Actor, *others: Task, trigger: str, **more: Any
 ) -> Batch:
     """Put a numbered task at its first station: token, job, and first event with what the task starts with. Locks
@@ -226,43 +228,43 @@ def begin_at_first_station(
     token = Token.objects.create(
         task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
     )
-    turn = line_limits.turn_of(task)
+    turn = line_limits.lock_tasks_ahead(task)
     # Together, so that they are locked in the order of their ids (house §2)
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *turn.replaced)
     task, token = batch.tasks[task.pk], batch.tokens[token.pk]
-    job = open_job(batch, task, token)
+    job = create_job_of_current_station(batch, task, token)
     if task.due_at and task.due_at > batch.now:
         batch.schedule_due_time(TASK_DUE, task, task.due_at)
     batch.mark_token_changed(token)
-    batch.set_derived_status(task)
+    batch.derive_and_set_task_status(task)
     inherited = {name: value for name in INHERITED if (value := getattr(task, name))}
-    batch.event(
+    batch.append_event(
         task,
         "task.submitted",
         actor,
         token=token,
         target=start,
         trigger=trigger,
-        tokens=[token_state_fields(token)],
-        job=job_reference_fields(job),
+        tokens=[token_fields_for_event(token)],
+        job=job_fields_for_event(job),
         pinned=task.pinned_id,
         count={"visits": {start: 1}},
         **inherited,
         **more,
     )
-    line_limits.take_turn(batch, task, turn, actor)
+    line_limits.cancel_replaced_or_wait(batch, task, turn, actor)
     batch.emit(observers.TaskStarted(task.pk, batch.now))
     return batch
 
 
-def create_numbered_task(blank: Task) -> Task:
+def save_task_with_next_number(blank: Task) -> Task:
     """The number counter is locked before any task (house §2). Raises QuotaReached, and Conflict where the line or its
     project is archived: looked at after the row of the task has locked the key of its line, which whoever archives
     waits for."""
     [(number, now)] = fetch(NEXT_NUMBER, [blank.project_id])
-    check_quotas(blank.line.project)
+    check_no_quota_used_up(blank.line.project)
     values = {field.attname: getattr(blank, field.attname) for field in Task._meta.concrete_fields}
-    key = line_limits.limit_key(blank.line, blank.inputs)
+    key = line_limits.key_counted_by_line_limit(blank.line, blank.inputs)
     values |= {"id": None, "number": number, "limit_key": key, "created_at": now, "changed_at": now}
     task = Task.objects.create(**values)
     # Read with whoever starts it: its limit and its names need no query

@@ -10,21 +10,21 @@ from typing import Any
 from pipelines.engine.commands.inputs import (
     accepted_secret_names,
     input_fault_text,
-    nameable_repositories,
-    repository_fault,
+    repositories_inputs_may_name,
     repository_value_to_store,
-    secret_fault,
+    unknown_repository_fault,
+    unknown_secret_fault,
 )
-from pipelines.engine.commands.reconsider import reconsidered_situation
+from pipelines.engine.commands.reconsider import held_token_context_and_situation
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
     DecisionContext,
-    current_facts,
-    decide_and_store,
+    decide_and_store_decision,
+    facts_for_deciding_again,
     situation_with_current_facts,
 )
-from pipelines.engine.core.handoffs import station_worker_name
+from pipelines.engine.core.handoffs import agent_or_station_name
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import decision_application
@@ -37,67 +37,77 @@ from pipelines.routing.document.line import Input, ParsedLine, Problem
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
 
 
-def hand_over(token_id: int, *, user: User, token_version: int, document: Any) -> Task:
+def store_handoff_and_decide_again(token_id: int, *, user: User, token_version: int, document: Any) -> Task:
     """Store the document and decide the task again. Raises NotFound, Invalid (every schema fault with its path),
     Conflict (no longer held for a handoff)."""
     payload.checked_digest(document, "handoff")
-    return run_in_transaction(partial(_hand_over, token_id, user, token_version, document))
+    return run_in_transaction(
+        partial(_store_handoff_and_decide_again, token_id, user, token_version, document)
+    )
 
 
-def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> Task:
-    batch, task, token = _lock_token(token_id, token_version)
-    if not waits_for_handoff(token):
+def _store_handoff_and_decide_again(token_id: int, user: User, token_version: int, document: Any) -> Task:
+    batch, task, token = _lock_unchanged_held_token(token_id, token_version)
+    if not is_held_for_missing_handoff(token):
         raise Conflict(str(CHANGED))
     turn, situation = _reconsidered_situation(batch, task, token, user, "handoff")
     problems = handoff_faults(document, turn.judging_line.handoff_schema(token.station))
     if problems:
         raise Invalid(problems)
-    source = station_worker_name(turn.judging_line, token.station)
+    source = agent_or_station_name(turn.judging_line, token.station)
     # Without a name, which a handoff gets from the move that takes it along
     Handoff.objects.create(
         task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
     )
-    batch.event(task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause)
+    batch.append_event(
+        task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause
+    )
     decision_application.apply_decision(
-        turn, decide_and_store(turn, situation_with_current_facts(turn, situation))
+        turn, decide_and_store_decision(turn, situation_with_current_facts(turn, situation))
     )
     batch.flush()
     return task
 
 
-def waits_for_handoff(token: Token) -> bool:
+def is_held_for_missing_handoff(token: Token) -> bool:
     return token.status == Status.HELD and HANDOFF in token.wait.get("missing", ())
 
 
-def supply(token_id: int, *, user: User, token_version: int, values: Mapping[str, Any]) -> Task:
+def supply_metadata_and_decide_again(
+    token_id: int, *, user: User, token_version: int, values: Mapping[str, Any]
+) -> Task:
     """Supply missing metadata by name and decide the task again. A field of the start form that was left empty
     becomes an input, checked as there; anything else is stored as text in the task's context. Whatever is still
     missing holds the task as before. Raises NotFound, Invalid (path `metadata.<name>`; no path if nothing is given),
     Conflict (it no longer waits for any of these)."""
     payload.checked_digest(dict(values), "metadata")
     entered = {name: value for name, value in values.items() if value is not None and str(value).strip()}
-    return run_in_transaction(partial(_supply, token_id, user, token_version, entered))
+    return run_in_transaction(
+        partial(_supply_metadata_and_decide_again, token_id, user, token_version, entered)
+    )
 
 
-def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any]) -> Task:
-    batch, task, token = _lock_token(token_id, token_version)
+def _supply_metadata_and_decide_again(
+    token_id: int, user: User, token_version: int, values: dict[str, Any]
+) -> Task:
+    batch, task, token = _lock_unchanged_held_token(token_id, token_version)
     if not values:
         raise Invalid.at("", "Fill in at least one field.")
     turn, situation = _reconsidered_situation(batch, task, token, user, "metadata")
-    fields = {field.key: field for field in metadata_inputs(turn.judging_line, token)}
+    fields = {field.key: field for field in fields_for_missing_metadata(turn.judging_line, token)}
     if not fields.keys() >= values.keys():
         raise Conflict(str(CHANGED))
     reach = ValueScope.of(task)
     known, connected = (
         accepted_secret_names(fields.values(), reach),
-        nameable_repositories(fields.values(), reach),
+        repositories_inputs_may_name(fields.values(), reach),
     )
     problems = [
         Problem(
             f"metadata.{key}",
             input_fault_text(fields[key], value)
-            or secret_fault(fields[key], value, known)
-            or repository_fault(fields[key], value, reach, connected),
+            or unknown_secret_fault(fields[key], value, known)
+            or unknown_repository_fault(fields[key], value, reach, connected),
             "",
         )
         for key, value in values.items()
@@ -111,17 +121,19 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     task.inputs, task.context = {**task.inputs, **inputs}, {**task.context, **rest}
     batch.mark_task_changed(task, "inputs", "context")
     details: dict[str, Any] = {"given": sorted(values), "inputs": inputs, "context": rest}
-    batch.event(
+    batch.append_event(
         task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **details
     )
     # Once more, since inputs and context have just changed
-    now = {**situation, "facts": effects.refreshed_facts(situation["facts"], current_facts(turn))}
-    decision_application.apply_decision(turn, decide_and_store(turn, situation_with_current_facts(turn, now)))
+    now = {**situation, "facts": effects.refreshed_facts(situation["facts"], facts_for_deciding_again(turn))}
+    decision_application.apply_decision(
+        turn, decide_and_store_decision(turn, situation_with_current_facts(turn, now))
+    )
     batch.flush()
     return task
 
 
-def metadata_inputs(line: ParsedLine, token: Token) -> tuple[Input, ...]:
+def fields_for_missing_metadata(line: ParsedLine, token: Token) -> tuple[Input, ...]:
     """The fields for what this held token is missing: from the line's start form, or else a text field with that
     name."""
     known = {field.key: field for field in line.inputs if field.type != "file"}
@@ -134,7 +146,7 @@ def metadata_inputs(line: ParsedLine, token: Token) -> tuple[Input, ...]:
 CHANGED = "This task changed after you opened the page. Reload the page."
 
 
-def _lock_token(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
+def _lock_unchanged_held_token(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
     """The token, read under its task's lock, if it has not changed since the person saw it."""
     task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
     batch = Batch.of_tasks(task_id)
@@ -148,5 +160,5 @@ def _lock_token(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
 def _reconsidered_situation(
     batch: Batch, task: Task, token: Token, user: User, why: str
 ) -> tuple[DecisionContext, dict[str, Any]]:
-    turn, situation, _before = reconsidered_situation(batch, task, token, Actor.person(user), why)
+    turn, situation, _before = held_token_context_and_situation(batch, task, token, Actor.person(user), why)
     return turn, situation

@@ -9,35 +9,39 @@ from typing import Any
 
 from pipelines.engine.commands.vote_request import (
     VoteRequest,
+    already_decided_error,
     approval_field_values,
     check_seat_has_no_vote,
     seat_and_policy_of_vote,
-    token_of_current_vote,
-    too_late_error,
+    token_if_vote_is_current,
 )
 from pipelines.engine.core import sampling, sampling_fallback
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, current_task_facts, decide_and_store
+from pipelines.engine.core.decision_context import (
+    DecisionContext,
+    decide_and_store_decision,
+    facts_of_task_without_votes,
+)
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import VoteResult, merge_counts
+from pipelines.engine.core.values import VoteResult, add_counts_to_task
 from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.absences import Seat
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import (
-    decides_alone,
     entitled_person,
+    is_allowed_only_as_sole_member,
     person_from_rows,
     person_query,
     tally_of_votes,
     unanimous_voters,
 )
 from pipelines.engine.moves.gates import (
+    approval_policy_of_visit,
     close_visit,
     drop_visit_due_times,
-    find_visit,
-    get_visit,
-    store_visit_decision,
-    visit_policy,
+    get_visit_with_context,
+    store_visit_decision_if_unchanged,
+    visit_among,
     visits_asked_together,
     votes_of_visit,
 )
@@ -96,12 +100,12 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     assert request.user is not None
     if stale_visit.state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
-        visit = get_visit(stale_visit.pk)
+        visit = get_visit_with_context(stale_visit.pk)
         # For what it refuses: a stranger, or who may not vote here, is not told who decided
         seat_and_policy_of_vote(
             visit, request, list(visit.votes.all()), entitled_person(project_id, request.user)
         )
-        raise too_late_error(visit)
+        raise already_decided_error(visit)
     # law §12: entitlement is what holds when the vote is cast, so it is read after the lock.
     batch, (together, votes, memberships) = Batch.of_task_and_answers(
         task_id,
@@ -109,11 +113,11 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         votes_of_visit.bind(visit=stale_visit.pk),
         person_query(project_id, request.user),
     )
-    visit = find_visit(stale_visit.pk, together)
+    visit = visit_among(stale_visit.pk, together)
     task = visit.task = batch.tasks[task_id]
     seat, policy = seat_and_policy_of_vote(visit, request, votes, person_from_rows(request.user, memberships))
     request = replace(request, fields=approval_field_values(visit, request))
-    token = token_of_current_vote(batch, visit, request, votes)
+    token = token_if_vote_is_current(batch, visit, request, votes)
     # law §12: refused here, and the gate stays open.
     if request.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(f"This was already sent back {policy.max_rounds} times. Approve or reject it.")
@@ -122,13 +126,15 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     alone = (
         not seat.is_stand_in
         and request.word == Word.APPROVE
-        and decides_alone(seat.person, task, visit, policy)
+        and is_allowed_only_as_sole_member(seat.person, task, visit, policy)
     )
     cast = _store_vote(batch, task, visit, request, seat, _self_approval_data(alone))
     # Counted at once: it may be the one that decides
     votes.append(cast)
     decides = _votes_decide_visit(task, visit, policy, votes)
-    answer = decide_visit(batch, task, token, visit, request, votes, together) if decides else {}
+    answer = (
+        store_decision_and_move_task(batch, task, token, visit, request, votes, together) if decides else {}
+    )
     batch.flush()
     return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
@@ -154,7 +160,7 @@ def _store_vote(
         evidence_digest=request.evidence_digest,
         entitled_as=seat.person.to_dict()
         | ({"people": list(seat.people)} if seat.is_stand_in else {})
-        | (request.chat.to_dict() if request.chat else {})
+        | (request.chat.fields_stored_with_vote() if request.chat else {})
         | marks,
         fields=request.fields,
         via=request.via,
@@ -179,7 +185,7 @@ def _store_vote(
     return cast
 
 
-def decide_visit(
+def store_decision_and_move_task(
     batch: Batch,
     task: Task,
     token: Token,
@@ -200,18 +206,18 @@ def decide_visit(
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     if gate.sample is not None and request.user:
         if request.word == Word.APPROVE:
-            sampling.forget_request(gate, task)
-        elif sampling.was_drawn(gate, task):
+            sampling.allow_new_draw_for_request(gate, task)
+        elif sampling.is_request_drawn_and_unapproved(gate, task):
             sampling_fallback.make_gates_ask_about_every_task(
                 task, [gate], sampling_fallback.REFUSED, batch.now
             )
-    count = merge_counts(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
+    count = add_counts_to_task(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
     variables = (
         _store_filled_variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}
     )
     alone = any(approval.self_approved for approval in approvals)
     marks: dict[str, Any] = _self_approval_data(alone) | ({"overridden": True} if request.overrides else {})
-    marks |= _unanimity_data(task, visit, request) | ({} if request.user else {"by": DUE_TIME})
+    marks |= _asked_usernames_data(task, visit, request) | ({} if request.user else {"by": DUE_TIME})
     record_gate_event(batch, task, visit, request, "gate.decided", count=count, **marks, **variables)
     pk, email = (request.user.pk, request.user.email) if request.user else (None, "")
     batch.emit(observers.GateDecided(visit.pk, task.pk, request.word, pk, email, batch.now))
@@ -227,10 +233,10 @@ def decide_visit(
     return _decide_again(batch, task, token, visit, request, together)
 
 
-def _unanimity_data(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
+def _asked_usernames_data(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """Return the user names of everybody who was asked, for the event of a unanimous approval; otherwise
     nothing."""
-    policy = visit_policy(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
     if request.word != Word.APPROVE or request.overrides or not policy.is_unanimous:
         return {}
     return {"everyone": sorted(voter.person for voter in unanimous_voters(task, visit, policy) or ())}
@@ -267,7 +273,7 @@ def _store_decision(batch: Batch, visit: GateVisit, request: VoteRequest) -> Non
         "overridden": request.overrides,
     }
     # house §4: one conditional UPDATE on gate visit and version; the loser gets 409.
-    if not store_visit_decision(visit, decided, request.token_version):
+    if not store_visit_decision_if_unchanged(visit, decided, request.token_version):
         raise Conflict()
 
 
@@ -296,9 +302,9 @@ def _decide_again(
         under=decision.pinned_id,
     )
     facts = facts_with_votes(
-        decision.situation["facts"], current_task_facts(turn), _decided_votes_by_gate(together)
+        decision.situation["facts"], facts_of_task_without_votes(turn), _decided_votes_by_gate(together)
     )
-    answer = decide_and_store(turn, {**decision.situation, "facts": facts})
+    answer = decide_and_store_decision(turn, {**decision.situation, "facts": facts})
     decision_application.apply_decision(turn, answer)
     return answer.to_stored_dict()
 
@@ -315,7 +321,7 @@ def _self_approval_data(self_approved: bool) -> dict[str, bool]:
 def record_gate_event(
     batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, kind: str, **more: Any
 ) -> None:
-    batch.event(
+    batch.append_event(
         task,
         kind,
         request.actor,

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.engine.commands.inputs import fill_input_values
+from pipelines.engine.commands.inputs import checked_inputs_with_defaults
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves.absences import Seat, seats_in_project, usable_seats_of
+from pipelines.engine.moves.absences import Seat, seats_of_person_in_project, usable_seats_of
 from pipelines.engine.moves.chat_votes import Chat
-from pipelines.engine.moves.entitlement import EntitledPerson, meets_any
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.entitlement import EntitledPerson, meets_any_requirement
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Token, User, Vote, Word
 from pipelines.ports.vault.value_lookup import ValueScope
@@ -56,17 +56,17 @@ def seat_and_policy_of_vote(
     """Return the seat in which somebody votes, and the policy of the visit. `person`: their membership of the
     project. Raises NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
-    policy = visit_policy(visit, line)
+    policy = approval_policy_of_visit(visit, line)
     assert request.user is not None
-    own_seats = seats_in_project(request.user, visit.task.project_id, person)
-    seat = _voting_seat(own_seats, visit, policy, request.seat, votes)
-    if request.chat and (refusal := request.chat.vote_refusal(visit, policy, votes)):
+    own_seats = seats_of_person_in_project(request.user, visit.task.project_id, person)
+    seat = _allowed_seat_without_vote(own_seats, visit, policy, request.seat, votes)
+    if request.chat and (refusal := request.chat.reason_chat_cannot_vote(visit, policy, votes)):
         raise Forbidden(refusal)
     _check_vote_word_and_reason(line, line.gate(visit.gate), request, reason_required=policy.reason_required)
     return seat, policy
 
 
-def _voting_seat(
+def _allowed_seat_without_vote(
     seats: Sequence[Seat], visit: GateVisit, policy: Approval, name: str, votes: Sequence[Vote]
 ) -> Seat:
     """Raises NotFound for a non-member, Forbidden for somebody who is not asked or is barred."""
@@ -80,8 +80,8 @@ def _voting_seat(
         matching, visit, policy, ()
     )
     if not usable_seats:
-        eligible = next((seat for seat in matching if meets_any(seat.person, policy.who)), None)
-        why = eligible.bar_reason(visit.task, visit, policy) if eligible else ""
+        eligible = next((seat for seat in matching if meets_any_requirement(seat.person, policy.who)), None)
+        why = eligible.reason_seat_is_barred(visit.task, visit, policy) if eligible else ""
         raise Forbidden(why or "This gate does not ask you to review.")
     return usable_seats[0]
 
@@ -131,25 +131,25 @@ def approval_field_values(visit: GateVisit, request: VoteRequest) -> dict[str, A
     if not fields and not request.fields:
         return {}
     values = {
-        key: None if value is False and _has_to_be_ticked(fields, key) else value
+        key: None if value is False and _is_required_checkbox(fields, key) else value
         for key, value in request.fields.items()
     }
-    return fill_input_values(fields, values, ValueScope.of(visit.task), "fields")
+    return checked_inputs_with_defaults(fields, values, ValueScope.of(visit.task), "fields")
 
 
-def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
+def _is_required_checkbox(fields: Iterable[Input], key: str) -> bool:
     return any(
         form_field.key == key and form_field.type == "yes_no" and form_field.required for form_field in fields
     )
 
 
-def token_of_current_vote(
+def token_if_vote_is_current(
     batch: Batch, visit: GateVisit, request: VoteRequest, votes: Sequence[Vote] = ()
 ) -> Token:
     """Return the token if the visit is open, the vote is about its current evidence, and the person has no
     vote in `votes` (law §6). Raises Conflict."""
     if visit.state != GateVisit.State.OPEN:
-        raise too_late_error(visit)
+        raise already_decided_error(visit)
     token = batch.tokens.get(visit.token_id)
     # law §6: a review is bound to the visit, the version of the token and the evidence.
     current = (visit.token_version, visit.evidence_digest)
@@ -164,7 +164,7 @@ def token_of_current_vote(
     return token
 
 
-def too_late_error(visit: GateVisit) -> Conflict:
+def already_decided_error(visit: GateVisit) -> Conflict:
     by = str(visit.decider or "")
     what = f"{by} said “{visit.word_display}” here first." if visit.word else "This review is closed."
     return Conflict(what, by=by, at=visit.decided_at)

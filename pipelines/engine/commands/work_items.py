@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 
 from pipelines.engine.commands.event_export import handoff_id
-from pipelines.engine.core.handoffs import station_worker_name
+from pipelines.engine.core.handoffs import agent_or_station_name
 from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Task, Token
 from pipelines.queries import versions
 from pipelines.routing.decide.budget_usage import rework_kind
@@ -25,44 +25,46 @@ CLASSES = ("public", "internal", "confidential", "restricted")
 Item = dict[str, Any]
 
 
-def work_item(task: Task) -> Item:
-    return next(_task_items([task]))
+def exchange_item_of_task(task: Task) -> Item:
+    return next(_exchange_items_of_chunk([task]))
 
 
-def work_items(tasks: QuerySet[Task]) -> Iterator[Item]:
+def exchange_items_of_tasks(tasks: QuerySet[Task]) -> Iterator[Item]:
     """Yield the tasks in the exchange format, ordered by number; a few statements for each fifty."""
     rows = tasks.select_related("project").order_by("project_id", "number").iterator(chunk_size=AT_ONCE)
     while chunk := list(islice(rows, AT_ONCE)):
-        yield from _task_items(chunk)
+        yield from _exchange_items_of_chunk(chunk)
 
 
-def _task_items(tasks: Sequence[Task]) -> Iterator[Item]:
+def _exchange_items_of_chunk(tasks: Sequence[Task]) -> Iterator[Item]:
     ids = [task.pk for task in tasks]
     # One statement for each table, however many tasks there are
     living = _rows_by_task(Token.objects.filter(task__in=ids, forked=False, ended_at=None).order_by("pk"))
-    visits = _rows_by_task(_station_jobs(ids))
+    visits = _rows_by_task(_station_jobs_without_reports(ids))
     escalations = _rows_by_task(
         Escalation.objects.filter(task__in=ids).select_related("resolved_by").order_by("opened_at", "pk")
     )
-    handoffs = _handoff_names_by_job(ids)
+    handoffs = _outgoing_handoff_names_by_job(ids)
     projects = {task.project_id for task in tasks}
     agents = {(agent.project_id, agent.key): agent for agent in Agent.objects.filter(project__in=projects)}
     for task in tasks:
         line = versions.by_id(task.pinned_id)
         known = {key: agent for (project, key), agent in agents.items() if project == task.project_id}
         raised = escalations[task.pk]
-        history = [_stage_item(line, job, raised, handoffs) for job in _jobs_with_next(visits[task.pk])]
+        history = [
+            _visited_stage_item(line, job, raised, handoffs) for job in _jobs_with_next(visits[task.pk])
+        ]
         yield {
             "id": task.name,
             "title": task.title,
-            "risk_tier": _risk_tier(task),
-            "data_classification": _data_classification(task),
+            "risk_tier": _valid_risk_tier(task),
+            "data_classification": _valid_data_classification(task),
             "current_state": ",".join(token.station for token in living[task.pk]) or task.end or None,
-            "current_agent": ",".join(_current_workers(line, living[task.pk])) or None,
+            "current_agent": ",".join(_worker_names_of_positions(line, living[task.pk])) or None,
             "created_at": _iso_utc_text(task.created_at),
             "updated_at": _iso_utc_text(task.changed_at),
             "stage_history": history,
-            "rework_count": _rework_count(line, task),
+            "rework_count": _times_sent_back(line, task),
             "total_iterations": sum(task.visits.values()),
             "escalation_history": [_escalation_item(escalation) for escalation in raised],
             "trust_levels": _lowest_trust_by_agent(line, history, known),
@@ -76,7 +78,7 @@ def _rows_by_task(rows: QuerySet[Any]) -> defaultdict[int, list[Any]]:
     return rows_by_task
 
 
-def _station_jobs(ids: Sequence[int]) -> QuerySet[Job]:
+def _station_jobs_without_reports(ids: Sequence[int]) -> QuerySet[Job]:
     """Loads jobs without their reports, which can be large."""
     rows = Job.objects.filter(task__in=ids, purpose=Purpose.STATION).order_by("pk")
     names = (
@@ -104,13 +106,13 @@ def _jobs_with_next(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
     return reversed(pairs)
 
 
-def _stage_item(
+def _visited_stage_item(
     line: ParsedLine, pair: tuple[Job, Job | None], raised: Sequence[Escalation], handoffs: dict[int, str]
 ) -> Item:
     job, following = pair
     return {
         "stage": job.station,
-        "agent": job.agent or station_worker_name(line, job.station),
+        "agent": job.agent or agent_or_station_name(line, job.station),
         "entered_at": _iso_utc_text(job.created_at),
         "exited_at": _iso_utc_text(job.ended_at),
         "result": _stage_result(job, following, raised),
@@ -139,7 +141,7 @@ def _stage_result(job: Job, following: Job | None, raised: Sequence[Escalation])
     return "fail" if job.result in ("failure", "cancelled") or verdict == "fail" else "pass"
 
 
-def _handoff_names_by_job(ids: Sequence[int]) -> dict[int, str]:
+def _outgoing_handoff_names_by_job(ids: Sequence[int]) -> dict[int, str]:
     """{job: the handoff by which it handed on}: its document's, else that of the move, as its event has it."""
     moves = Event.objects.filter(task__in=ids, kind="token.moved", decision__isnull=False).order_by("seq")
     rows = moves.values_list("decision__job_id", "decision__pinned_id", "source", "target", "at")
@@ -148,18 +150,18 @@ def _handoff_names_by_job(ids: Sequence[int]) -> dict[int, str]:
         line = versions.by_id(pinned)
         if source != target and target in line.stations_by_key:
             names_by_job[job] = handoff_id(
-                station_worker_name(line, source), station_worker_name(line, target), at
+                agent_or_station_name(line, source), agent_or_station_name(line, target), at
             )
     stored_names = Handoff.objects.filter(task__in=ids).exclude(name="").values_list("job_id", "name")
     # A document that was handed over has a name of its own, which counts more
     return {**names_by_job, **dict(stored_names)}
 
 
-def _current_workers(line: ParsedLine, living: Sequence[Token]) -> list[str]:
-    return list(dict.fromkeys(station_worker_name(line, token.station) for token in living))
+def _worker_names_of_positions(line: ParsedLine, living: Sequence[Token]) -> list[str]:
+    return list(dict.fromkeys(agent_or_station_name(line, token.station) for token in living))
 
 
-def _rework_count(line: ParsedLine, task: Task) -> int:
+def _times_sent_back(line: ParsedLine, task: Task) -> int:
     """Return how often the task was sent back: by a rule, to an earlier stage or to its own; and by a person
     at a gate."""
     edges = ((edge.partition("->"), count) for edge, count in task.edges.items())
@@ -167,17 +169,17 @@ def _rework_count(line: ParsedLine, task: Task) -> int:
     return by_rule + sum(task.rounds.values())
 
 
-def _risk_tier(task: Task) -> int | None:
-    tier = str(_task_value(task, "risk_tier"))
+def _valid_risk_tier(task: Task) -> int | None:
+    tier = str(_input_or_context_value(task, "risk_tier"))
     return int(tier) if tier in TIERS else None
 
 
-def _data_classification(task: Task) -> str | None:
-    classification = str(_task_value(task, "data_classification")).lower()
+def _valid_data_classification(task: Task) -> str | None:
+    classification = str(_input_or_context_value(task, "data_classification")).lower()
     return classification if classification in CLASSES else None
 
 
-def _task_value(task: Task, key: str) -> Any:
+def _input_or_context_value(task: Task, key: str) -> Any:
     """An input of the line; or metadata that somebody supplied, which is in the context."""
     return task.inputs.get(key, task.context.get(key))
 

@@ -37,7 +37,7 @@ class Agents:
         self._elsewhere: dict[Name, int] = {}
         self._freed: set[Name] = set()
 
-    def agent_facts(self, task: Task, keys: Iterable[str]) -> dict[str, Any]:
+    def facts_by_agent_key(self, task: Task, keys: Iterable[str]) -> dict[str, Any]:
         """Return the facts of the registered agents, as a decision reads them (docs/rules.md, Facts)."""
         names = [(task.project_id, key) for key in keys]
         self._load_agents(names)
@@ -61,7 +61,7 @@ class Agents:
         if not job.agent:
             return True
         name = (task.project_id, job.agent)
-        if _is_deadlocked(*name):
+        if _is_agent_in_open_deadlock(*name):
             return False
         self._load_agents([name])
         agent = self._rows[name]
@@ -81,7 +81,7 @@ class Agents:
             # again
             self._freed.add(name)
 
-    def release_from_deadlock(self, project: int, keys: Iterable[str]) -> None:
+    def mark_agents_freed_from_deadlock(self, project: int, keys: Iterable[str]) -> None:
         """Mark agents as free whose deadlock is resolved; they got no work while it was open."""
         self._freed.update((project, key) for key in keys)
 
@@ -94,7 +94,7 @@ class Agents:
         agent = self._rows[name]
         return agent.trust_at(station) if agent is not None else None
 
-    def decide_for_freed_agents(self, opened: Collection[int]) -> None:
+    def wake_waiters_of_freed_agents(self, opened: Collection[int]) -> None:
         """Decide again for everybody who waits for an agent that is free now, branches of the same task
         included.
 
@@ -102,7 +102,7 @@ class Agents:
         """
         # Sorted, so that two moves which free the same agents write in one order
         for project, key in sorted(self._freed):
-            wake_waiting_for_agent(project, key, opened)
+            wake_tokens_and_jobs_of_agent(project, key, opened)
 
     def _count_open_jobs(self, name: Name) -> int:
         project, key = name
@@ -127,7 +127,7 @@ class Agents:
         wait for each other."""
         if all(name in self._rows for name in names):
             return
-        missing = {*names, *self._agents_named_by_lines()} - self._rows.keys()
+        missing = {*names, *self._names_of_agents_in_lines_of_tasks()} - self._rows.keys()
         projects, keys = {project for project, _ in missing}, {key for _, key in missing}
         rows = Agent.objects.filter(project__in=projects, key__in=keys).order_by("pk")
         # FOR NO KEY UPDATE, so that rows which refer to an agent can be written meanwhile
@@ -145,18 +145,18 @@ class Agents:
             self._rows[name] = by_name.get(name)
             self._elsewhere[name] = open_jobs.get(name, 0)
 
-    def _agents_named_by_lines(self) -> Iterable[Name]:
+    def _names_of_agents_in_lines_of_tasks(self) -> Iterable[Name]:
         for task in self.batch.tasks.values():
             for key in versions.by_id(task.pinned_id).agents:
                 yield task.project_id, key
 
 
-def _is_deadlocked(project: int, key: str) -> bool:
+def _is_agent_in_open_deadlock(project: int, key: str) -> bool:
     deadlocks = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[key])
     return deadlocks.filter(task__project=project).exists()
 
 
-def wake_waiting_for_agent(project: int, key: str, opened: Collection[int] = ()) -> None:
+def wake_tokens_and_jobs_of_agent(project: int, key: str, opened: Collection[int] = ()) -> None:
     """Decide the tokens again that are held for this agent, and offer its queued jobs again. `opened`: jobs
     that are offered already."""
     if execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"}):

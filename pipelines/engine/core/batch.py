@@ -16,9 +16,9 @@ from django.db.transaction import on_commit
 
 from pipelines.engine.core import due_times, transaction
 from pipelines.engine.core.agent_capacity import Agents
-from pipelines.engine.core.lease_transfers import LeaseTransfer, transfer_statement
+from pipelines.engine.core.lease_transfers import LeaseTransfer, lease_transfer_statement
 from pipelines.engine.core.transaction import Loaded, PauseSpan
-from pipelines.engine.core.values import Actor, token_state_fields
+from pipelines.engine.core.values import Actor, token_fields_for_event
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
@@ -94,9 +94,9 @@ class Batch:
         self._tokens_of: dict[int, list[Token]] = {}
         self._jobs_of: dict[int, list[Job]] = {}
         for token in loaded.tokens:
-            self._know_token(token)
+            self._remember_token(token)
         for job in loaded.jobs:
-            self._know_job(job)
+            self._remember_job(job)
         self._changed_tasks: dict[int, Task] = {}
         self._changed_tokens: dict[int, Token] = {}
         self._changed_jobs: dict[int, Job] = {}
@@ -130,11 +130,11 @@ class Batch:
     def of_jobs(cls, ids: Iterable[int]) -> Batch:
         return cls(transaction.lock_and_load_tasks_of_jobs(list(ids)))
 
-    def _know_token(self, token: Token) -> None:
+    def _remember_token(self, token: Token) -> None:
         self.tokens[token.id] = token
         self._tokens_of.setdefault(token.task_id, []).append(token)
 
-    def _know_job(self, job: Job) -> None:
+    def _remember_job(self, job: Job) -> None:
         self.jobs[job.id] = job
         self._jobs_of.setdefault(job.token_id, []).append(job)
 
@@ -154,18 +154,18 @@ class Batch:
                 return job
         return None
 
-    def pauses_at(self, task_id: int, station: str) -> list[PauseSpan]:
+    def pauses_in_force_at(self, task_id: int, station: str) -> list[PauseSpan]:
         """Return the pauses in force over work at this station of the task, oldest first."""
         return [
             pause
             for pause in self.pauses.get(task_id, ())
-            if pause.in_force and pause.covers_station(station)
+            if pause.is_in_force and pause.covers_work_at_station(station)
         ]
 
     @cached_property
-    def awaited_task_ids(self) -> frozenset[int]:
+    def task_ids_others_may_wait_for(self) -> frozenset[int]:
         """Tasks whose end somebody may wait for. Who begins to wait locks them first."""
-        return transaction.awaited_task_ids(self.tasks)
+        return transaction.ids_of_awaited_or_deadlocked_tasks(self.tasks)
 
     # What happens
 
@@ -178,11 +178,11 @@ class Batch:
         # From the sequence before the row is written: events and leases of the move name the job by it
         for job_id in self._job_ids:
             return job_id
-        self._job_ids = transaction.more_job_ids(transaction.MORE * len(self.tasks))
+        self._job_ids = transaction.reserve_job_ids(transaction.MORE * len(self.tasks))
         return next(self._job_ids)
 
     def add_job(self, job: Job) -> None:
-        self._know_job(job)
+        self._remember_job(job)
         self._new_jobs[job.id] = job
 
     def add_token(self, token: Token) -> Token:
@@ -193,13 +193,13 @@ class Batch:
         """Add all branches of a fork, by one statement."""
         bulk_rows.insert_rows(tokens)
         for token in tokens:
-            self._know_token(token)
+            self._remember_token(token)
         return tokens
 
     def add_visit(self, visit: GateVisit) -> None:
         self._visits.append(visit)
 
-    def open_visits(self, token: Token) -> list[GateVisit]:
+    def open_visits_of_token(self, token: Token) -> list[GateVisit]:
         """The gate visits at which this token waits, in the order in which they were asked."""
         # Those that wait are of one decision (house §3 I6): all were opened here, or all before
         new = [
@@ -273,7 +273,7 @@ class Batch:
         at_once = (due for due in self._new_dues if due.due_at <= due.set_at)
         return next((due for due in at_once if (due.task_id, due.kind, due.key) == due_key), None)
 
-    def is_new_job(self, job: Job) -> bool:
+    def was_job_opened_here(self, job: Job) -> bool:
         """Return whether this transaction opened the job."""
         return job.pk in self._new_jobs
 
@@ -283,7 +283,7 @@ class Batch:
         self._over |= {due.pk for due in self.dues.values() if (due.task_id, due.kind, due.key) == due_key}
         self._new_dues = [due for due in self._new_dues if (due.task_id, due.kind, due.key) != due_key]
 
-    def lease_successor(self, job: Job) -> Job | None:
+    def open_job_that_got_lease_of(self, job: Job) -> Job | None:
         """Return the job to which this job's lease was handed on, if it is still open."""
         heirs = (self.jobs[transfer.new] for transfer in self._handed_on.get(job.id, ()))
         return next((heir for heir in heirs if heir.state != Job.State.DONE), None)
@@ -296,7 +296,7 @@ class Batch:
     def emit(self, consequence: observers.Consequence) -> None:
         self.consequences.append(consequence)
 
-    def event(
+    def append_event(
         self,
         task: Task,
         kind: str,
@@ -332,22 +332,22 @@ class Batch:
         self._events.append(event)
         return event
 
-    def record_stay(
+    def record_token_stays(
         self, task: Task, token: Token, kind: str, actor: Actor | str, trigger: str, **data: Any
     ) -> None:
         """Record that the token stays at its station in another state."""
         self.mark_token_changed(token)
-        self.set_derived_status(task)
-        at, state = token.station, [token_state_fields(token)]
-        self.event(
+        self.derive_and_set_task_status(task)
+        at, state = token.station, [token_fields_for_event(token)]
+        self.append_event(
             task, kind, actor, token=token, source=at, target=at, trigger=trigger, tokens=state, **data
         )
 
-    def events_so_far(self, task: Task) -> list[Event]:
+    def events_of_this_transaction(self, task: Task) -> list[Event]:
         """Return the events of this transaction so far."""
         return [event for event in self._events if event.task_id == task.pk]
 
-    def set_derived_status(self, task: Task) -> None:
+    def derive_and_set_task_status(self, task: Task) -> None:
         """Derive the status of a task that has not ended from its positions."""
         tokens = self._tokens_of.get(task.id, ())
         positions = [token.status for token in tokens if token.status not in ENDED and not token.forked]
@@ -363,7 +363,7 @@ class Batch:
         # What changes comes first: a token has one open job, and a lease that went on may be over.
         send([*self._update_statements(), *self._insert_statements()])
         # Behind the rows: from them it reads who waits for an agent, and which jobs are queued
-        self.agents.decide_for_freed_agents(self._new_jobs.keys())
+        self.agents.wake_waiters_of_freed_agents(self._new_jobs.keys())
         # Also where none is new: the move may have ended what a stored one waits for
         if self._new_dues or self._over or self.dues:
             due_times.replace_due_times(self, self._new_dues, self._over)
@@ -376,7 +376,7 @@ class Batch:
             outbox.enqueue_tokens(tokens, queue)
         if self._events:
             # A push that fails must not look like a move that failed: it is only a hint.
-            hints = self._hints()
+            hints = self._live_hints()
             on_commit(lambda: observers.publish_hints(hints), robust=True)
 
     def _update_statements(self) -> Iterator[Statement]:
@@ -389,7 +389,9 @@ class Batch:
         )
         yield from (bulk_rows.update_statement([*which.values()], names) for which, names in changed if which)
         if self._handed_on:
-            yield transfer_statement([transfer for heirs in self._handed_on.values() for transfer in heirs])
+            yield lease_transfer_statement(
+                [transfer for heirs in self._handed_on.values() for transfer in heirs]
+            )
         for claim, jobs in self._granted.items():
             keys = [job.lease_key for job in jobs]
             yield Statement(GRANT_LEASES, [claim.worker, claim.seconds, [job.id for job in jobs], keys])
@@ -408,6 +410,6 @@ class Batch:
         if self._dropped:
             yield Statement(DROP_LEASES, [list(self._dropped)])
 
-    def _hints(self) -> list[observers.Hint]:
+    def _live_hints(self) -> list[observers.Hint]:
         moved = (self.tasks[pk] for pk in dict.fromkeys(event.task_id for event in self._events))
         return [observers.Hint(task.project_id, task.line_id, task.name, task.seq) for task in moved]

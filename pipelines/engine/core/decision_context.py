@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.handoffs import added_by_hand
-from pipelines.engine.core.sampling import DRAWN, drawn_samples, remember_drawn_request
+from pipelines.engine.core.handoffs import last_handoff_added_by_hand
+from pipelines.engine.core.sampling import DRAWN, draw_result_by_gate, keep_request_drawn_until_approved
 from pipelines.engine.core.sampling_fallback import CONTRADICTED, make_gates_ask_about_every_task
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
@@ -65,7 +65,7 @@ class DecisionContext:
         return self.under or self.job.pinned_id
 
     @property
-    def reported_job(self) -> Job:
+    def job_whose_worker_reported(self) -> Job:
         """The job that was just reported; its worker may go on with the next one at once."""
         return self.holder or self.job
 
@@ -74,12 +74,12 @@ class DecisionContext:
         return versions.by_id(self.judge_version_id)
 
     @property
-    def line(self) -> ParsedLine:
+    def pinned_line(self) -> ParsedLine:
         """The version that the task is pinned to now: next jobs start under it."""
         return versions.by_id(self.task.pinned_id)
 
     @cached_property
-    def subject(self) -> DecisionSubject:
+    def subject_before_move(self) -> DecisionSubject:
         """Subject by which the consequences of a decision are counted. The token has not moved yet."""
         return DecisionSubject(
             self.judging_line,
@@ -92,7 +92,7 @@ class DecisionContext:
         )
 
 
-def task_count_facts(task: Task) -> dict[str, Any]:
+def counts_and_open_escalations_facts(task: Task) -> dict[str, Any]:
     """The facts that count, as of now, and the escalations that are open."""
     return {
         "visits": dict(task.visits),
@@ -111,18 +111,18 @@ def decision_situation(turn: DecisionContext) -> dict[str, Any]:
         "station": token.station,
         "outcome": turn.job.outcome,
         "facts": {
-            **current_facts(turn),
+            **facts_for_deciding_again(turn),
             "signal_reworks": token.signal_reworks,
             "origin": token.origin or None,
-            **_spent_cost_fact(turn.judging_line, turn.job),
+            **_cost_of_other_jobs_fact(turn.judging_line, turn.job),
             **_other_station_facts(turn),
-            **_drawn_sample_facts(turn),
-            **_approval_facts(turn),
+            **_sample_draws_fact(turn),
+            **_still_valid_approvals_fact(turn),
         },
     }
 
 
-def _spent_cost_fact(line: ParsedLine, job: Job) -> dict[str, Any]:
+def _cost_of_other_jobs_fact(line: ParsedLine, job: Job) -> dict[str, Any]:
     """Return the cost of the other jobs of the task, where the line limits that."""
     if line.limits.cost_usd is None:
         return {}
@@ -135,7 +135,7 @@ def _other_station_facts(turn: DecisionContext) -> dict[str, Any]:
     if not turn.judging_line.reads_stations or turn.job.outcome is None:
         return {}
     tokens = list(turn.task.tokens.values_list("pk", "parent_id", "joined_id"))
-    part = token_ancestry(turn.token.pk, tokens)
+    part = ids_of_token_and_its_past(turn.token.pk, tokens)
     # law §13: of another station the passed visits count, the latest last.
     visits = Job.objects.filter(task=turn.task, token__in=part, purpose=Purpose.STATION, result="success")
     rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=turn.job.pk)
@@ -144,20 +144,20 @@ def _other_station_facts(turn: DecisionContext) -> dict[str, Any]:
     return {"observed": observed} if observed else {}
 
 
-def _drawn_sample_facts(turn: DecisionContext) -> dict[str, Any]:
+def _sample_draws_fact(turn: DecisionContext) -> dict[str, Any]:
     """Return the samples drawn at gates that ask about a sample."""
     outcome = turn.job.outcome or {}
     if ((outcome.get("facts") or {}).get("claims") or {}).get("contradicted"):
         # Before the draw, so that this very task is asked about
         make_gates_ask_about_every_task(turn.task, turn.judging_line.gates, CONTRADICTED, turn.batch.now)
-    drawn = drawn_samples(turn.judging_line, turn.task, outcome)
+    drawn = draw_result_by_gate(turn.judging_line, turn.task, outcome)
     if DRAWN in drawn.values():
         # From here on it can be read on the page of the task.
-        remember_drawn_request(turn.task, drawn)
+        keep_request_drawn_until_approved(turn.task, drawn)
     return {"samples": drawn} if drawn else {}
 
 
-def _approval_facts(turn: DecisionContext) -> dict[str, Any]:
+def _still_valid_approvals_fact(turn: DecisionContext) -> dict[str, Any]:
     """Return the gates whose approval holds for this tree as well, because the same change was put on a base
     that moved (law §15)."""
     approvals = {}
@@ -169,7 +169,7 @@ def _approval_facts(turn: DecisionContext) -> dict[str, Any]:
     return {"stands": approvals} if approvals else {}
 
 
-def token_ancestry(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) -> set[int]:
+def ids_of_token_and_its_past(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) -> set[int]:
     """The token, those that it was forked from, and those that were joined into one of them. `tokens`: each with the
     one that it was forked from and the one that it was joined into."""
     known = list(tokens)
@@ -188,35 +188,35 @@ def token_ancestry(token: int, tokens: Iterable[tuple[int, int | None, int | Non
     return token_ids
 
 
-def judged_outcome(job: Job, outcome: Outcome) -> Outcome:
+def outcome_judged_by_its_facts(job: Job, outcome: Outcome) -> Outcome:
     """The outcome of the job of a station as its facts judge it, under the version under which it started."""
     line = versions.by_id(job.pinned_id)
     station = line.stations_by_key.get(job.station)
     if station is None:
         return outcome
-    return judge_outcome(line, station, outcome, _spent_cost_fact(line, job).get("spent", 0)).outcome
+    return judge_outcome(line, station, outcome, _cost_of_other_jobs_fact(line, job).get("spent", 0)).outcome
 
 
-def current_facts(turn: DecisionContext) -> dict[str, Any]:
+def facts_for_deciding_again(turn: DecisionContext) -> dict[str, Any]:
     """Return the facts that may differ when the same outcome is decided again: all about the task, but not what
     the token brought along."""
     # A query for lines that read it, and for no other
     words = {"words": last_vote_by_gate(turn.task)} if turn.judging_line.reads_gate_words else {}
-    return {**current_task_facts(turn), **words}
+    return {**facts_of_task_without_votes(turn), **words}
 
 
-def current_task_facts(turn: DecisionContext) -> dict[str, Any]:
+def facts_of_task_without_votes(turn: DecisionContext) -> dict[str, Any]:
     """Return the current facts of the task without the votes at gates: what step 7 reads after a vote or an
     answer (law §12)."""
     task = turn.task
     return {
-        **task_count_facts(task),
+        **counts_and_open_escalations_facts(task),
         "context": dict(task.context),
         "variables": dict(task.variables),
         "inputs": dict(task.inputs),
         "task": task_fields(task),
         **({"unreadable": dict(task.unreadable)} if task.unreadable else {}),
-        **parallel_stations_fact(turn.batch, task, turn.token, turn.judging_line),
+        **stations_of_other_tokens_fact(turn.batch, task, turn.token, turn.judging_line),
     }
 
 
@@ -226,7 +226,7 @@ def last_vote_by_gate(task: Task) -> dict[str, str]:
     return dict(decided.values_list("gate", "word"))
 
 
-def parallel_stations_fact(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str, Any]:
+def stations_of_other_tokens_fact(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str, Any]:
     """Return the stations where other tokens of the task are, if the line forbids some stations to run in
     parallel. Tokens that wait at a join do not count."""
     if not line.forbidden_parallel:
@@ -255,13 +255,16 @@ def situation_with_current_facts(turn: DecisionContext, situation: dict[str, Any
     line, facts = turn.judging_line, situation["facts"]
     if line.agents:
         # Only of lines that name agents: it locks their rows until the end of the move
-        facts = {**facts, "agents": turn.batch.agents.agent_facts(turn.task, line.agents)}
-    if HANDOFF in line.requirements_of(situation["station"]) and added_by_hand(turn.job) is not None:
+        facts = {**facts, "agents": turn.batch.agents.facts_by_agent_key(turn.task, line.agents)}
+    if (
+        HANDOFF in line.requirements_of(situation["station"])
+        and last_handoff_added_by_hand(turn.job) is not None
+    ):
         facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}
     return situation if facts is situation["facts"] else {**situation, "facts": facts}
 
 
-def decide_and_store(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
+def decide_and_store_decision(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and store the decision with everything that it read. Returns the answer;
     `decision_application` applies it. Of the trace only what cannot be computed again is stored."""
     facts = situation_with_current_facts(turn, facts)

@@ -54,19 +54,21 @@ def _is_over(batch: LockedTasks, due: Due) -> bool:
 
 def is_clock_paused(batch: LockedTasks, due: Due) -> bool:
     """Return whether a pause in force stops this clock."""
-    return any(pause.in_force for pause in covering_pauses(batch, due, batch.pauses.get(due.task_id, ())))
+    return any(
+        pause.is_in_force for pause in pauses_stopping_clock(batch, due, batch.pauses.get(due.task_id, ()))
+    )
 
 
-def covering_pauses(batch: LockedTasks, due: Due, pauses: Collection[PauseSpan]) -> list[PauseSpan]:
+def pauses_stopping_clock(batch: LockedTasks, due: Due, pauses: Collection[PauseSpan]) -> list[PauseSpan]:
     """Return those of the pauses of its task that stop this clock."""
     if due.kind not in CLOCKS or not pauses:
         return []
     # A pause of the whole task covers it wherever it is
-    station = _due_station(batch, due) if any(pause.station for pause in pauses) else None
-    return [pause for pause in pauses if pause.covers_station(station)]
+    station = _station_waiting_for_due_time(batch, due) if any(pause.station for pause in pauses) else None
+    return [pause for pause in pauses if pause.covers_work_at_station(station)]
 
 
-def _due_station(batch: LockedTasks, due: Due) -> str | None:
+def _station_waiting_for_due_time(batch: LockedTasks, due: Due) -> str | None:
     """Return the station whose position waits for it; None: it is of the task as a whole."""
     if due.job_id is not None:
         job = batch.jobs.get(due.job_id)

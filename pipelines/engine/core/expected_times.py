@@ -19,17 +19,17 @@ NEXT_LOOK = 60.0
 """Seconds until it is looked again while the agent is suspended: nobody tells the tasks when it is restored."""
 
 
-def expected_seconds(job: Job) -> float | None:
+def expected_seconds_of_station(job: Job) -> float | None:
     """Seconds, by the version under which the job starts: its station may have another name in the task's by now."""
     return versions.by_id(job.pinned_id).station(job.station).limits.expected
 
 
 def set_late_due_time(batch: Batch, task: Task, token: Token, job: Job) -> None:
     """Set the due time at which the job, which starts now, is late."""
-    seconds = expected_seconds(job)
+    seconds = expected_seconds_of_station(job)
     # A wait takes as long as its line says.
     if seconds and job.kind != WAIT and versions.by_id(job.pinned_id).policy.deadlocks:
-        _schedule_late(batch, task, token, deadlock_limit(seconds))
+        _schedule_late_due_time(batch, task, token, deadlock_limit(seconds))
 
 
 def drop_late_due_time(batch: Batch, task: Task, token: Token) -> None:
@@ -37,27 +37,29 @@ def drop_late_due_time(batch: Batch, task: Task, token: Token) -> None:
     batch.drop_due_time(LATE, task, str(token.pk))
 
 
-def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
+def is_job_late_or_reschedule(batch: Batch, task: Task, token: Token, job: Job) -> bool:
     """Return whether a running job has taken too long, without the time in which its agent was suspended. If
     not, set the time of the next check."""
-    seconds = expected_seconds(job)
+    seconds = expected_seconds_of_station(job)
     if not seconds or job.started_at is None:
         return False
-    total, suspended = _working_seconds(batch.now, job.started_at, _agent_suspensions(task, job))
+    total, suspended = _seconds_without_suspensions(
+        batch.now, job.started_at, _suspend_and_restore_times(task, job)
+    )
     if has_timed_out(total, seconds):
         return True
     left = deadlock_limit(seconds) - total
-    _schedule_late(batch, task, token, max(left, NEXT_LOOK) if suspended else left)
+    _schedule_late_due_time(batch, task, token, max(left, NEXT_LOOK) if suspended else left)
     return False
 
 
-def _schedule_late(batch: Batch, task: Task, token: Token, seconds: float) -> None:
+def _schedule_late_due_time(batch: Batch, task: Task, token: Token, seconds: float) -> None:
     """Late is strictly more than that (`timed_out`)."""
     late = batch.now + timedelta(seconds=seconds) + TICK
     batch.schedule_due_time(LATE, task, late, key=str(token.pk), token=token)
 
 
-def _working_seconds(
+def _seconds_without_suspensions(
     now: datetime, started: datetime, suspensions: list[tuple[str, datetime]]
 ) -> tuple[float, bool]:
     """Seconds since the start, less those of the suspensions; and whether one is in force."""
@@ -71,7 +73,7 @@ def _working_seconds(
     return total.total_seconds(), since is not None
 
 
-def _agent_suspensions(task: Task, job: Job) -> list[tuple[str, datetime]]:
+def _suspend_and_restore_times(task: Task, job: Job) -> list[tuple[str, datetime]]:
     if not job.agent:
         return []
     events = AgentEvent.objects.filter(agent__project=task.project_id, agent__key=job.agent)

@@ -28,19 +28,23 @@ EMPTY: Row = {
 }
 
 
-def fold(events: Iterable[Event]) -> Row:
+def row_folded_from_events(events: Iterable[Event]) -> Row:
     """The derived fields of a task's row: seq, pinned_id (None before an event names it), status, end, error, reason,
     the counters, escalations, context, variables, ended_at, and `tokens` {id: state}."""
     row = EMPTY
     for event in events:
-        row = fold_event(row, event)
+        row = row_after_event(row, event)
     return row
 
 
-def fold_event(row: Row, event: Event) -> Row:
+def row_after_event(row: Row, event: Event) -> Row:
     """Return the row one event further. Never changes `row`."""
     data = event.data
-    row = {**row, "seq": event.seq, "tokens": {**row["tokens"], **_by_id(data.get("tokens", []))}}
+    row = {
+        **row,
+        "seq": event.seq,
+        "tokens": {**row["tokens"], **_folded_tokens_by_id(data.get("tokens", []))},
+    }
     for name, added in data.get("count", {}).items():
         row[name] = add_counts(row[name], added)
     for name in ("context", "variables", "unreadable"):
@@ -51,22 +55,22 @@ def fold_event(row: Row, event: Event) -> Row:
     row["pinned_id"] = data.get("pinned", row["pinned_id"])
     if "task" in data:
         row.update(data["task"], ended_at=event.at)
-    return {**row, "status": _folded_status(row)}
+    return {**row, "status": _task_status_of_row(row)}
 
 
-def row_from_task(task: Task, tokens: Iterable[Token]) -> Row:
-    """Return the fields that `fold` derives, read from the rows instead."""
+def stored_row_of_task(task: Task, tokens: Iterable[Token]) -> Row:
+    """Return the fields that `row_folded_from_events` derives, read from the rows instead."""
     return {
         **{name: getattr(task, name) for name in EMPTY if name != "tokens"},
         "tokens": {token.pk: {name: getattr(token, name) for name in TOKEN_FIELDS} for token in tokens},
     }
 
 
-def _by_id(tokens: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+def _folded_tokens_by_id(tokens: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return {token["id"]: {name: token.get(name) for name in TOKEN_FIELDS} for token in tokens}
 
 
-def _folded_status(row: Row) -> str:
+def _task_status_of_row(row: Row) -> str:
     """Return the status of the living positions; of a task that has ended that of its first token, whose end
     is the worst of them."""
     tokens = row["tokens"].values()

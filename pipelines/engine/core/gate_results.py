@@ -27,15 +27,15 @@ DECISION_RESULTS = {
 TOOL, DISPLAY_ONLY = "its tool says ", ", shown only"
 
 
-def gate_result_trigger(decision: Decision) -> str:
+def gate_passed_or_failed_trigger(decision: Decision) -> str:
     """`gate_3_passed`, where a gate let it through or turned it back; else nothing."""
     line, words = versions.by_id(decision.pinned_id), votes_by_gate(decision)
     against = next((key for key, word in words.items() if word != "approve"), None)
     if against:
         return f"{against}_{DECISION_RESULTS.get(words[against], words[against])}"
     judged = dict.fromkeys((key for key, word in words.items() if word == "approve"), True)
-    for entry in _evaluated_entries(decision):
-        key, judges = gate_of_entry(entry), not str(entry["why"]).endswith(DISPLAY_ONLY)
+    for entry in _gate_entries_of_trace(decision):
+        key, judges = gate_key_of_trace_entry(entry), not str(entry["why"]).endswith(DISPLAY_ONLY)
         # A check that is only displayed lets nothing through and turns nothing back
         if judges:
             judged[key] = judged.get(key, True) and (entry["result"] is True or words.get(key) == "approve")
@@ -43,7 +43,7 @@ def gate_result_trigger(decision: Decision) -> str:
     if failed:
         return f"{failed}_failed"
     own = _station_gate(line, decision)
-    passed = next((key for key in judged if key != own or _goes_forward(line, decision)), None)
+    passed = next((key for key in judged if key != own or _went_forward_by_gate(line, decision)), None)
     return f"{passed}_passed" if passed else ""
 
 
@@ -51,8 +51,8 @@ def results_by_check(decision: Decision) -> dict[str, str]:
     """Return each check and tool that was evaluated, and each gate at which somebody spoke. Of two under one
     name a failed one counts."""
     passed_by_name: dict[str, bool] = {}
-    for entry in _evaluated_entries(decision):
-        for name, passed in _entry_results(entry):
+    for entry in _gate_entries_of_trace(decision):
+        for name, passed in _check_names_with_passed(entry):
             passed_by_name[name] = passed_by_name.get(name, True) and passed
     approvals = {key: word == "approve" for key, word in votes_by_gate(decision).items()}
     return {key: pass_or_fail(passed) for key, passed in {**passed_by_name, **approvals}.items()}
@@ -68,18 +68,18 @@ def votes_by_gate(decision: Decision) -> dict[str, str]:
     return {key: str(word.get("decision")) for key, word in gates.items() if word.get("decision")}
 
 
-def gate_of_entry(entry: dict[str, Any]) -> str:
+def gate_key_of_trace_entry(entry: dict[str, Any]) -> str:
     return str(entry.get("why", "")).partition(":")[0]
 
 
-def _evaluated_entries(decision: Decision) -> Iterator[dict[str, Any]]:
+def _gate_entries_of_trace(decision: Decision) -> Iterator[dict[str, Any]]:
     """The entries of its trace in which checks or a tool of a gate were evaluated."""
     for entry in decision.trace:
-        if entry.get("step") in GATE_STEPS and any(True for _ in _entry_results(entry)):
+        if entry.get("step") in GATE_STEPS and any(True for _ in _check_names_with_passed(entry)):
             yield entry
 
 
-def _entry_results(entry: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+def _check_names_with_passed(entry: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     for check in entry.get("saw") or ():
         if isinstance(check, dict) and "passed" in check:
             yield check.get("label") or check["field"], check["passed"]
@@ -94,7 +94,7 @@ def _station_gate(line: ParsedLine, decision: Decision) -> str | None:
     return station.gate if station else None
 
 
-def _goes_forward(line: ParsedLine, decision: Decision) -> bool:
+def _went_forward_by_gate(line: ParsedLine, decision: Decision) -> bool:
     """Return whether what passed and went on did so by way of the station's gate: what failed, or goes back,
     has another cause, whatever the gate's result."""
     station = line.stations_by_key[decision.station]

@@ -21,7 +21,7 @@ class LeaseTransfer:
     seconds: float
 
 
-def transfer_statement(handed: Sequence[LeaseTransfer]) -> Statement:
+def lease_transfer_statement(handed: Sequence[LeaseTransfer]) -> Statement:
     rows = [*_transferred_lease_rows(handed)]
     return Statement(HAND_LEASES_ON, [json.dumps(rows)], len(rows), "leases that were to be handed on")
 

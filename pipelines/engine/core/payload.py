@@ -44,18 +44,16 @@ def checked_text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
     return value
 
 
-def digest(value: Any) -> str:
+def json_digest(value: Any) -> str:
     """SHA-256, hex, of a JSON value, whatever the order of its keys."""
     return _sha256_hex(_canonical_json(value))
 
 
 def _canonical_json(value: Any) -> str:
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_refuse_unencodable_value
-    )
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_raise_not_json)
 
 
-def _refuse_unencodable_value(value: Any) -> Any:
+def _raise_not_json(value: Any) -> Any:
     """Refuse what JSON cannot hold. A number with more digits than an int or a double keeps arrives as a Decimal."""
     raise ValueError(f"{type(value).__name__} has no place in JSON")
 

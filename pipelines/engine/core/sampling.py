@@ -23,16 +23,16 @@ from pipelines.routing.document.line import Gate, ParsedLine
 CHANGE = "change:"
 
 
-def drawn_samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
+def draw_result_by_gate(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
     """Return {gate: drawn, same_change, same_request, fell_back or not_drawn} of the gates that ask about a sample."""
     gates = [gate for gate in line.gates if gate.sample is not None]
     if not gates:
         return {}
-    chain, change = linked_task_ids(task), _change_subject(outcome)
+    chain, change = ids_of_tasks_that_led_here(task), _changed_lines_digest(outcome)
     subjects = [
         SampledDraw.ALL,
-        _task_subject(chain[0]),
-        _request_subject(task),
+        _task_chain_subject(chain[0]),
+        _request_digest_subject(task),
         *([change] if change else []),
     ]
     before = SampledDraw.objects.filter(line=task.line_id, about__in=subjects)
@@ -40,18 +40,18 @@ def drawn_samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> d
     for gate, about in before.values_list("gate", "about"):
         subjects_by_gate.setdefault(gate, set()).add(about)
     return {
-        gate.key: _draw_result(gate, task.line_id, chain, subjects_by_gate.get(gate.key, set()))
+        gate.key: _draw_for_gate(gate, task.line_id, chain, subjects_by_gate.get(gate.key, set()))
         for gate in gates
     }
 
 
-def _draw_result(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[str]) -> str:
+def _draw_for_gate(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[str]) -> str:
     """Every task of the chain draws: that one was drawn holds for those that follow it, that none was does not."""
     assert gate.sample is not None
     # With the line: another one may have a gate of this key, and would draw the same tasks
     key, place, one_in = sampling_key(), f"{line_id}/{gate.key}", gate.sample.one_in
     by_key = any(is_drawn(key, place, str(task_id), one_in) for task_id in chain)
-    if by_key or _task_subject(chain[0]) in prior_subjects:
+    if by_key or _task_chain_subject(chain[0]) in prior_subjects:
         return DRAWN
     if SampledDraw.ALL in prior_subjects:
         return FELL_BACK
@@ -60,37 +60,41 @@ def _draw_result(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects:
     return SAME_CHANGE if any(about.startswith(CHANGE) for about in prior_subjects) else SAME_REQUEST
 
 
-def record_reviewed_subjects(visit: GateVisit, gate: Gate, outcome: Mapping[str, Any]) -> None:
+def always_ask_about_change_from_now(visit: GateVisit, gate: Gate, outcome: Mapping[str, Any]) -> None:
     """Store that people were asked about this change, so that its chain of tasks and the same changed lines are
     always asked about from now on."""
     if gate.sample is None:
         return
-    change = _change_subject(outcome)
-    abouts = [_task_subject(linked_task_ids(visit.task)[0]), *([change] if change else [])]
+    change = _changed_lines_digest(outcome)
+    abouts = [_task_chain_subject(ids_of_tasks_that_led_here(visit.task)[0]), *([change] if change else [])]
     rows = [SampledDraw(line_id=visit.task.line_id, gate=gate.key, about=about) for about in abouts]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def remember_drawn_request(task: Task, draws: Mapping[str, str]) -> None:
+def keep_request_drawn_until_approved(task: Task, draws: Mapping[str, str]) -> None:
     """Let whatever asks the same as a task that was drawn be asked about as well, until somebody approves it: nobody
     draws anew by cancelling, by leaving it where it waits, or after a rejection. Nothing is kept of a task that was not
     drawn."""
     drawn = [gate for gate, draw in draws.items() if draw == DRAWN]
-    rows = [SampledDraw(line_id=task.line_id, gate=gate, about=_request_subject(task)) for gate in drawn]
+    rows = [
+        SampledDraw(line_id=task.line_id, gate=gate, about=_request_digest_subject(task)) for gate in drawn
+    ]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def forget_request(gate: Gate, task: Task) -> None:
+def allow_new_draw_for_request(gate: Gate, task: Task) -> None:
     """Let what asks the same draw anew, now that somebody approved it."""
-    SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).delete()
+    SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_digest_subject(task)).delete()
 
 
-def was_drawn(gate: Gate, task: Task) -> bool:
+def is_request_drawn_and_unapproved(gate: Gate, task: Task) -> bool:
     """Return whether what this task asks for was drawn at the gate, and nobody has approved it yet."""
-    return SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_subject(task)).exists()
+    return SampledDraw.objects.filter(
+        line=task.line_id, gate=gate.key, about=_request_digest_subject(task)
+    ).exists()
 
 
-def linked_task_ids(task: Task) -> list[int]:
+def ids_of_tasks_that_led_here(task: Task) -> list[int]:
     """Return the ids of the linked tasks that led to this one, itself among them: retries, forks from a moment,
     follow-ups. The one with which they began comes first."""
     if task.follows_id is None:
@@ -98,24 +102,26 @@ def linked_task_ids(task: Task) -> list[int]:
     return [int(number) for (number,) in fetch(TASK_CHAIN, [task.pk])] or [int(task.pk)]
 
 
-def _task_subject(root: int) -> str:
+def _task_chain_subject(root: int) -> str:
     return f"task:{root}"
 
 
-def _request_subject(task: Task) -> str:
+def _request_digest_subject(task: Task) -> str:
     """Name what a task asks for, whatever its spacing: its inputs, or its words where its line takes none."""
-    return f"request:{payload.digest(_evenly_spaced(task.inputs or [task.title, task.description]))}"
+    return (
+        f"request:{payload.json_digest(_with_single_spaces(task.inputs or [task.title, task.description]))}"
+    )
 
 
-def _evenly_spaced(value: Any) -> Any:
+def _with_single_spaces(value: Any) -> Any:
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, Mapping):
-        return {key: _evenly_spaced(member) for key, member in value.items()}
-    return [_evenly_spaced(member) for member in value] if isinstance(value, list) else value
+        return {key: _with_single_spaces(member) for key, member in value.items()}
+    return [_with_single_spaces(member) for member in value] if isinstance(value, list) else value
 
 
-def _change_subject(outcome: Mapping[str, Any]) -> str:
+def _changed_lines_digest(outcome: Mapping[str, Any]) -> str:
     """The digest of the changed lines, as the server counted them (law §13); "" without any."""
     facts = outcome.get("facts")
     digest = (facts.get("git") or {}).get("lines") if isinstance(facts, Mapping) else ""

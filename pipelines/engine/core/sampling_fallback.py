@@ -25,10 +25,10 @@ def make_gates_ask_about_every_task(task: Task, gates: Iterable[Gate], cause: st
             line_id=task.line_id, gate=gate.key, about=SampledDraw.ALL
         )
         if is_new:
-            _record_fallback(task, gate, cause, now)
+            _record_gate_asks_about_all(task, gate, cause, now)
 
 
-def fall_back_after_revert(tasks: Iterable[Task], now: datetime) -> None:
+def ask_about_every_task_after_revert(tasks: Iterable[Task], now: datetime) -> None:
     """Let the gates ask about every task that did not ask about these, whose changes were reverted."""
     for task in tasks:
         visited_gates = set(GateVisit.objects.filter(task=task).values_list("gate", flat=True))
@@ -38,7 +38,7 @@ def fall_back_after_revert(tasks: Iterable[Task], now: datetime) -> None:
         )
 
 
-def _record_fallback(task: Task, gate: Gate, cause: str, now: datetime) -> None:
+def _record_gate_asks_about_all(task: Task, gate: Gate, cause: str, now: datetime) -> None:
     line = task.line
     LineEvent.objects.create(
         line=line,

@@ -71,15 +71,15 @@ class PauseSpan:
     ended_at: datetime | None = None
 
     @property
-    def wait(self) -> Hold:
+    def hold_by_this_pause(self) -> Hold:
         """The `wait` of work that it holds."""
         return scope_hold(self.id, self.by, self.reason, self.since.isoformat())
 
-    def covers_station(self, station: str | None) -> bool:
+    def covers_work_at_station(self, station: str | None) -> bool:
         return self.station in ("", station)
 
     @property
-    def in_force(self) -> bool:
+    def is_in_force(self) -> bool:
         return self.ended_at is None
 
 
@@ -150,13 +150,13 @@ def _lock_and_load(
     )
 
 
-def awaited_task_ids(tasks: Collection[int]) -> frozenset[int]:
+def ids_of_awaited_or_deadlocked_tasks(tasks: Collection[int]) -> frozenset[int]:
     """Return those of these locked tasks for which others wait or that are party to an open deadlock."""
     [id_rows] = send([Statement(AWAITED_TASKS, [list(tasks), list(tasks)])])
     return frozenset(pk for (pk,) in id_rows)
 
 
-def more_job_ids(count: int) -> Iterator[int]:
+def reserve_job_ids(count: int) -> Iterator[int]:
     [id_rows] = send([Statement(JOB_IDS, [count])])
     return (pk for (pk,) in id_rows)
 

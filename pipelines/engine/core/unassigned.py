@@ -26,25 +26,25 @@ class NotATime(ValueError):
     """Error: `until` does not give a time. The message says why and becomes the outcome's summary."""
 
 
-def start_unassigned(batch: Batch, task: Task, job: Job) -> None:
+def start_job_without_worker(batch: Batch, task: Task, job: Job) -> None:
     """Start the job; a `wait` gets its due time. If its time cannot be computed it is due at once and ends with that
     error."""
     job.state, job.started_at = Job.State.RUNNING, batch.now
     if job.kind == WAIT:
         try:
-            at = wait_end(versions.by_id(job.pinned_id).station(job.station), task, batch.now)
+            at = end_time_of_wait(versions.by_id(job.pinned_id).station(job.station), task, batch.now)
         except NotATime:
             at = batch.now
         batch.schedule_due_time(WAIT, task, at, key=str(job.pk), job=job)
 
 
-def undo_start(batch: Batch, task: Task, job: Job) -> None:
-    """Undo `start_unassigned`: the task turned out to be held."""
+def undo_start_without_worker(batch: Batch, task: Task, job: Job) -> None:
+    """Undo `start_job_without_worker`: the task turned out to be held."""
     job.state, job.started_at = Job.State.QUEUED, None
     batch.drop_due_time(WAIT, task, str(job.pk))
 
 
-def wait_end(station: Station, task: Task, now: datetime) -> datetime:
+def end_time_of_wait(station: Station, task: Task, now: datetime) -> datetime:
     """Return when a `wait` that starts now ends.
 
     :raises NotATime:
@@ -52,7 +52,7 @@ def wait_end(station: Station, task: Task, now: datetime) -> datetime:
     work = station.work
     if "for" in work:
         return now + timedelta(seconds=parse_seconds(work["for"]))
-    text = rendered_time(station, str(work.get("until", "")), task)
+    text = time_text_filled_in(station, str(work.get("until", "")), task)
     try:
         moment = datetime.fromisoformat(text.strip())
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -69,13 +69,13 @@ def outcome_of_wait(station: Station, task: Task, due: Due) -> dict[str, Any]:
     that could be computed."""
     try:
         if due.due_at <= due.set_at:
-            wait_end(station, task, due.set_at)
+            end_time_of_wait(station, task, due.set_at)
     except NotATime as fault:
         return {"result": "failure", "failure_type": "template_error", "summary": str(fault)}
     return {"result": "success", "summary": f"Waited until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."}
 
 
-def rendered_time(station: Station, text: str, task: Task) -> str:
+def time_text_filled_in(station: Station, text: str, task: Task) -> str:
     """:raises NotATime:"""
     scope: Mapping[str, Any] = {
         "task": task_fields(task),

@@ -104,13 +104,13 @@ TOKEN_FIELDS = (
 _fields = attrgetter(*TOKEN_FIELDS)
 
 
-def token_state_fields(token: Token) -> dict[str, Any]:
+def token_fields_for_event(token: Token) -> dict[str, Any]:
     """`join`: what the token brought, if it waits at a join."""
     state = {"id": token.id, **dict(zip(TOKEN_FIELDS, _fields(token), strict=True))}
     return {**state, "join": token.wait["join"]} if "join" in token.wait else state
 
 
-def job_reference_fields(job: Job) -> dict[str, Any]:
+def job_fields_for_event(job: Job) -> dict[str, Any]:
     return {
         "id": job.id,
         "station": job.station,
@@ -122,7 +122,7 @@ def job_reference_fields(job: Job) -> dict[str, Any]:
     }
 
 
-def merge_counts(task: Task, count: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
+def add_counts_to_task(task: Task, count: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
     """Add to the task's counters and return what was added, without empty entries."""
     for name, added in count.items():
         if added:

@@ -105,7 +105,7 @@ CHECKS: tuple[Invariant, ...] = (
 )
 
 
-def check(task_ids: Sequence[int] | None = None) -> list[Violation]:
+def find_violations(task_ids: Sequence[int] | None = None) -> list[Violation]:
     """Every violation, of these tasks or of all; those of versions and projects are always looked for everywhere.
 
     Reads many rows in several statements: call it inside a REPEATABLE READ transaction while tasks move."""

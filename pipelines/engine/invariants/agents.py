@@ -28,7 +28,7 @@ def agent_capacity_violations(task_ids: Sequence[int] | None) -> Iterable[Violat
         capacity__isnull=False, project__in={project for project, _ in counted}
     ):
         n = counted.get((agent.project_id, agent.key), 0)
-        if agent.capacity is not None and n > agent.capacity and not _has_changed_capacity(agent):
+        if agent.capacity is not None and n > agent.capacity and not _was_capacity_ever_changed(agent):
             yield Violation(
                 "I18", f"agent {agent.pk}", f"has {n} jobs running, its capacity is {agent.capacity}"
             )
@@ -40,7 +40,7 @@ def _running_job_counts() -> QuerySet[Job, tuple[Any, ...]]:
     return work.values_list("task__project", "agent").annotate(n=Count("pk")).order_by()
 
 
-def _has_changed_capacity(agent: Agent) -> bool:
+def _was_capacity_ever_changed(agent: Agent) -> bool:
     return agent.events.filter(kind="changed", data__has_key="capacity").exists()
 
 
@@ -90,11 +90,13 @@ def unwoken_agent_wait_violations(task_ids: Sequence[int] | None) -> Iterable[Vi
             missing: list[str] = token.wait.get("missing", []) if token.status == Status.HELD else []
             if len(missing) != 1 or not missing[0].startswith(MISSING) or token.pk in notified:
                 continue
-            if len(token.wait.get("to", ())) == 1 and _is_free(record.task.project_id, missing[0]):
+            if len(token.wait.get("to", ())) == 1 and _is_missing_agent_free(
+                record.task.project_id, missing[0]
+            ):
                 yield record.violation("I17", f"token {token.pk} is held for {missing[0]}, which is free")
 
 
-def _is_free(project: int, missing: str) -> bool:
+def _is_missing_agent_free(project: int, missing: str) -> bool:
     agent = Agent.objects.filter(project=project, key=missing.removeprefix(MISSING)).first()
     if agent is None or agent.suspended_at is not None or not agent.has_contract(now()):
         return False

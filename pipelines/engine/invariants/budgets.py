@@ -31,12 +31,12 @@ def named_budget_violations(task_ids: Sequence[int] | None) -> Iterable[Violatio
         line = versions.by_id(record.task.pinned_id)
         # Counts of another version were not bound by these limits
         if line.named_limits and not any(event.kind == "task.migrated" for event in record.events):
-            counted = _counted_moves(record)
+            counted = _sum_of_counted_moves(record)
             for budget in line.named_limits:
                 yield from _budget_violations(record, line, budget, counted)
 
 
-def _counted_moves(record: TaskRecord) -> CountedMoves:
+def _sum_of_counted_moves(record: TaskRecord) -> CountedMoves:
     counted = CountedMoves()
     for event in record.events:
         if event.decision_id or event.kind == "task.submitted":

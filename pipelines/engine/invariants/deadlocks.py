@@ -28,7 +28,7 @@ def deadlock_consistency_violations(task_ids: Sequence[int] | None) -> Iterable[
     if task_ids is not None:
         rows = rows.filter(tasks__in=task_ids).distinct()
     for deadlock in rows.select_related("escalation").prefetch_related("tasks").iterator(chunk_size=200):
-        yield from _deadlock_faults(deadlock, list(deadlock.tasks.all()))
+        yield from _party_violations(deadlock, list(deadlock.tasks.all()))
 
 
 @server_prepared()
@@ -36,7 +36,7 @@ def _any_deadlock_id() -> QuerySet[Deadlock, Any]:
     return Deadlock.objects.values_list("pk", flat=True)[:1]
 
 
-def _deadlock_faults(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
+def _party_violations(deadlock: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
     where, resolved = f"deadlock {deadlock.pk}", deadlock.state == Deadlock.State.RESOLVED
     ended = [task.pk for task in parties if task.status in ENDED]
     if ended and not resolved:

@@ -53,10 +53,10 @@ def escalation_consistency_violations(task_ids: Ids) -> Iterable[Violation]:
         for one in still:
             if one.visit_id in over:
                 yield record.violation("I8", f"escalation {one.pk} is open although its review is over")
-        yield from _missing_incidents(record)
+        yield from _missing_incident_violations(record)
 
 
-def _missing_incidents(record: TaskRecord) -> Iterable[Violation]:
+def _missing_incident_violations(record: TaskRecord) -> Iterable[Violation]:
     expected = {one.pk for one in record.escalated if one.breached_at and "create_incident" in one.on_breach}
     if not expected:
         return
@@ -128,14 +128,16 @@ def hold_without_cause_violations(task_ids: Ids) -> Iterable[Violation]:
             if only and not still and not _is_to_be_decided_again(record, token):
                 yield record.violation("I17", f"token {token.pk} is held for an escalation, and none is open")
         going_on = {due.key for due in record.dues if due.kind == RESUME}
-        yield from _stale_holds(record, {*still, *_open_deadlock_ids(record), *going_on})
+        yield from _stale_hold_violations(
+            record, {*still, *_ids_of_open_deadlocks_of_task(record), *going_on}
+        )
 
 
 def _is_to_be_decided_again(record: TaskRecord, token: Token) -> bool:
     return any(due.kind == FACTS and due.token_id == token.pk for due in record.dues)
 
 
-def _open_deadlock_ids(record: TaskRecord) -> set[str]:
+def _ids_of_open_deadlocks_of_task(record: TaskRecord) -> set[str]:
     """Open deadlocks to which it is party."""
     if not any("deadlock" in wait for token in record.tokens for wait in flatten_holds(token.wait)):
         return set()
@@ -143,7 +145,7 @@ def _open_deadlock_ids(record: TaskRecord) -> set[str]:
     return {str(pk) for pk in deadlocks.values_list("pk", flat=True)}
 
 
-def _stale_holds(record: TaskRecord, still: set[str]) -> Iterable[Violation]:
+def _stale_hold_violations(record: TaskRecord, still: set[str]) -> Iterable[Violation]:
     for token in record.tokens:
         waits = flatten_holds(token.wait)
         for holds in (wait.get(name) for wait in waits for name in ("escalation", "paused_by")):

@@ -14,13 +14,13 @@ from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.engine.moves.absences import LONGEST_CHAIN
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
-    bar_reason,
-    decides_alone,
+    is_allowed_only_as_sole_member,
     is_barred,
-    meets_any,
+    meets_any_requirement,
+    reason_person_is_barred,
     tally_of_votes,
 )
-from pipelines.engine.moves.gates import visit_policy
+from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
 from pipelines.models.plumbing.compiled_queries import array_field, server_prepared
 from pipelines.ports.observers import Violation
@@ -47,7 +47,7 @@ def gate_vote_violations(task_ids: Ids) -> Iterable[Violation]:
         for visit in decided:
             event = overridden.get(str(visit.pk))
             if visit.overridden or event:
-                why = _override_fault(record.task, visit, event)
+                why = _missing_override_record_fault(record.task, visit, event)
             else:
                 everyone = unanimous.get(str(visit.pk), ())
                 why = _decided_visit_fault(
@@ -55,7 +55,7 @@ def gate_vote_violations(task_ids: Ids) -> Iterable[Violation]:
                 )
             if why:
                 yield record.violation("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
-        yield from _votes_on_other_outcomes(record)
+        yield from _foreign_vote_violations(record)
 
 
 @server_prepared(visits=array_field(UUIDField()))
@@ -86,22 +86,24 @@ def _decided_visit_fault(
     if visit.gate not in {JUMP, *line.gates_by_key}:
         return "its line has no such gate"
     if visit.decided_by_id is None:
-        return _timeout_fault(line, visit, votes)
-    policy = visit_policy(visit, line)
+        return _undeclared_timeout_fault(line, visit, votes)
+    policy = approval_policy_of_visit(visit, line)
     for vote in votes:
         person = EntitledPerson.from_dict(vote.seat_id, vote.entitled_as)
-        if not meets_any(person, policy.who):
+        if not meets_any_requirement(person, policy.who):
             return f"vote {vote.pk} is by somebody whom the gate does not ask"
-        if bar_reason(person, task, visit, policy):
+        if reason_person_is_barred(person, task, visit, policy):
             return f"vote {vote.pk} is by somebody who is barred"
         if why := _stand_in_fault(vote, task, visit, policy):
             return why
-        alone = vote.word == Word.APPROVE and decides_alone(person, task, visit, policy)
+        alone = vote.word == Word.APPROVE and is_allowed_only_as_sole_member(person, task, visit, policy)
         if alone != vote.self_approved:
             return f"vote {vote.pk} is recorded as self-approved and is not, or the other way round"
         if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
             return f"vote {vote.pk} is about other evidence"
-    tally = tally_of_votes(policy, votes, None if visit.word == Word.APPROVE else _placeholder_voters(policy))
+    tally = tally_of_votes(
+        policy, votes, None if visit.word == Word.APPROVE else _placeholder_for_missing_approver(policy)
+    )
     voters = {vote.entitled_as["username"] for vote in votes} | {vote.user.username for vote in votes}
     if visit.word == Word.APPROVE and not voters.issuperset(everyone):
         return "approved before all who were asked had approved"
@@ -111,37 +113,37 @@ def _decided_visit_fault(
     return "" if last.user_id == visit.decided_by_id else "its last vote is not by whom it names"
 
 
-def _override_fault(task: Task, visit: GateVisit, event: Event | None) -> str:
+def _missing_override_record_fault(task: Task, visit: GateVisit, event: Event | None) -> str:
     """An administrator approved, with a comment, and an event says so."""
     if event is None or not visit.overridden or visit.word != Word.APPROVE or not visit.reason.strip():
         return "an override without its event, its mark or its comment"
     person = EntitledPerson.from_dict(visit.decided_by_id or 0, event.data["entitled_as"])
     policy = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate).approval
-    if Role.ADMIN not in person.roles or bar_reason(person, task, visit, policy):
+    if Role.ADMIN not in person.roles or reason_person_is_barred(person, task, visit, policy):
         return "overridden by somebody who is no administrator, or is barred"
     return ""
 
 
-def _timeout_fault(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
+def _undeclared_timeout_fault(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
     """No person decided: then it is the rejection that its gate declares for a due time that has passed."""
     gate = line.gate(visit.gate)
     if gate.due is None or gate.due.then != "reject":
         return "decided by nobody, and its gate rejects at no time"
     if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
         return f"decided {visit.word} by nobody before it was due"
-    policy = visit_policy(visit, line)
-    tally = tally_of_votes(policy, votes, _placeholder_voters(policy))
+    policy = approval_policy_of_visit(visit, line)
+    tally = tally_of_votes(policy, votes, _placeholder_for_missing_approver(policy))
     return "" if tally.word is None else "decided by nobody although votes decide it"
 
 
-def _placeholder_voters(policy: Approval) -> list[Voter] | None:
+def _placeholder_for_missing_approver(policy: Approval) -> list[Voter] | None:
     """Return a placeholder for somebody who was asked and did not approve, for a unanimous policy that was not
     approved. Who it was is not stored."""
     names = frozenset(need.name for need in policy.who if need.everyone)
     return [Voter("@somebody else", names, names)] if policy.is_unanimous else None
 
 
-def _votes_on_other_outcomes(record: TaskRecord) -> Iterable[Violation]:
+def _foreign_vote_violations(record: TaskRecord) -> Iterable[Violation]:
     """Check that a decision read no vote that was not cast about the outcome of the same job. Whether it needed
     the vote is checked by I9."""
     decided_words = {(visit.job_id, visit.gate, visit.word) for visit in record.visits if visit.word}
@@ -194,18 +196,22 @@ def _unevaluated_results(decision: Decision, visits: list[GateVisit]) -> Iterabl
         for check in entry.get("saw") or ()
         if "passed" in check
     }
-    ran = {f"{gate}: tool" for gate, _, note in _trace_notes(decision) if note.startswith("its tool says")}
+    ran = {
+        f"{gate}: tool"
+        for gate, _, note in _partitioned_trace_reasons(decision)
+        if note.startswith("its tool says")
+    }
     for name, result in gate_results.results_by_check(decision).items():
         if (name, result == "pass") not in verdicts | checked and name not in ran:
             yield f"says {name}: {result}, which was not evaluated"
-    trigger = gate_results.gate_result_trigger(decision)
+    trigger = gate_results.gate_passed_or_failed_trigger(decision)
     gates = {gate for gate, _ in verdicts} | {name.removesuffix(": tool") for name in ran}
-    gates |= {gate_results.gate_of_entry(entry) for entry in decision.trace if _has_checks(entry)}
+    gates |= {gate_results.gate_key_of_trace_entry(entry) for entry in decision.trace if _has_checks(entry)}
     if trigger and not any(trigger.startswith(f"{gate}_") for gate in gates):
         yield f"has the trigger {trigger}, and nothing was evaluated there"
 
 
-def _trace_notes(decision: Decision) -> Iterable[tuple[str, str, str]]:
+def _partitioned_trace_reasons(decision: Decision) -> Iterable[tuple[str, str, str]]:
     return (str(entry.get("why", "")).partition(": ") for entry in decision.trace)
 
 

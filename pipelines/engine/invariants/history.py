@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.core.fold import fold, row_from_task
+from pipelines.engine.core.fold import row_folded_from_events, stored_row_of_task
 from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import Purpose
 from pipelines.ports.observers import Violation
@@ -18,7 +18,7 @@ MOVES = ("token.moved", "token.forked", "token.joined", "token.ended")
 def fold_mismatch_violations(task_ids: Ids) -> Iterable[Violation]:
     """I2: fold(events) = row."""
     for record in task_records(task_ids, "events", "tokens"):
-        folded, row = fold(record.events), row_from_task(record.task, record.tokens)
+        folded, row = row_folded_from_events(record.events), stored_row_of_task(record.task, record.tokens)
         if folded["pinned_id"] is None:
             # Submitted before events said the version, and not migrated since.
             del folded["pinned_id"]

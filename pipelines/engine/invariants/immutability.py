@@ -38,13 +38,13 @@ _TEXT: TextField[str, str] = TextField()
 def cross_project_key_violations(task_ids: Ids) -> Iterable[Violation]:
     """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
     for what, model, pk in fetch_prepared(
-        *(_all_crossings() if task_ids is None else _crossings_statement(task_ids))
+        *(_crossings_statement_over_all_tasks() if task_ids is None else _crossings_statement(task_ids))
     ):
         yield Violation("I13", f"{model} {pk}", what)
 
 
 @cache
-def _all_crossings() -> tuple[str, tuple[Any, ...]]:
+def _crossings_statement_over_all_tasks() -> tuple[str, tuple[Any, ...]]:
     """Return the statement over all tasks. It is always the same, and costly to build."""
     return _crossings_statement(None)
 
@@ -91,11 +91,14 @@ def _crossings_statement(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         ("gate visit with the token of another task", visits.exclude(token__task=F("task"))),
         ("gate visit asked by a decision of another task", visits.exclude(asked_by__task=F("task"))),
         ("decision under the version of another line", decisions.exclude(pinned__line=F("task__line"))),
-        ("escalation at the token of another task", _rows_of_other_tasks(escalated, "token")),
-        ("escalation of the review of another task", _rows_of_other_tasks(escalated, "visit")),
-        ("handoff of the job of another task", _rows_of_other_tasks(handoffs, "job")),
-        ("handoff to the job of another task", _rows_of_other_tasks(handoffs, "to")),
-        *((f"due time of the {name} of another task", _rows_of_other_tasks(dues, name)) for name in DUE_OF),
+        ("escalation at the token of another task", _rows_pointing_to_other_tasks(escalated, "token")),
+        ("escalation of the review of another task", _rows_pointing_to_other_tasks(escalated, "visit")),
+        ("handoff of the job of another task", _rows_pointing_to_other_tasks(handoffs, "job")),
+        ("handoff to the job of another task", _rows_pointing_to_other_tasks(handoffs, "to")),
+        *(
+            (f"due time of the {name} of another task", _rows_pointing_to_other_tasks(dues, name))
+            for name in DUE_OF
+        ),
         ("depends on a task of another project", depends.exclude(on__project=F("task__project"))),
         (
             "party to a deadlock of another project",
@@ -118,12 +121,12 @@ def _crossings_statement(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         ),
         ("answer to an answer", answers.filter(parent__parent__isnull=False)),
     )
-    querysets = [_labelled_rows(what, rows) for what, rows in crossings]
+    querysets = [_kind_model_and_key_rows(what, rows) for what, rows in crossings]
     # UNION ALL: no two of these find the same, so nothing has to be sorted.
     return querysets[0].union(*querysets[1:], all=True).query.sql_with_params()
 
 
-def _labelled_rows(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, str, str]]:
+def _kind_model_and_key_rows(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, str, str]]:
     model = rows.model._meta.model_name
     return rows.order_by().values_list(Value(what, _TEXT), Value(model, _TEXT), Cast("pk", _TEXT))
 
@@ -131,7 +134,7 @@ def _labelled_rows(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, s
 DUE_OF = ("token", "job", "visit")
 
 
-def _rows_of_other_tasks(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
+def _rows_pointing_to_other_tasks(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
     """Return the rows whose `name` belongs to another task, of those that have one at all."""
     return rows.filter(**{f"{name}__isnull": False}).exclude(**{f"{name}__task": F("task")})
 
@@ -144,11 +147,11 @@ def _rows_of_tasks(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
 def changed_version_violations(task_ids: Ids) -> Iterable[Violation]:
     """I14: published versions unchanged: document and hash, and the rows written for them."""
     versions_by_id = {version.pk: version for version in _pinned_versions(task_ids)}
-    rows = _written_rows([*versions_by_id])
+    rows = _stored_line_rows_by_version([*versions_by_id])
     for pk, version in versions_by_id.items():
         if digest(version.document) != version.digest:
             yield Violation("I14", f"version {pk}", "its document is not the one that was published")
-        elif rows[pk] != _expected_rows(version):
+        elif rows[pk] != _line_rows_expected_of_document(version):
             yield Violation("I14", f"version {pk}", "its rows are not those of its document")
 
 
@@ -166,7 +169,7 @@ def _pinned_versions(task_ids: Ids) -> Iterable[LineVersion]:
 Rows = dict[str, list[tuple[str, str]]]
 
 
-def _written_rows(versions: list[int]) -> dict[int, Rows]:
+def _stored_line_rows_by_version(versions: list[int]) -> dict[int, Rows]:
     """Return, for each of these versions, what was written for its document, in order: one statement for all."""
     rows_by_version: dict[int, Rows] = {pk: {"station": [], "rule": [], "gate": []} for pk in versions}
     for version, what, first, second, *_ in fetch_prepared(VERSION_ROWS, {"of": versions}):
@@ -174,7 +177,7 @@ def _written_rows(versions: list[int]) -> dict[int, Rows]:
     return rows_by_version
 
 
-def _expected_rows(version: LineVersion) -> Rows:
+def _line_rows_expected_of_document(version: LineVersion) -> Rows:
     line = read_line(version.document, revision=version.revision)
     return {
         "station": [(station.key, station.kind) for station in line.stations],

@@ -25,10 +25,10 @@ def join_decision_violations(task_ids: Ids) -> Iterable[Violation]:
         for event in record.events:
             if event.kind == "token.joined":
                 # Taken out: what was merged cannot be merged again
-                yield from _merge_faults(
+                yield from _merge_violations(
                     record, event, [arrived.pop(pk, None) for pk in event.data["merged"]]
                 )
-            arrived |= _event_arrivals(event)
+            arrived |= _arrivals_by_token_id(event)
         waiting = {token.pk for token in record.tokens if token.waits_at_join}
         ended = {token.pk for token in record.tokens if token.status in ENDED}
         if set(arrived) - ended != waiting:
@@ -37,12 +37,12 @@ def join_decision_violations(task_ids: Ids) -> Iterable[Violation]:
             )
 
 
-def _event_arrivals(event: Event) -> dict[int, dict[str, Any]]:
+def _arrivals_by_token_id(event: Event) -> dict[int, dict[str, Any]]:
     """Return the arrivals in an event: of a move, the token that it tells; of a fork its branches."""
     return {token["id"]: join for token in event.data.get("tokens", []) if (join := token.get("join"))}
 
 
-def _merge_faults(
+def _merge_violations(
     record: TaskRecord, event: Event, arrived: list[dict[str, Any] | None]
 ) -> Iterable[Violation]:
     if None in arrived:

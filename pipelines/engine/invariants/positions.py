@@ -53,7 +53,9 @@ def live_job_violations(task_ids: Ids) -> Iterable[Violation]:
         leases = dict(_leases_of_jobs(jobs=[job.pk for job in record.jobs]))
         for token in record.tokens:
             live = [
-                _expected_status(job) for job in record.jobs if job.token_id == token.pk and _is_live(job)
+                _expected_status(job)
+                for job in record.jobs
+                if job.token_id == token.pk and _is_running_or_question(job)
             ]
             # [status] of a token that works, [] of any other
             if live != [token.status] * (token.status in ("running", "evaluating")):
@@ -71,7 +73,7 @@ def _leases_of_jobs(jobs: Any) -> QuerySet[Lease, tuple[Any, ...]]:
     return Lease.objects.filter(job__among=jobs).values_list("job_id", "key")
 
 
-def _is_live(job: Job) -> bool:
+def _is_running_or_question(job: Job) -> bool:
     return job.state == Job.State.RUNNING or (
         job.state == Job.State.QUEUED and job.purpose != Purpose.STATION
     )
@@ -115,7 +117,7 @@ def visit_budget_violations(task_ids: Ids) -> Iterable[Violation]:
     decided. Entries by hand, by an answer and by a migration are not bound."""
     for record in task_records(task_ids, "events", "decisions"):
         if any(event.kind == "task.migrated" for event in record.events):
-            yield from _migrated_violations(record)
+            yield from _budget_violations_of_migrated_task(record)
             continue
         line, unbound = versions.by_id(record.task.pinned_id), _moves_by_hand_by_station(record)
         visits = Counter({key: n - unbound.get(key, 0) for key, n in record.task.visits.items()})
@@ -132,7 +134,7 @@ def _moves_by_hand_by_station(record: TaskRecord) -> dict[str, int]:
     return counts
 
 
-def _migrated_violations(record: TaskRecord) -> Iterable[Violation]:
+def _budget_violations_of_migrated_task(record: TaskRecord) -> Iterable[Violation]:
     """Check every entry of a migrated task by the version that decided it."""
     judges = {decision.pk: decision.pinned_id for decision in record.decisions}
     entered: Counter[str] = Counter()
@@ -179,11 +181,15 @@ def unwoken_position_violations(task_ids: Ids) -> Iterable[Violation]:
     tickets = {token_id for (token_id,) in fetch_prepared(TICKETS_TO_DRIVE)}
     for record in task_records(task_ids, "tokens", "jobs", "visits", "dues"):
         for token in record.tokens:
-            if token.status not in ENDED and not token.forked and not _has_waker(record, token, tickets):
+            if (
+                token.status not in ENDED
+                and not token.forked
+                and not _would_something_wake(record, token, tickets)
+            ):
                 yield record.violation("I17", f"token {token.pk} is {token.status} and nothing would wake it")
 
 
-def _has_waker(record: TaskRecord, token: Token, tickets: set[int]) -> bool:
+def _would_something_wake(record: TaskRecord, token: Token, tickets: set[int]) -> bool:
     if token.status == "awaiting_review":
         return any(visit.token_id == token.pk and visit.state == "open" for visit in record.visits)
     if token.status in WAITS_FOR_PEOPLE:

@@ -66,7 +66,7 @@ def are_records_cached() -> bool:
     return _records.get() is not None
 
 
-def rows_or_chunks(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
+def all_rows_or_chunked(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
     """Return the rows: all at once if the tasks are few, otherwise in chunks by a server-side cursor."""
     return rows if are_records_cached() else rows.iterator(chunk_size=chunk_size)
 
@@ -87,26 +87,26 @@ _all = server_prepared()(_tasks_in_order)
 def task_records(task_ids: Sequence[int] | None, *parts: str) -> Iterator[TaskRecord]:
     """The tasks, with the named parts of `TaskRecord` filled, each in the order in which it was written."""
     if are_records_cached():
-        yield from _cached_records(None if task_ids is None else tuple(task_ids), parts)
+        yield from _cached_records_with_parts(None if task_ids is None else tuple(task_ids), parts)
         return
     tasks = _tasks_in_order() if task_ids is None else _tasks_in_order().filter(pk__in=task_ids)
     chunk: list[TaskRecord] = []
     for task in tasks.iterator(chunk_size=CHUNK):
         chunk.append(TaskRecord(task))
         if len(chunk) == CHUNK:
-            yield from _with_parts(chunk, parts)
+            yield from _fill_parts_of_records(chunk, parts)
             chunk = []
-    yield from _with_parts(chunk, parts)
+    yield from _fill_parts_of_records(chunk, parts)
 
 
-def _cached_records(of: tuple[int, ...] | None, parts: tuple[str, ...]) -> list[TaskRecord]:
+def _cached_records_with_parts(of: tuple[int, ...] | None, parts: tuple[str, ...]) -> list[TaskRecord]:
     records = _records.get()
     assert records is not None
     if of not in records:
         tasks = _all() if of is None else _tasks_in_order().filter(pk__in=of)
         records[of] = CachedRecords([TaskRecord(task) for task in tasks])
     cached = records[of]
-    _with_parts(cached.tasks, tuple(part for part in parts if part not in cached.parts))
+    _fill_parts_of_records(cached.tasks, tuple(part for part in parts if part not in cached.parts))
     cached.parts.update(parts)
     return cached.tasks
 
@@ -123,7 +123,7 @@ ORDERS: dict[str, tuple[Any, str]] = {
 }
 
 
-def _with_parts(chunk: list[TaskRecord], parts: tuple[str, ...]) -> list[TaskRecord]:
+def _fill_parts_of_records(chunk: list[TaskRecord], parts: tuple[str, ...]) -> list[TaskRecord]:
     of = [record.task.pk for record in chunk]
     for part in parts:
         rows = defaultdict(list)

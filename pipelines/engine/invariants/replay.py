@@ -31,10 +31,10 @@ def decision_replay_violations(task_ids: Ids) -> Iterable[Violation]:
             if decision.situation["outcome"] != outcomes.get(decision.job_id):
                 yield record.violation("I9", f"decision {decision.pk} was not about the outcome of its job")
         yield from _effect_violations(record)
-        yield from _wrong_judges(record)
+        yield from _wrong_version_violations(record)
 
 
-def _wrong_judges(record: TaskRecord) -> Iterable[Violation]:
+def _wrong_version_violations(record: TaskRecord) -> Iterable[Violation]:
     """Check that the judge was a version to which the task was pinned: the one under which the job started,
     or one to which the task had been migrated by then (law §1, LineVersion)."""
     started = {job.pk: job.pinned_id for job in record.jobs}

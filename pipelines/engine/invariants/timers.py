@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.core.expected_times import LATE, expected_seconds
+from pipelines.engine.core.expected_times import LATE, expected_seconds_of_station
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import ENDED, Due, GateVisit, Job, Purpose
@@ -18,12 +18,12 @@ def stale_due_time_violations(task_ids: Ids) -> Iterable[Violation]:
     """I8: no due time of a task, token, job or gate visit that is over, nor of a token that has moved on since."""
     for record in task_records(task_ids, "tokens", "jobs", "visits", "dues"):
         for due in record.dues:
-            why = _stale_reason(record, due)
+            why = _reason_due_time_is_over(record, due)
             if why:
                 yield record.violation("I8", f"due time {due.kind} {due.key} is kept although {why}")
 
 
-def _stale_reason(record: TaskRecord, due: Due) -> str:
+def _reason_due_time_is_over(record: TaskRecord, due: Due) -> str:
     if record.task.status in ENDED:
         return "its task has ended"
     if due.job_id and any(job.pk == due.job_id and job.state == Job.State.DONE for job in record.jobs):
@@ -60,7 +60,12 @@ def unnoticed_late_work_violations(task_ids: Ids) -> Iterable[Violation]:
 
 def _needs_late_due_time(job: Job) -> bool:
     looks = versions.by_id(job.pinned_id).policy.deadlocks
-    return looks and job.kind != WAIT and job.purpose == Purpose.STATION and expected_seconds(job) is not None
+    return (
+        looks
+        and job.kind != WAIT
+        and job.purpose == Purpose.STATION
+        and expected_seconds_of_station(job) is not None
+    )
 
 
 def _is_open_visit(visit: GateVisit) -> bool:

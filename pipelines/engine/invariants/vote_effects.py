@@ -28,17 +28,22 @@ def vote_effect_violations(task_ids: Ids) -> Iterable[Violation]:
             visit = decision.cause.removeprefix("gate:")
             question = decisions.get(question_ids[visit]) if visit in question_ids else None
             if question and question.revision == decision.revision == _line_revision(question):
-                yield from _word_violations(record, question, decision)
+                yield from _displayed_effect_violations(record, question, decision)
 
 
 def _line_revision(decision: Decision) -> int:
     return versions.by_id(decision.pinned_id).revision
 
 
-def _word_violations(record: TaskRecord, question: Decision, decision: Decision) -> Iterator[Violation]:
+def _displayed_effect_violations(
+    record: TaskRecord, question: Decision, decision: Decision
+) -> Iterator[Violation]:
     displayed = _displayed_answer(question, decision)
-    stands, stood = list(_tried_rules(decision_trace(decision))), list(_tried_rules(displayed["trace"]))
-    refused = [place for place in map(_refusal_index, (stands, stood)) if place is not None]
+    stands, stood = (
+        list(_step_rule_and_result(decision_trace(decision))),
+        list(_step_rule_and_result(displayed["trace"])),
+    )
+    refused = [place for place in map(_index_of_step_seven_refusal, (stands, stood)) if place is not None]
     until = min(refused, default=None)
     if stands[:until] != stood[:until]:
         yield record.violation(
@@ -57,11 +62,11 @@ def _displayed_answer(question: Decision, decision: Decision) -> dict[str, Any]:
     return decide_again(versions.by_id(question.pinned_id), {**question.situation, "facts": facts}).to_dict()
 
 
-def _tried_rules(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
+def _step_rule_and_result(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
     return ((entry["step"], entry["rule"], entry["result"]) for entry in trace)
 
 
-def _refusal_index(tried: Sequence[tuple[Any, ...]]) -> int | None:
+def _index_of_step_seven_refusal(tried: Sequence[tuple[Any, ...]]) -> int | None:
     """Return where step 7 first stood in the way, if it did."""
     return next((place for place, (step, _, _) in enumerate(tried) if step == "target"), None)
 

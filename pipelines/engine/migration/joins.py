@@ -24,8 +24,8 @@ def rename_forked_stations(
     for token in batch.living_tokens(task):
         if not token.forked:
             continue
-        station = _mapped_or_same_key(line, mapping, token.station)
-        to = [_mapped_or_same_key(line, mapping, key) for key in token.wait.get("to", ())]
+        station = _mapped_station_key(line, mapping, token.station)
+        to = [_mapped_station_key(line, mapping, key) for key in token.wait.get("to", ())]
         if (station, to) != (token.station, token.wait.get("to", [])):
             token.station, token.wait = station, {**token.wait, "to": to}
             batch.mark_token_changed(token)
@@ -33,8 +33,8 @@ def rename_forked_stations(
     return changed
 
 
-def forked_token_names_by_id(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
-    """Return by their ids how the forked tokens are named now, for `put_back`."""
+def station_keys_of_forked_tokens(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
+    """Return by their ids how the forked tokens are named now, for `undo_migration_of_tasks`."""
     return {
         str(token.pk): {"station": token.station, "to": list(token.wait.get("to", ()))}
         for token in batch.living_tokens(task)
@@ -42,7 +42,7 @@ def forked_token_names_by_id(batch: Batch, task: Task) -> dict[str, dict[str, An
     }
 
 
-def restore_forked_token_names(
+def restore_station_keys_of_forked_tokens(
     batch: Batch, task: Task, names: Mapping[str, Mapping[str, Any]]
 ) -> list[Token]:
     """The forked tokens under the names that they had; those whose row changed. No mapping tells them: what two
@@ -57,17 +57,17 @@ def restore_forked_token_names(
     return changed
 
 
-def rename_arrival(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
+def rename_station_of_arrival(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
     """Rename the station that a waiting token came from to its key in `line`. Returns whether the row changed."""
     join = token.wait.get("join")
     if not join:
         return False
-    source = _mapped_or_same_key(line, mapping, join["from"])
+    source = _mapped_station_key(line, mapping, join["from"])
     token.wait = {**token.wait, "join": {**join, "from": source}}
     return bool(source != join["from"])
 
 
-def _mapped_or_same_key(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
+def _mapped_station_key(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
     return migration_impact.mapped_station_key(line, mapping, key) or key
 
 
@@ -77,7 +77,9 @@ def with_join_effects(
     """Return the effects, changed where the other version makes a join complete at once."""
     at = {effect.token: effect for effect in effects}
     branches = [
-        b for branch in living_branches(living) for b in _branches_after(branch, at[branch.id], line, mapping)
+        b
+        for branch in living_branches(living)
+        for b in _branches_after_effect(branch, at[branch.id], line, mapping)
     ]
     # One merge may make the next one possible, as in a move
     while True:
@@ -97,21 +99,21 @@ def with_join_effects(
         ]
 
 
-def _branches_after(
+def _branches_after_effect(
     branch: Branch, effect: MigrationEffect, line: ParsedLine, mapping: Mapping[str, str]
 ) -> Iterable[Branch]:
     """Yield the branch where it is after its own effect: at one station, at several, or at none."""
     within = tuple(
         Fork(
             fork.id,
-            _mapped_or_same_key(line, mapping, fork.station),
-            tuple(_mapped_or_same_key(line, mapping, key) for key in fork.to),
+            _mapped_station_key(line, mapping, fork.station),
+            tuple(_mapped_station_key(line, mapping, key) for key in fork.to),
         )
         for fork in branch.within
     )
     arrival = branch.arrival
     if arrival:
-        arrival = replace(arrival, source=_mapped_or_same_key(line, mapping, arrival.source))
+        arrival = replace(arrival, source=_mapped_station_key(line, mapping, arrival.source))
     places = effect.to if effect.effect == migration_impact.MOVES and effect.to else (effect.station,)
     for place in places:
         if place in line.stations_by_key:

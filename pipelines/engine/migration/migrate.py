@@ -14,13 +14,13 @@ from typing import Any
 import structlog
 
 from pipelines.engine.core.transaction import run_in_transaction
-from pipelines.engine.core.values import Actor, merge_counts, token_state_fields
+from pipelines.engine.core.values import Actor, add_counts_to_task, token_fields_for_event
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import (
     WHY,
     MigrateResult,
     MigrationBatch,
-    open_migration_batch,
+    lock_and_read_for_migration,
 )
 from pipelines.engine.migration.positions import MigrationStep
 from pipelines.engine.migration.snapshot import Planned
@@ -68,10 +68,10 @@ def _run_chunk(work: Any, chunk: Sequence[Any]) -> list[MigrateResult]:
         return run_in_transaction(partial(work, chunk))
     except Exception:
         log.exception("batch_rolled_back", members=len(chunk))
-        return [_run_alone(work, member) for member in chunk]
+        return [_run_in_own_transaction(work, member) for member in chunk]
 
 
-def _run_alone(work: Any, member: Any) -> MigrateResult:
+def _run_in_own_transaction(work: Any, member: Any) -> MigrateResult:
     try:
         result: MigrateResult = run_in_transaction(partial(work, [member]))[0]
         return result
@@ -82,7 +82,7 @@ def _run_alone(work: Any, member: Any) -> MigrateResult:
 
 def _migrate_chunk(chunk: Sequence[TaskMigration], *, actor: Actor) -> list[MigrateResult]:
     ids = [member.task_id for member in chunk]
-    this = open_migration_batch(
+    this = lock_and_read_for_migration(
         ids, [member.to_version_id for member in chunk], [member.entry_id for member in chunk], actor
     )
     results = [_migrate_task(this, member) for member in chunk]
@@ -95,19 +95,23 @@ def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
     # The queue may hand out the same chunk twice: what is recorded is not done again
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
-    why = _refusal_text(this, task, member)
+    why = _task_refusal_text(this, task, member)
     if why or task is None:
-        return this.record_result(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
+        return this.record_result_of_entry(
+            member.entry_id, task, MigrateResult(member.task_id, "refused", why)
+        )
     to = this.known[member.to_version_id]
-    plan = this.ground.plan_task(task, to, member.mapping)
+    plan = this.ground.plan_migration_of_task(task, to, member.mapping)
     result = _plan_refusal(member, plan)
     if result:
-        return this.record_result(member.entry_id, task, result)
-    snapshot = _apply_plan(this, task, to, member, plan)
-    return this.record_result(member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **snapshot)
+        return this.record_result_of_entry(member.entry_id, task, result)
+    snapshot = _apply_plan_and_return_snapshot(this, task, to, member, plan)
+    return this.record_result_of_entry(
+        member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **snapshot
+    )
 
 
-def _refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
+def _task_refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
     if task is None:
         return "There is no such task."
     if this.was_named_before(task.pk):
@@ -138,7 +142,7 @@ def _plan_refusal(member: TaskMigration, plan: Planned) -> MigrateResult | None:
     return None
 
 
-def _apply_plan(
+def _apply_plan_and_return_snapshot(
     this: MigrationBatch, task: Task, to: LineVersion, member: TaskMigration, plan: Planned
 ) -> dict[str, Any]:
     """Everything that happens to one task; for the audit, how it was before and is now."""
@@ -149,12 +153,12 @@ def _apply_plan(
     ]
     before = [step.position_before() for step in steps]
     previous = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
-    forks = joins.forked_token_names_by_id(batch, task)
+    forks = joins.station_keys_of_forked_tokens(batch, task)
     task.pinned = to
     batch.mark_task_changed(task, "pinned")
     changed = [step.token for step in steps if step.apply_without_events()]
     changed += joins.rename_forked_stations(batch, task, versions.parsed_version(to), member.mapping)
-    batch.event(
+    batch.append_event(
         task,
         "task.migrated",
         this.actor,
@@ -166,13 +170,13 @@ def _apply_plan(
         revision=to.revision,
         mapping=dict(member.mapping),
         migration=_migration_id(this, member.entry_id),
-        tokens=[token_state_fields(token) for token in changed],
-        count=merge_counts(task, plan.taken_back),
+        tokens=[token_fields_for_event(token) for token in changed],
+        count=add_counts_to_task(task, plan.taken_back),
     )
     # After the event of the migration: each of these has events of its own.
     for step in steps:
         step.apply_with_events()
-    decision_application.merge_joins(batch, task, this.actor, WHY)
+    decision_application.merge_joins_that_are_ready(batch, task, this.actor, WHY)
     changed_values: dict[str, Any] = {
         # Identity is enough: whatever changes these puts another dict in their place.
         name: value
@@ -182,7 +186,10 @@ def _apply_plan(
     if forks:
         changed_values["forks"] = forks
     return {
-        "tokens": [step.state_after(state_before) for step, state_before in zip(steps, before, strict=True)],
+        "tokens": [
+            step.record_before_and_after(state_before)
+            for step, state_before in zip(steps, before, strict=True)
+        ],
         "before": changed_values,
     }
 

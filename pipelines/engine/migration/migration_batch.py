@@ -18,7 +18,7 @@ JOB = ("pinned", "kind", "agent", "state", "started_at", "mapping")
 
 @dataclass(frozen=True)
 class MigrateResult:
-    """migrated · restored (by `put_back`) · already (nothing to do) · changed (not as expected any more) · refused
+    """migrated · restored (by an undo) · already (nothing to do) · changed (not as expected any more) · refused
     (`detail` says why) · error (unexpected; nothing moved). `plan`: what was done, or would have been."""
 
     task_id: int
@@ -53,7 +53,7 @@ class MigrationBatch:
         self.seen.add(task_id)
         return False
 
-    def record_result(
+    def record_result_of_entry(
         self, entry_id: int | None, task: Task | None, result: MigrateResult, **more: Any
     ) -> MigrateResult:
         """Write down what became of it, if somebody keeps the record."""
@@ -67,7 +67,7 @@ class MigrationBatch:
         return result
 
 
-def open_migration_batch(
+def lock_and_read_for_migration(
     task_ids: Sequence[int], version_ids: Sequence[int], entry_ids: Sequence[int | None], actor: Actor
 ) -> MigrationBatch:
     """Lock the tasks, and read everything that their migration depends on."""

@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, task_count_facts
-from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
-from pipelines.engine.core.values import job_reference_fields, merge_counts, token_state_fields
+from pipelines.engine.core.decision_context import (
+    DecisionContext,
+    counts_and_open_escalations_facts,
+    decide_and_store_decision,
+)
+from pipelines.engine.core.unassigned import UNLEASED, start_job_without_worker, undo_start_without_worker
+from pipelines.engine.core.values import add_counts_to_task, job_fields_for_event, token_fields_for_event
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migration_batch import WHY, MigrationBatch
 from pipelines.engine.moves import decision_application
-from pipelines.engine.moves.completion import finish_job
+from pipelines.engine.moves.completion import store_outcome_and_end_job
 from pipelines.engine.moves.gates import close_visit
-from pipelines.engine.moves.job_creation import job_kind, open_job
+from pipelines.engine.moves.job_creation import create_job_of_current_station, job_kind
 from pipelines.models import Job, LineVersion, Purpose, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.queries import versions
@@ -38,7 +42,7 @@ class MigrationStep:
     def __post_init__(self) -> None:
         self.job, self.decision = (
             self.this.ground.open_or_decided_job_of(self.token),
-            self.this.ground.decision_of(self.token),
+            self.this.ground.decision_token_rests_on(self.token),
         )
         self.judge = self.this.ground.judge_version_id_of(self.token)
         former = self.job.mapping if self.job and self.judge != self.to.pk else {}
@@ -47,7 +51,7 @@ class MigrationStep:
     def position_before(self) -> dict[str, Any]:
         return position_snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
 
-    def state_after(self, before: dict[str, Any]) -> dict[str, Any]:
+    def record_before_and_after(self, before: dict[str, Any]) -> dict[str, Any]:
         job = self.this.batch.open_job_of(self.token)
         # A question is no job of the position: unless it was asked anew, the work it is about counts
         if job and job.purpose != Purpose.STATION and self.effect.how != "again":
@@ -58,21 +62,30 @@ class MigrationStep:
 
     def apply_without_events(self) -> bool:
         """Apply what has no event of its own; return whether the token's row changed by it."""
-        do = {"keep": self._keep, "there": self._drop_mapping, "pin": self._pin, "still": self._keep_job}
+        do = {
+            "keep": self._keep_with_mapping,
+            "there": self._keep_without_mapping,
+            "pin": self._pin_queued_job_and_rename,
+            "still": self._rename_and_keep_job,
+        }
         return do[self.effect.how]() if self.effect.how in do else False
 
     def apply_with_events(self) -> None:
-        do = {"keep": self._ask_again, "carry": self._carry, "again": self._decide_again}
+        do = {
+            "keep": self._ask_person_again_by_same_version,
+            "carry": self._carry_job_to_station,
+            "again": self._decide_again,
+        }
         if self.effect.how in do:
             do[self.effect.how]()
 
     # Without an event of its own
 
-    def _keep(self) -> bool:
+    def _keep_with_mapping(self) -> bool:
         self._set_job_mapping(self.read)
         return False
 
-    def _drop_mapping(self) -> bool:
+    def _keep_without_mapping(self) -> bool:
         self._set_job_mapping({})
         return False
 
@@ -81,7 +94,7 @@ class MigrationStep:
             self.job.mapping = dict(mapping)
             self.this.jobs[self.job.pk] = self.job
 
-    def _pin(self) -> bool:
+    def _pin_queued_job_and_rename(self) -> bool:
         assert self.job is not None
         changed = self._rename_position()
         changed = pin_queued_job(self.this, self.token, self.job, self.to) or changed
@@ -89,7 +102,7 @@ class MigrationStep:
             self.this.batch.mark_token_changed(self.token)
         return changed
 
-    def _keep_job(self) -> bool:
+    def _rename_and_keep_job(self) -> bool:
         changed = self._rename_position()
         if changed:
             self.this.batch.mark_token_changed(self.token)
@@ -100,13 +113,13 @@ class MigrationStep:
         line, token = versions.parsed_version(self.to), self.token
         origin = migration_impact.mapped_station_key(line, self.read, token.origin) or token.origin
         changed = (token.station, token.origin) != (self.effect.station, origin)
-        changed = joins.rename_arrival(line, self.read, token) or changed
+        changed = joins.rename_station_of_arrival(line, self.read, token) or changed
         token.station, token.origin = self.effect.station, origin
         return changed
 
     # With events
 
-    def _carry(self) -> None:
+    def _carry_job_to_station(self) -> None:
         assert self.job is not None
         origin = (
             migration_impact.mapped_station_key(
@@ -114,9 +127,9 @@ class MigrationStep:
             )
             or self.token.origin
         )
-        carry_job(self.this, self.task, self.token, self.job, self.effect.station, origin)
+        close_job_and_open_elsewhere(self.this, self.task, self.token, self.job, self.effect.station, origin)
 
-    def _ask_again(self) -> None:
+    def _ask_person_again_by_same_version(self) -> None:
         """Ask again, by the same version, a question that a person's vote led to: no migration overrules a
         person."""
         if self.token.status == Status.AWAITING_REVIEW and self.decision:
@@ -128,7 +141,10 @@ class MigrationStep:
     def _decide_again(self) -> None:
         assert self.decision is not None
         situation = self.decision.situation
-        now = {**situation, "facts": current_facts(situation["facts"], task_count_facts(self.task))}
+        now = {
+            **situation,
+            "facts": current_facts(situation["facts"], counts_and_open_escalations_facts(self.task)),
+        }
         self._set_job_mapping({})
         self._rename_position()
         self._decide_and_apply(
@@ -137,12 +153,12 @@ class MigrationStep:
 
     def _decide_and_apply(self, under: int, situation: dict[str, Any]) -> None:
         assert self.job is not None
-        close_open_visits(self.this, self.task, self.token, "migrated")
+        close_open_visits_without_decision(self.this, self.task, self.token, "migrated")
         cause = f"migrate:{self.token.pk}.{self.token.version}"
         turn = DecisionContext(
             self.this.batch, self.task, self.token, self.job, self.this.actor, cause, WHY, under=under
         )
-        decision_application.apply_decision(turn, decide_and_store(turn, situation))
+        decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
 
 
 def position_snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +187,7 @@ def pin_queued_job(this: MigrationBatch, token: Token, job: Job, to: LineVersion
     job.pinned_id, job.kind, job.mapping = to.pk, job_kind(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD
     if begins:
-        start_unassigned(this.batch, this.batch.tasks[token.task_id], job)
+        start_job_without_worker(this.batch, this.batch.tasks[token.task_id], job)
     else:
         job.state, job.started_at = Job.State.QUEUED, None
     if token.status != Status.HELD:
@@ -182,7 +198,7 @@ def pin_queued_job(this: MigrationBatch, token: Token, job: Job, to: LineVersion
     return token.status != before
 
 
-def carry_job(
+def close_job_and_open_elsewhere(
     this: MigrationBatch, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
 ) -> None:
     """Close the job that nobody has started, and open one at another station. It counts as a visit, but no
@@ -192,16 +208,16 @@ def carry_job(
         token.station,
         token.wait if token.status == Status.HELD else None,
     )
-    finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(this.actor))
+    store_outcome_and_end_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(this.actor))
     token.station, token.origin, token.entered_at, token.signal_reworks = station, origin, batch.now, 0
-    count = merge_counts(task, {"visits": {station: 1}})
-    opened = open_job(batch, task, token, feedback=job.feedback)
+    count = add_counts_to_task(task, {"visits": {station: 1}})
+    opened = create_job_of_current_station(batch, task, token, feedback=job.feedback)
     # What holds a task goes over with it: no migration releases anything
     if previous_wait is not None:
-        undo_start(batch, task, opened)
+        undo_start_without_worker(batch, task, opened)
         token.status, token.wait = Status.HELD, previous_wait
     batch.mark_token_changed(token)
-    batch.event(
+    batch.append_event(
         task,
         "token.moved",
         this.actor,
@@ -209,9 +225,9 @@ def carry_job(
         source=source,
         target=station,
         trigger=why,
-        tokens=[token_state_fields(token)],
-        job=job_reference_fields(opened),
-        closed=job_reference_fields(job),
+        tokens=[token_fields_for_event(token)],
+        job=job_fields_for_event(opened),
+        closed=job_fields_for_event(job),
         count=count,
         # law §14: moves by migration are outside of guarantees, and their event says so.
         by="migration",
@@ -219,8 +235,8 @@ def carry_job(
     batch.emit(observers.TaskMoved(task.pk, source, (station,), batch.now))
 
 
-def close_open_visits(this: MigrationBatch, task: Task, token: Token, why: str) -> None:
+def close_open_visits_without_decision(this: MigrationBatch, task: Task, token: Token, why: str) -> None:
     """Votes on them get 409 from now on."""
     if token.status == Status.AWAITING_REVIEW:
-        for visit in this.batch.open_visits(token):
+        for visit in this.batch.open_visits_of_token(token):
             close_visit(this.batch, task, visit, this.actor, why)

@@ -70,7 +70,7 @@ class MigrationSnapshot:
         self.open, self.jobs = self._jobs_by_token_and_id(dict(jobs or {}))
         self.voted, self.approved = self._voted_tokens_and_decided_votes()
         self._rejecting = self._rejected_task_ids()
-        self._counted = self._counted_by_waiting()
+        self._counted = self._counts_of_waiting_tokens()
 
     # Reading
 
@@ -107,7 +107,7 @@ class MigrationSnapshot:
         rejected = GateVisit.objects.filter(task__in=self.tasks, word=Word.REJECT)
         return set(rejected.values_list("task_id", flat=True))
 
-    def _counted_by_waiting(self) -> dict[str, Counts]:
+    def _counts_of_waiting_tokens(self) -> dict[str, Counts]:
         """Return what a decision counted although the token stayed: a rule to `@blocked`. Decided again, it
         is taken back."""
         blocked = [
@@ -123,17 +123,17 @@ class MigrationSnapshot:
     def tokens_of_task(self, task: Task) -> list[Token]:
         return self._of.get(task.pk, [])
 
-    def decision_of(self, token: Token) -> Decision | None:
+    def decision_token_rests_on(self, token: Token) -> Decision | None:
         """Return the decision by which the token rests; None while it has a job to do."""
         return None if token.pk in self.open else self.decisions.get(token.wait.get("decision", ""))
 
     def open_or_decided_job_of(self, token: Token) -> Job | None:
         """The open one, or that whose outcome it rests by."""
-        decision = self.decision_of(token)
+        decision = self.decision_token_rests_on(token)
         return self.open.get(token.pk) or (self.jobs.get(decision.job_id) if decision else None)
 
     def judge_version_id_of(self, token: Token) -> int:
-        job, decision = self.open.get(token.pk), self.decision_of(token)
+        job, decision = self.open.get(token.pk), self.decision_token_rests_on(token)
         if job:
             return job.pinned_id
         return decision.pinned_id if decision else self.tasks[token.task_id].pinned_id
@@ -141,7 +141,7 @@ class MigrationSnapshot:
     def migrating_position(self, token: Token, to: int | None, counts: Counts) -> MigratingPosition:
         job, decision, judge = (
             self.open_or_decided_job_of(token),
-            self.decision_of(token),
+            self.decision_token_rests_on(token),
             self.judge_version_id_of(token),
         )
         there = judge == to
@@ -150,34 +150,38 @@ class MigrationSnapshot:
             station=token.station,
             status=token.status,
             judge=versions.by_id(judge),
-            work="running" if token.status == Status.EVALUATING else _work_state(self.open.get(token.pk)),
+            work="running"
+            if token.status == Status.EVALUATING
+            else _queued_or_running_word(self.open.get(token.pk)),
             mapping=job.mapping if job and not there else {},
             there=there,
-            situation=_current_situation(decision, counts, self.tasks[token.task_id]) if decision else None,
+            situation=_situation_with_current_counts(decision, counts, self.tasks[token.task_id])
+            if decision
+            else None,
             answer=decision.answer if decision else None,
             error=token.error,
-            against=_is_rejected(token, decision),
+            against=_did_person_vote_against(token, decision),
             voted=token.pk in self.voted,
             approved=tuple(self.approved.get(token.pk, ())),
         )
 
     # Planning
 
-    def plan_task(
+    def plan_migration_of_task(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: ParsedLine | None = None
     ) -> Planned:
         """Plan one position after the other, each with the counts that the ones before it leave. `line`: of a
         draft, which has no version yet."""
         line = line or versions.parsed_version(to)
         back = self._counts_to_undo(task, to, mapping, line)
-        counts = _added_counts({name: getattr(task, name) for name in COUNTERS}, back)
+        counts = _sum_of_counts({name: getattr(task, name) for name in COUNTERS}, back)
         effects: list[MigrationEffect] = []
         for token in self.tokens_of_task(task):
             position = self.migrating_position(token, to.pk, counts)
-            effect = self._with_rejection_hold(
+            effect = self._hold_if_people_rejected(
                 token, migration_impact.migration_effect(position, line, mapping), position, line
             )
-            counts = _added_counts(counts, self._counts_of_effect(token, effect, mapping, line))
+            counts = _sum_of_counts(counts, self._counts_of_effect(token, effect, mapping, line))
             effects.append(effect)
             if self._is_abort_effect(token, effect, line):
                 effects = self._with_all_branches_ended(task, effect)
@@ -185,7 +189,7 @@ class MigrationSnapshot:
         # At the end: what is still to arrive depends on what becomes of every branch
         if any(token.waits_at_join for token in self.tokens_of_task(task)):
             effects = joins.with_join_effects(self._living[task.pk], effects, line, mapping)
-        return Planned(tuple(effects), self._is_unchanged(task, to, mapping, effects), back)
+        return Planned(tuple(effects), self._would_task_stay_as_it_is(task, to, mapping, effects), back)
 
     def _counts_to_undo(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: ParsedLine
@@ -203,10 +207,10 @@ class MigrationSnapshot:
             ):
                 # Decided again it counts again: what it counted before is taken back
                 below = {name: {key: -n for key, n in added.items()} for name, added in counted.items()}
-                back = _added_counts(back, below)
+                back = _sum_of_counts(back, below)
         return back
 
-    def _with_rejection_hold(
+    def _hold_if_people_rejected(
         self, token: Token, effect: MigrationEffect, position: MigratingPosition, line: ParsedLine
     ) -> MigrationEffect:
         """Return the effect, changed to a hold if people rejected the same before (law §6): they are not asked
@@ -215,7 +219,9 @@ class MigrationSnapshot:
         # Nearly no task has a rejection, and then no evidence is read
         if token.task_id not in self._rejecting or not effect.gates or job is None:
             return effect
-        if not isinstance(answer, Wait) or not gates.unchanged_rejection(line, effect.station, job, answer):
+        if not isinstance(answer, Wait) or not gates.rejection_of_same_content(
+            line, effect.station, job, answer
+        ):
             return effect
         kind = migration_impact.STAYS if position.status == Status.HELD else migration_impact.STUCK
         return replace(effect, effect=kind, status=Status.HELD.value, to=())
@@ -259,7 +265,7 @@ class MigrationSnapshot:
             for token in self.tokens_of_task(task)
         ]
 
-    def _is_unchanged(
+    def _would_task_stay_as_it_is(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], effects: Iterable[MigrationEffect]
     ) -> bool:
         """Return whether the task is where it would be brought."""
@@ -267,11 +273,11 @@ class MigrationSnapshot:
             return False
         by_token = {effect.token: effect for effect in effects}
         return all(
-            self._is_position_unchanged(token, mapping, by_token[token.pk])
+            self._would_position_stay_as_it_is(token, mapping, by_token[token.pk])
             for token in self.tokens_of_task(task)
         )
 
-    def _is_position_unchanged(
+    def _would_position_stay_as_it_is(
         self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect
     ) -> bool:
         if effect.how == "keep":
@@ -287,24 +293,24 @@ def _tokens_by_task(tokens: Iterable[Token]) -> dict[int, list[Token]]:
     return tokens_by_task
 
 
-def _work_state(job: Job | None) -> str:
+def _queued_or_running_word(job: Job | None) -> str:
     if job is None:
         return ""
     return "running" if job.state == Job.State.RUNNING else "queued"
 
 
-def _current_situation(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
+def _situation_with_current_counts(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
     """Return the recorded situation with the current counts, because another version decides it anew."""
     now = {**counts, "open_escalations": task.escalations}
     return {**decision.situation, "facts": current_facts(decision.situation["facts"], now)}
 
 
-def _is_rejected(token: Token, decision: Decision | None) -> bool:
+def _did_person_vote_against(token: Token, decision: Decision | None) -> bool:
     """Return whether a person voted against it. No migration lets such a token move on by another version's
     rules."""
     words = decision.situation["facts"].get("gates", {}) if decision else {}
     return "rejection" in token.wait or any(word.get("decision") != "approve" for word in words.values())
 
 
-def _added_counts(counts: Counts, more: Counts) -> Counts:
+def _sum_of_counts(counts: Counts, more: Counts) -> Counts:
     return {**counts, **{name: add_counts(counts.get(name, {}), added) for name, added in more.items()}}

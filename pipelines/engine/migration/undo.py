@@ -11,15 +11,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pipelines.engine.core.decision_context import DecisionContext, decide_and_store
+from pipelines.engine.core.decision_context import DecisionContext, decide_and_store_decision
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.engine.core.values import Actor, merge_counts, token_state_fields
+from pipelines.engine.core.values import Actor, add_counts_to_task, token_fields_for_event
 from pipelines.engine.migration import joins
 from pipelines.engine.migration.migrate import run_in_batches
-from pipelines.engine.migration.migration_batch import MigrateResult, MigrationBatch, open_migration_batch
-from pipelines.engine.migration.positions import carry_job, close_open_visits, pin_queued_job
+from pipelines.engine.migration.migration_batch import (
+    MigrateResult,
+    MigrationBatch,
+    lock_and_read_for_migration,
+)
+from pipelines.engine.migration.positions import (
+    close_job_and_open_elsewhere,
+    close_open_visits_without_decision,
+    pin_queued_job,
+)
 from pipelines.engine.moves import decision_application
-from pipelines.engine.moves.completion import finish_job
+from pipelines.engine.moves.completion import store_outcome_and_end_job
 from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
 from pipelines.queries.versions import parsed_version
 from pipelines.routing.decide.effects import facts_with_votes
@@ -39,7 +47,7 @@ class MigrationUndo:
     entry_id: int | None = None
 
 
-def put_back(members: Sequence[MigrationUndo], actor: Actor) -> list[MigrateResult]:
+def undo_migration_of_tasks(members: Sequence[MigrationUndo], actor: Actor) -> list[MigrateResult]:
     """Undo what a migration did, up to fifty tasks in one transaction; one result per member: restored, refused (it
     moved since, or ended), or error. Refused members are values and hold up none of the others."""
     return run_in_batches(partial(_undo_chunk, actor=actor), members)
@@ -48,7 +56,7 @@ def put_back(members: Sequence[MigrationUndo], actor: Actor) -> list[MigrateResu
 def _undo_chunk(chunk: Sequence[MigrationUndo], *, actor: Actor) -> list[MigrateResult]:
     undone = MigrationEntry.objects.in_bulk([member.undoes for member in chunk])
     versions = [entry.was_id for entry in undone.values()]
-    this = open_migration_batch(
+    this = lock_and_read_for_migration(
         [member.task_id for member in chunk], versions, [member.entry_id for member in chunk], actor
     )
     results = [_undo_task(this, member, undone.get(member.undoes)) for member in chunk]
@@ -63,9 +71,11 @@ def _undo_task(this: MigrationBatch, member: MigrationUndo, undoes: MigrationEnt
         return MigrateResult(member.task_id, "already", "This was done before.")
     why = _undo_refusal_text(this, task, undoes)
     if why or task is None or undoes is None:
-        return this.record_result(member.entry_id, task, MigrateResult(member.task_id, "refused", why))
+        return this.record_result_of_entry(
+            member.entry_id, task, MigrateResult(member.task_id, "refused", why)
+        )
     _restore_task(this, task, undoes)
-    return this.record_result(member.entry_id, task, MigrateResult(task.pk, "restored"))
+    return this.record_result_of_entry(member.entry_id, task, MigrateResult(task.pk, "restored"))
 
 
 def _undo_refusal_text(this: MigrationBatch, task: Task | None, undoes: MigrationEntry | None) -> str:
@@ -83,10 +93,10 @@ def _undo_refusal_text(this: MigrationBatch, task: Task | None, undoes: Migratio
         return "This task has moved since."
     if any(token_record["after"]["forked"] for token_record in undoes.tokens):
         return "The migration forked this task, and branches have begun."
-    return _begun_reason(this, undoes)
+    return _work_begun_since_reason(this, undoes)
 
 
-def _begun_reason(this: MigrationBatch, undoes: MigrationEntry) -> str:
+def _work_begun_since_reason(this: MigrationBatch, undoes: MigrationEntry) -> str:
     """Return why a task cannot be put back: somebody works on a job that the migration opened. Otherwise ""."""
     for token_record in undoes.tokens:
         job = this.batch.jobs.get(token_record["after"]["job"] or 0)
@@ -96,12 +106,12 @@ def _begun_reason(this: MigrationBatch, undoes: MigrationEntry) -> str:
             or this.batch.tokens[token_record["token"]].status in ENDED
         ):
             return "A branch of this task has ended since."
-        if job and opened and not _is_untouched(job):
+        if job and opened and not _is_queued_or_by_hand(job):
             return f"Work at {job.station} has begun."
     return ""
 
 
-def _is_untouched(job: Job) -> bool:
+def _is_queued_or_by_hand(job: Job) -> bool:
     return job.state == Job.State.QUEUED or job.kind in UNLEASED
 
 
@@ -116,11 +126,11 @@ def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> N
     batch.mark_task_changed(task, "pinned", *restored)
     for name, value in restored.items():
         setattr(task, name, value)
-    counted = merge_counts(task, _counts_to_undo(undoes))
+    counted = add_counts_to_task(task, _counts_to_undo(undoes))
     changed = [back.token for back in backs if back.undo_without_events()]
-    changed += joins.restore_forked_token_names(batch, task, undoes.before.get("forks", {}))
+    changed += joins.restore_station_keys_of_forked_tokens(batch, task, undoes.before.get("forks", {}))
     entry = next((candidate for candidate in this.entries.values() if candidate.task_id == task.pk), None)
-    batch.event(
+    batch.append_event(
         task,
         "task.migrated",
         this.actor,
@@ -132,12 +142,12 @@ def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> N
         undoes=str(undoes.migration_id),
         migration=str(entry.migration_id) if entry else "",
         restored=restored,
-        tokens=[token_state_fields(token) for token in changed],
+        tokens=[token_fields_for_event(token) for token in changed],
         count=counted,
     )
     for back in backs:
         back.undo_with_events()
-    decision_application.merge_joins(batch, task, this.actor, WHY)
+    decision_application.merge_joins_that_are_ready(batch, task, this.actor, WHY)
 
 
 def _counts_to_undo(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
@@ -175,7 +185,7 @@ class PositionUndo:
             return False
         changed = self._restore_position() if self.how in ("pin", "still") else False
         if self.how == "pin" and self.job:
-            changed = self._repin_job(self.job) or changed
+            changed = self._pin_job_to_former_version(self.job) or changed
         elif self.how in ("keep", "there"):
             self._set_job_mapping(self.this.ground.open_or_decided_job_of(self.token), self.before["mapping"])
         if changed:
@@ -184,11 +194,11 @@ class PositionUndo:
 
     def undo_with_events(self) -> None:
         if self.how == "carry" and self.job:
-            carry_job(
+            close_job_and_open_elsewhere(
                 self.this, self.task, self.token, self.job, self.before["station"], self.before["origin"], WHY
             )
         elif self.how == "again":
-            self._ask_as_before()
+            self._ask_gates_as_before()
 
     def _restore_position(self) -> bool:
         was = {name: getattr(self.token, name) for name in ("station", "origin", "signal_reworks")}
@@ -200,14 +210,14 @@ class PositionUndo:
             self.token.wait = self.before["wait"]
         return changed
 
-    def _repin_job(self, job: Job) -> bool:
-        if _is_untouched(job):
+    def _pin_job_to_former_version(self, job: Job) -> bool:
+        if _is_queued_or_by_hand(job):
             return pin_queued_job(self.this, self.token, job, self.to)
         # Somebody works on it under the version that is left: judged by it, then read back.
-        self._set_job_mapping(job, self._reversed_mapping())
+        self._set_job_mapping(job, self._mapping_back_to_former_keys())
         return False
 
-    def _reversed_mapping(self) -> dict[str, str]:
+    def _mapping_back_to_former_keys(self) -> dict[str, str]:
         """Return the mapping backwards. Stations with the same key in both versions keep it, except where this
         position was."""
         known = parsed_version(self.to).stations_by_key
@@ -221,15 +231,15 @@ class PositionUndo:
             job.mapping = mapping
             self.this.jobs[job.pk] = job
 
-    def _ask_as_before(self) -> None:
+    def _ask_gates_as_before(self) -> None:
         decision = Decision.objects.get(pk=self.before["wait"]["decision"])
         job = self.this.ground.jobs.get(decision.job_id) or Job.objects.get(pk=decision.job_id)
         batch, actor = self.this.batch, self.this.actor
-        close_open_visits(self.this, self.task, self.token, "migration_undone")
+        close_open_visits_without_decision(self.this, self.task, self.token, "migration_undone")
         opened = batch.open_job_of(self.token)
         if opened:
             # The question is asked as it was before, so that what works on another answer is over
-            finish_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))
+            store_outcome_and_end_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))
         self._set_job_mapping(job, self.before["mapping"])
         self._restore_position()
         self.token.entered_at = batch.now
@@ -238,8 +248,8 @@ class PositionUndo:
         old_facts = decision.situation["facts"]
         facts = facts_with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])
         decision_application.apply_decision(
-            turn, decide_and_store(turn, {**decision.situation, "facts": facts})
+            turn, decide_and_store_decision(turn, {**decision.situation, "facts": facts})
         )
 
 
-__all__ = ["MigrationUndo", "put_back"]
+__all__ = ["MigrationUndo", "undo_migration_of_tasks"]

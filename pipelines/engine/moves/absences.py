@@ -8,11 +8,11 @@ from typing import Any
 
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
-    bar_reason,
     is_barred,
-    meets_any,
+    meets_any_requirement,
     people_of_projects,
     persons_by_project,
+    reason_person_is_barred,
 )
 from pipelines.engine.statements import STAND_INS
 from pipelines.models import GateVisit, Task, User, Vote
@@ -38,16 +38,16 @@ class Seat:
     def is_stand_in(self) -> bool:
         return len(self.people) > 1
 
-    def bar_reason(self, task: Task, visit: GateVisit, policy: Approval) -> str:
+    def reason_seat_is_barred(self, task: Task, visit: GateVisit, policy: Approval) -> str:
         """Return why nobody may take the seat here, or ""."""
         if not self.is_stand_in:
-            return bar_reason(self.person, task, visit, policy)
+            return reason_person_is_barred(self.person, task, visit, policy)
         if any(is_barred(user_id, task, visit, policy) for user_id in self.people):
             return "The requester and the producer can neither stand in here nor be stood in for."
         return ""
 
 
-def stand_ins_by_project(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
+def stand_in_by_absent_by_project(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
     """Return who is away in these projects by the clock of the database, and who stands in; one statement."""
     return stand_ins_from_rows(project_ids, *fetch_bound(absences_query(project_ids)))
 
@@ -65,7 +65,7 @@ def stand_ins_from_rows(project_ids: Collection[int], away: Iterable[Any]) -> di
     return by_project
 
 
-def stand_in_chain(away: StandIns, absent: int) -> tuple[int, ...]:
+def absent_person_and_stand_ins(away: StandIns, absent: int) -> tuple[int, ...]:
     """Return the absent person, their stand-in, the stand-in's stand-in and so on: at most three of them, and
     nobody twice."""
     people = [absent]
@@ -78,18 +78,18 @@ def stand_in_chain(away: StandIns, absent: int) -> tuple[int, ...]:
 def _chains_ending_at(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
     """Yield, for each person for whom this one stands in, the people from the one to the other."""
     for absent in away:
-        people = stand_in_chain(away, absent)
+        people = absent_person_and_stand_ins(away, absent)
         if user_id in people[1:]:
             yield people[: people.index(user_id) + 1]
 
 
-def seats_across_projects(user: User) -> dict[int, list[Seat]]:
+def seats_of_user_by_project(user: User) -> dict[int, list[Seat]]:
     """Return by project the seats of one person: their own first. No more statements than `everywhere` where
     nobody has named them as a stand-in."""
     return _seats_with_stand_ins(user, persons_by_project(user))
 
 
-def seats_in_project(user: User, project_id: int, person: EntitledPerson | None) -> list[Seat]:
+def seats_of_person_in_project(user: User, project_id: int, person: EntitledPerson | None) -> list[Seat]:
     """Return the seats in one project, in which they are this `person`; none for somebody who is no member."""
     return _seats_with_stand_ins(user, {project_id: person})[project_id] if person else []
 
@@ -98,7 +98,8 @@ def _seats_with_stand_ins(user: User, own: Mapping[int, EntitledPerson]) -> dict
     seats_by_project = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
     if any(person.named for person in own.values()):
         chains = {
-            pk: list(_chains_ending_at(away, user.pk)) for pk, away in stand_ins_by_project(own).items()
+            pk: list(_chains_ending_at(away, user.pk))
+            for pk, away in stand_in_by_absent_by_project(own).items()
         }
         absent_ids = {people[0] for project_chains in chains.values() for people in project_chains}
         absent = people_of_projects(list(own), absent_ids) if absent_ids else {}
@@ -120,8 +121,8 @@ def usable_seats_of(
         seat
         for seat in seats
         if seat.person.user_id not in voters
-        and meets_any(seat.person, policy.who)
-        and not seat.bar_reason(visit.task, visit, policy)
+        and meets_any_requirement(seat.person, policy.who)
+        and not seat.reason_seat_is_barred(visit.task, visit, policy)
     ]
 
 
@@ -129,12 +130,16 @@ def ids_of_deciders(
     people: Mapping[int, EntitledPerson], away: StandIns, visit: GateVisit, policy: Approval
 ) -> list[int]:
     """The ids of the members of a project who may decide at an open visit, on their own or in somebody's place."""
-    eligible = {pk: person for pk, person in people.items() if meets_any(person, policy.who)}
-    decider_ids = [pk for pk, person in eligible.items() if not bar_reason(person, visit.task, visit, policy)]
+    eligible = {pk: person for pk, person in people.items() if meets_any_requirement(person, policy.who)}
+    decider_ids = [
+        pk
+        for pk, person in eligible.items()
+        if not reason_person_is_barred(person, visit.task, visit, policy)
+    ]
     for absent in away:
         if absent not in eligible or is_barred(absent, visit.task, visit, policy):
             continue
-        for pk in stand_in_chain(away, absent)[1:]:
+        for pk in absent_person_and_stand_ins(away, absent)[1:]:
             if is_barred(pk, visit.task, visit, policy):
                 # law §6, Absence: nor may anybody stand in through somebody who is barred.
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pipelines.engine.core import payload
-from pipelines.engine.core.agent_capacity import wake_waiting_for_agent
+from pipelines.engine.core.agent_capacity import wake_tokens_and_jobs_of_agent
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Invalid, existing
@@ -41,7 +41,7 @@ def _restore(agent_id: int, actor: Actor) -> Agent:
         raise Conflict("This agent is not suspended.")
     agent.suspended_at, agent.suspended_by, agent.suspended_why = None, "", ""
     _save_suspension(agent, actor, "restored")
-    wake_waiting_for_agent(agent.project_id, agent.key)
+    wake_tokens_and_jobs_of_agent(agent.project_id, agent.key)
     return agent
 
 

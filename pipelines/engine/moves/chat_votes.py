@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.engine.moves.entitlement import entitled_person, is_barred, meets_any
+from pipelines.engine.moves.entitlement import entitled_person, is_barred, meets_any_requirement
 from pipelines.models import GateVisit, User, Vote
 from pipelines.routing.document.line import Approval
 
@@ -19,7 +19,7 @@ class Chat:
     name: str
     connected_by: User | None
 
-    def vote_refusal(self, visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> str:
+    def reason_chat_cannot_vote(self, visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> str:
         """Say why nobody votes at this visit through the chat, or ""."""
         voucher = self.connected_by
         if voucher is None:
@@ -30,7 +30,9 @@ class Chat:
             return ""
         if is_barred(voucher.pk, visit.task, visit, policy):
             return f"{voucher} connected this chat and requested or produced what is reviewed. Decide on the page."
-        needs_everybody = policy.is_unanimous and person is not None and meets_any(person, policy.who)
+        needs_everybody = (
+            policy.is_unanimous and person is not None and meets_any_requirement(person, policy.who)
+        )
         if needs_everybody or any(voucher.pk in (vote.user_id, vote.connected_by) for vote in votes):
             return (
                 f"This gate asks more than one person, and {voucher}, who connected this chat, counts as one already. "
@@ -38,7 +40,7 @@ class Chat:
             )
         return ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def fields_stored_with_vote(self) -> dict[str, Any]:
         """Return the chat as a vote stores it beside what entitled the person."""
         return {
             "chat": self.name,

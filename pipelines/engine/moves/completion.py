@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.engine.core import sampling
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.values import Actor, token_state_fields
+from pipelines.engine.core.values import Actor, token_fields_for_event
 from pipelines.engine.moves import escalations, releases
 from pipelines.engine.moves.gates import close_visit
 from pipelines.models import ENDED, Decision, Job, Status, Task, Token
@@ -39,35 +39,37 @@ def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
         closed = batch.living_tokens(task)
         for living_token in closed:
             # Before the token ends: by its status its open visits are found
-            close_work(batch, task, living_token, how.actor, why=how.ended.kind)
+            close_job_and_visits_of_token(batch, task, living_token, how.actor, why=how.ended.kind)
             _mark_ended(batch, living_token, how.ended)
     else:
         _mark_ended(batch, token, how.ended)
-        closed = [token, *_end_forks(batch, token)]
-    _record_end(batch, task, token, closed, how)
+        closed = [token, *_end_forks_without_living_branch(batch, token)]
+    _append_end_events(batch, task, token, closed, how)
 
 
 def cancel_task(batch: Batch, task: Task, actor: Who, reason: str) -> None:
     """End an open task and everything that is open in it; never routed (law §5)."""
     # Also before its first decision, which whoever cancels may have worked out.
-    sampling.remember_drawn_request(task, sampling.drawn_samples(versions.by_id(task.pinned_id), task, {}))
+    sampling.keep_request_drawn_until_approved(
+        task, sampling.draw_result_by_gate(versions.by_id(task.pinned_id), task, {})
+    )
     how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
     # Whichever position it is: a cancellation ends all of them.
     end_token(batch, task, batch.living_tokens(task)[0], how)
 
 
-def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> None:
+def close_job_and_visits_of_token(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> None:
     """Close what is open at a token that ends: its job becomes cancelled, its gate visits get no decision."""
     job = batch.open_job_of(token)
     if job:
-        finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
+        store_outcome_and_end_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
     # Only these have open visits (house §3 I6): the others need no query
     if token.status == Status.AWAITING_REVIEW:
-        for visit in batch.open_visits(token):
+        for visit in batch.open_visits_of_token(token):
             close_visit(batch, task, visit, actor, why)
 
 
-def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None:
+def store_outcome_and_end_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None:
     """Finish the job with this outcome, unchanged, and end its lease."""
     # 200: the length of the column
     job.state, job.outcome, job.ended_at, job.reported_by = Job.State.DONE, outcome, batch.now, by[:200]
@@ -86,7 +88,7 @@ def _mark_ended(batch: Batch, token: Token, ended: TokenEnd) -> None:
     batch.mark_token_changed(token)
 
 
-def _end_forks(batch: Batch, token: Token) -> list[Token]:
+def _end_forks_without_living_branch(batch: Batch, token: Token) -> list[Token]:
     """End forked tokens without a living branch as their worst branch ended, from the inside out. Branches accounted
     for by a join do not count."""
     ended = []
@@ -94,7 +96,7 @@ def _end_forks(batch: Batch, token: Token) -> list[Token]:
         parent = batch.tokens[token.parent_id]
         own = parent.wait.get("branches")
         children = parent.children.all() if own is None else parent.children.filter(pk__in=own)
-        branches = [_current_row(batch, child) for child in children]
+        branches = [_token_as_changed_in_batch(batch, child) for child in children]
         if any(branch.status not in ENDED for branch in branches):
             break
         worst = _worst_ended_token(branches)
@@ -104,7 +106,7 @@ def _end_forks(batch: Batch, token: Token) -> list[Token]:
     return ended
 
 
-def _current_row(batch: Batch, token: Token) -> Token:
+def _token_as_changed_in_batch(batch: Batch, token: Token) -> Token:
     """The row as changed in this transaction, not as stored."""
     return batch.tokens.get(token.pk, token)
 
@@ -114,7 +116,7 @@ def _worst_ended_token(tokens: list[Token]) -> Token:
     return next(token for token in tokens if token.status == status)
 
 
-def _record_end(batch: Batch, task: Task, token: Token, closed: list[Token], how: Ending) -> None:
+def _append_end_events(batch: Batch, task: Task, token: Token, closed: list[Token], how: Ending) -> None:
     """The event of the end; and when no position is left, the task's own."""
     over = not batch.living_tokens(task)
     if over:
@@ -126,7 +128,7 @@ def _record_end(batch: Batch, task: Task, token: Token, closed: list[Token], how
         # Nothing of a task that has ended stays open (house §3 I8), and nobody waits for it any longer
         escalations.close_all_escalations(batch, task, how.actor)
         releases.release_tasks_waiting_for(batch, task, how.actor)
-    batch.event(
+    batch.append_event(
         task,
         "token.ended",
         how.actor,
@@ -135,7 +137,7 @@ def _record_end(batch: Batch, task: Task, token: Token, closed: list[Token], how
         target=token.end,
         trigger=how.trigger,
         decision=how.decision,
-        tokens=[token_state_fields(closed_token) for closed_token in closed],
+        tokens=[token_fields_for_event(closed_token) for closed_token in closed],
         task={"end": task.end, "error": task.error, "reason": task.reason} if over else None,
         reason=how.ended.reason,
         **how.data,

@@ -25,12 +25,12 @@ HOW: Final = {
 Party = tuple[Task, dict[str, Any]]
 
 
-def new_deadlock(task: Task, kind: str) -> Deadlock:
+def unsaved_deadlock(task: Task, kind: str) -> Deadlock:
     role = versions.by_id(task.pinned_id).escalation_rule("deadlock").role
     return Deadlock(id=uuid4(), task=task, kind=kind, suggestion=SUGGESTIONS[kind], role=role)
 
 
-def open_deadlock(
+def save_deadlock_and_notify(
     batch: Batch, record: Deadlock, parties: Sequence[Party], notified: Iterable[str] = ()
 ) -> None:
     """Save it: from now on its agents get no new work. Tell its tasks and, but for those who are `notified` already,
@@ -38,13 +38,13 @@ def open_deadlock(
     tasks = {task.pk: task for task, _party in parties}
     record.parties = [party for _task, party in parties]
     record.agents = sorted({party["agent"] for party in record.parties if party["agent"]})
-    record.handoffs = _last_handoffs(batch, tasks)
+    record.handoffs = _last_outputs_of_parties(batch, tasks)
     record.found_at = batch.now
     # Its id was made before it: without a word of this Django would try to update it first
     record.save(force_insert=True)
     record.tasks.set(tasks)
     for task in tasks.values():
-        batch.event(
+        batch.append_event(
             task,
             "deadlock.found",
             ENGINE,
@@ -64,7 +64,7 @@ def open_deadlock(
     batch.emit(observers.Alarm("deadlock", record.pk, record.task_id, to, batch.now))
 
 
-def deadlock_party(task: Task, token: Token, at: str = "") -> Party:
+def position_as_deadlock_party(task: Task, token: Token, at: str = "") -> Party:
     """A position with its agent and state; `at`: the station that it is about, if it has been left."""
     key = at or token.station
     station = versions.by_id(task.pinned_id).stations_by_key.get(key)
@@ -79,24 +79,30 @@ def deadlock_party(task: Task, token: Token, at: str = "") -> Party:
     }
 
 
-def open_contradiction(batch: Batch, opened: Escalation, writers: Mapping[str, Token]) -> None:
+def pause_agents_of_contradiction(batch: Batch, opened: Escalation, writers: Mapping[str, Token]) -> None:
     """Pause the agents of the stations that wrote what contradicts itself, until the escalation is resolved.
     `writers`: station -> the token of its branch."""
-    record = new_deadlock(opened.task, CONTRADICTION)
+    record = unsaved_deadlock(opened.task, CONTRADICTION)
     record.escalation = opened
-    parties = [deadlock_party(opened.task, token, at) for at, token in writers.items()]
-    open_deadlock(batch, record, parties, roles.role_mail_addresses(opened.task.project_id, opened.role))
+    parties = [position_as_deadlock_party(opened.task, token, at) for at, token in writers.items()]
+    save_deadlock_and_notify(
+        batch, record, parties, roles.role_mail_addresses(opened.task.project_id, opened.role)
+    )
 
 
-def close_contradiction(batch: Batch, task: Task, escalation: Escalation, actor: Actor | str) -> None:
+def close_contradiction_and_free_agents(
+    batch: Batch, task: Task, escalation: Escalation, actor: Actor | str
+) -> None:
     """The escalation is resolved: let the agents work again."""
     for record in Deadlock.objects.filter(escalation=escalation, state=Deadlock.State.OPEN):
         record.resolved_by, record.answer = escalation.resolved_by, escalation.answer
         how = Escalation.How(escalation.how)
-        releases.end_deadlock(batch, task, actor, record, HOW.get(how, Deadlock.Unlocking.OUTPUT))
+        releases.close_deadlock_and_release_others(
+            batch, task, actor, record, HOW.get(how, Deadlock.Unlocking.OUTPUT)
+        )
 
 
-def _last_handoffs(batch: Batch, tasks: Mapping[int, Task]) -> list[dict[str, Any]]:
+def _last_outputs_of_parties(batch: Batch, tasks: Mapping[int, Task]) -> list[dict[str, Any]]:
     """Return what the parties handed over last: completed stations with their output, newest first."""
     # By their tokens: an index of jobs by task has those of stations alone.
     stored = Job.objects.filter(token__task__in=tasks, state=Job.State.DONE).order_by("-ended_at", "-pk")

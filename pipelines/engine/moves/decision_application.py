@@ -7,14 +7,27 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, decide_and_store, decision_situation
-from pipelines.engine.core.handoffs import added_by_hand, handoff_name, station_worker_name
-from pipelines.engine.core.values import Actor, job_reference_fields, merge_counts, token_state_fields
+from pipelines.engine.core.decision_context import (
+    DecisionContext,
+    decide_and_store_decision,
+    decision_situation,
+)
+from pipelines.engine.core.handoffs import (
+    agent_or_station_name,
+    handoff_name_from_stations,
+    last_handoff_added_by_hand,
+)
+from pipelines.engine.core.values import (
+    Actor,
+    add_counts_to_task,
+    job_fields_for_event,
+    token_fields_for_event,
+)
 from pipelines.engine.moves import escalations, evaluations, gates, joins
 from pipelines.engine.moves.completion import Ending, end_token
-from pipelines.engine.moves.job_creation import open_job
+from pipelines.engine.moves.job_creation import create_job_of_current_station
 from pipelines.engine.moves.releases import CIRCLE
-from pipelines.engine.moves.waiting import keep_token_waiting
+from pipelines.engine.moves.waiting import leave_token_waiting_or_stuck
 from pipelines.models import Handoff, Job, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
@@ -33,28 +46,28 @@ def apply_decision(turn: DecisionContext, answer: DecisionAnswer) -> None:
     EFFECTS[type(answer)](turn, answer)
     # law §7: a token that moved or ended may complete a join, or end what it waited for.
     joins.merge_ready_joins(turn.batch, turn.task, turn.actor, turn.trigger, decide_and_apply, turn)
-    turn.batch.set_derived_status(turn.task)
+    turn.batch.derive_and_set_task_status(turn.task)
 
 
-def merge_joins(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
+def merge_joins_that_are_ready(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
     """Check the joins of the task again: the change may have completed one, or made one of its branches
     impossible."""
     joins.merge_ready_joins(batch, task, actor, trigger, decide_and_apply)
-    batch.set_derived_status(task)
+    batch.derive_and_set_task_status(task)
 
 
 def decide_and_apply(turn: DecisionContext) -> None:
     """Decide a new outcome and apply the decision."""
-    apply_decision(turn, decide_and_store(turn, decision_situation(turn)))
+    apply_decision(turn, decide_and_store_decision(turn, decision_situation(turn)))
 
 
 def _apply_move(turn: DecisionContext, answer: Move) -> None:
     """Move to where the targets are in the version under which the next jobs start."""
-    to, gone = mapped_targets(turn.line, turn.job, answer.to)
+    to, gone = current_and_lost_targets(turn.pinned_line, turn.job, answer.to)
     # The version to which the task was migrated since lacks a target.
     if gone:
         message = lost_station_message(turn.task, gone)
-        keep_token_waiting(
+        leave_token_waiting_or_stuck(
             turn,
             Status.STUCK,
             {"message": message, "rule": answer.rule},
@@ -62,8 +75,12 @@ def _apply_move(turn: DecisionContext, answer: Move) -> None:
             gone=gone,
         )
         return
-    change = decision_transition(turn.subject, answer, _token_place(turn), to)
-    data = _store_changes(turn, change) | decided_targets_data(answer.to, to) | _agent_data(turn)
+    change = decision_transition(turn.subject_before_move, answer, _token_place_in_pinned_version(turn), to)
+    data = (
+        _apply_counts_variables_and_output(turn, change)
+        | decided_targets_if_others(answer.to, to)
+        | _agent_and_trust_data(turn)
+    )
     (_fork_token if len(to) > 1 else _move_to_station)(turn, answer, change.entries, data)
 
 
@@ -73,12 +90,12 @@ def _move_to_station(
     batch, task, token = turn.batch, turn.task, turn.token
     # Read before the token stands elsewhere
     source, [entry] = token.station, entries
-    place_token(batch, token, entry)
+    move_token_to_entry(batch, token, entry)
     # Before the event, which names the job: the events alone give the rows back (house §3 I2)
     job = _enter_station(turn, token, entry)
-    data |= _store_handoff(turn, source, entry.station, job)
+    data |= _store_handoff_and_name_it(turn, source, entry.station, job)
     batch.mark_token_changed(token)
-    batch.event(
+    batch.append_event(
         task,
         "token.moved",
         turn.actor,
@@ -87,8 +104,8 @@ def _move_to_station(
         target=entry.station,
         trigger=turn.trigger,
         decision=turn.decision,
-        tokens=[token_state_fields(token)],
-        job=job_reference_fields(job) if job else None,
+        tokens=[token_fields_for_event(token)],
+        job=job_fields_for_event(job) if job else None,
         rule=answer.rule,
         by=answer.by,
         **data,
@@ -96,7 +113,7 @@ def _move_to_station(
     batch.emit(observers.TaskMoved(task.pk, source, (entry.station,), batch.now))
 
 
-def place_token(batch: Batch, token: Token, entry: StationEntry) -> None:
+def move_token_to_entry(batch: Batch, token: Token, entry: StationEntry) -> None:
     """Put the token at the station that it enters."""
     token.station, token.origin = entry.station, entry.origin or ""
     token.signal_reworks, token.entered_at = entry.signal_reworks, batch.now
@@ -106,15 +123,17 @@ def place_token(batch: Batch, token: Token, entry: StationEntry) -> None:
 def _enter_station(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | None:
     """The new job of the token's station; None if it first waits at a join."""
     if entry.arrival is not None:
-        joins.arrive_at_join(turn, token, entry.arrival)
+        joins.wait_at_join(turn, token, entry.arrival)
         return None
-    claim, after = turn.claim, turn.reported_job
-    return open_job(turn.batch, turn.task, token, feedback=entry.feedback, claim=claim, after=after)
+    claim, after = turn.claim, turn.job_whose_worker_reported
+    return create_job_of_current_station(
+        turn.batch, turn.task, token, feedback=entry.feedback, claim=claim, after=after
+    )
 
 
-def _token_place(turn: DecisionContext) -> TokenPlace:
+def _token_place_in_pinned_version(turn: DecisionContext) -> TokenPlace:
     """The station the token leaves and its origin, under their names in the task's pinned version."""
-    token, line = turn.token, turn.line
+    token, line = turn.token, turn.pinned_line
     station = mapped_station_key(line, turn.job, token.station) or token.station
     origin = mapped_station_key(line, turn.job, token.origin) or token.origin
     # The order is that of the event of this move, which comes next.
@@ -135,10 +154,10 @@ def _fork_token(
         # house §2: the first branch that the reporting worker may take goes on with it.
         jobs.append(_enter_station(turn, child, entry))
         # Its name is dropped: the event of a fork has room for one, and each branch has its own
-        _store_handoff(turn, token.station, entry.station, jobs[-1])
+        _store_handoff_and_name_it(turn, token.station, entry.station, jobs[-1])
         batch.mark_token_changed(child)
     token.wait["branches"] = [child.pk for child in children]
-    batch.event(
+    batch.append_event(
         task,
         "token.forked",
         turn.actor,
@@ -148,8 +167,8 @@ def _fork_token(
         target=",".join(to)[:64],
         trigger=turn.trigger,
         decision=turn.decision,
-        tokens=[token_state_fields(changed_token) for changed_token in (token, *children)],
-        jobs=[job_reference_fields(job) for job in jobs if job],
+        tokens=[token_fields_for_event(changed_token) for changed_token in (token, *children)],
+        jobs=[job_fields_for_event(job) for job in jobs if job],
         rule=answer.rule,
         by=answer.by,
         **data,
@@ -157,23 +176,25 @@ def _fork_token(
     batch.emit(observers.TaskMoved(task.pk, token.station, to, batch.now))
 
 
-def _store_handoff(turn: DecisionContext, source: str, target: str, to: Job | None) -> dict[str, Any]:
+def _store_handoff_and_name_it(
+    turn: DecisionContext, source: str, target: str, to: Job | None
+) -> dict[str, Any]:
     """Store the handoff document of a move, and return its name for the event; nothing if there is none."""
     document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
     needs = HANDOFF in turn.judging_line.requirements_of(source)
-    added = added_by_hand(turn.job) if needs else None
+    added = last_handoff_added_by_hand(turn.job) if needs else None
     if added is not None:
         # A person was asked for it because that of the outcome was missing or faulty
         document, by = added.document, added.by
     if document is None:
         return {}
-    names = station_worker_name(turn.judging_line, source), station_worker_name(turn.line, target)
+    names = agent_or_station_name(turn.judging_line, source), agent_or_station_name(turn.pinned_line, target)
     schema = turn.judging_line.handoff_schema(source)
     handoff = Handoff(
         task=turn.task,
         job=turn.job,
         to=to,
-        name=handoff_name(*names, turn.batch.now),
+        name=handoff_name_from_stations(*names, turn.batch.now),
         source=names[0],
         target=names[1],
         document=document,
@@ -200,7 +221,7 @@ def _new_child_token(turn: DecisionContext, entry: StationEntry) -> Token:
 
 
 def _apply_finish(turn: DecisionContext, answer: Finish) -> None:
-    change = decision_transition(turn.subject, answer, _token_place(turn))
+    change = decision_transition(turn.subject_before_move, answer, _token_place_in_pinned_version(turn))
     ended = change.ended
     assert ended is not None
     how = Ending(
@@ -209,22 +230,29 @@ def _apply_finish(turn: DecisionContext, answer: Finish) -> None:
         turn.actor,
         turn.trigger,
         turn.decision,
-        {"rule": answer.rule, "by": answer.by, **_store_changes(turn, change), **_agent_data(turn)},
+        {
+            "rule": answer.rule,
+            "by": answer.by,
+            **_apply_counts_variables_and_output(turn, change),
+            **_agent_and_trust_data(turn),
+        },
     )
     end_token(turn.batch, turn.task, turn.token, how)
 
 
 def _apply_stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
-    change = decision_transition(turn.subject, answer, _token_place(turn))
+    change = decision_transition(turn.subject_before_move, answer, _token_place_in_pinned_version(turn))
     where = change.stays
     assert where is not None
     if isinstance(answer, Wait) and where.status == Status.AWAITING_REVIEW:
-        gates.ask_gates(turn, answer, where)
+        gates.open_visits_of_gates_or_hold(turn, answer, where)
         return
-    why = evaluations.why_unanswered(turn, answer) if isinstance(answer, Wait) else ""
+    why = evaluations.reason_machine_did_not_answer(turn, answer) if isinstance(answer, Wait) else ""
     wait = {**where.wait, "why": why or None}
-    keep_token_waiting(turn, where.status, wait, error=where.error, **_store_changes(turn, change))
-    signal = turn.subject.outcome.signal
+    leave_token_waiting_or_stuck(
+        turn, where.status, wait, error=where.error, **_apply_counts_variables_and_output(turn, change)
+    )
+    signal = turn.subject_before_move.outcome.signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
         # It now waits for another task, which may wait for this one.
         turn.batch.schedule_due_time(CIRCLE, turn.task, turn.batch.now)
@@ -242,14 +270,16 @@ def _apply_escalation(turn: DecisionContext, answer: Escalate) -> None:
         answer.trigger,
         turn.actor,
         token=turn.token,
-        role=_asked_role(turn, answer),
+        role=_role_or_owner_to_ask(turn, answer),
         rule=answer.rule or "",
     )
     where = effects.stay_after(answer)
-    keep_token_waiting(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
+    leave_token_waiting_or_stuck(
+        turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error
+    )
 
 
-def _asked_role(turn: DecisionContext, answer: Escalate) -> str:
+def _role_or_owner_to_ask(turn: DecisionContext, answer: Escalate) -> str:
     """Return who is asked: for the owner of a stage those who answer for its agents (law §8)."""
     line, station = turn.judging_line, turn.token.station
     if answer.role != STAGE_OWNER or station not in line.stations_by_key:
@@ -258,17 +288,17 @@ def _asked_role(turn: DecisionContext, answer: Escalate) -> str:
     return OWNERS_OF + ",".join(agents) if agents else STAGE_OWNER
 
 
-def _store_changes(turn: DecisionContext, change: Transition) -> dict[str, Any]:
+def _apply_counts_variables_and_output(turn: DecisionContext, change: Transition) -> dict[str, Any]:
     """Add up the counters, set variables and merge the output into the context; all of it for the event (law §5)."""
     for name, added in change.stored.items():
         if added:
             setattr(turn.task, name, {**getattr(turn.task, name), **added})
             # By name: these columns are large, and a move that leaves them alone does not write them
             turn.batch.mark_task_changed(turn.task, name)
-    return {"count": merge_counts(turn.task, change.count), **change.stored}
+    return {"count": add_counts_to_task(turn.task, change.count), **change.stored}
 
 
-def _agent_data(turn: DecisionContext) -> dict[str, Any]:
+def _agent_and_trust_data(turn: DecisionContext) -> dict[str, Any]:
     """Name the agent that did the work of the station that is left, and its trust level at the time (law §9)."""
     station = turn.judging_line.stations_by_key.get(turn.token.station)
     if station is None or not station.agent:
@@ -283,7 +313,7 @@ EFFECTS: dict[type, Callable[[DecisionContext, Any], None]] = {
     Move: _apply_move,
     Finish: _apply_finish,
     Wait: _apply_stay,
-    Ask: evaluations.ask_question,
+    Ask: evaluations.create_question_job_or_ask_person,
     Escalate: _apply_escalation,
     Stuck: _apply_stay,
 }
@@ -299,7 +329,9 @@ def mapped_station_key(line: ParsedLine, job: Job, key: str) -> str | None:
     return key if key in line.stations_by_key else None
 
 
-def mapped_targets(line: ParsedLine, job: Job, targets: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+def current_and_lost_targets(
+    line: ParsedLine, job: Job, targets: tuple[str, ...]
+) -> tuple[tuple[str, ...], list[str]]:
     """Return the targets of a move by their keys in the current version, each once, and the targets that no
     longer exist."""
     places = {target: mapped_station_key(line, job, target) for target in targets}
@@ -307,7 +339,7 @@ def mapped_targets(line: ParsedLine, job: Job, targets: tuple[str, ...]) -> tupl
     return tuple(dict.fromkeys(place for place in places.values() if place)), gone
 
 
-def decided_targets_data(targets: tuple[str, ...], lands: tuple[str, ...]) -> dict[str, Any]:
+def decided_targets_if_others(targets: tuple[str, ...], lands: tuple[str, ...]) -> dict[str, Any]:
     """Return, for the event, the targets as they were decided, if they differ from where the task went."""
     return {} if targets == lands else {"decided": list(targets)}
 

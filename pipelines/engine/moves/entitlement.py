@@ -67,7 +67,7 @@ class EntitledPerson:
     """Keys of the agents of the project that they answer for."""
 
     @property
-    def voter(self) -> Voter:
+    def as_voter(self) -> Voter:
         """Person as the tally of votes knows them."""
         return Voter(self.username, expand_roles(self.roles), frozenset(self.groups), frozenset(self.agents))
 
@@ -189,15 +189,15 @@ Own: TypeAlias = tuple[int, str, list[str], list[str], bool, bool, list[str]]
 
 @server_prepared(user=BigIntegerField(), project=BigIntegerField())
 def _membership_in_project(user: Any, project: Any) -> QuerySet[Membership, Own]:
-    return _memberships(user).filter(project=project)
+    return _membership_rows_of_user(user).filter(project=project)
 
 
 @server_prepared(user=BigIntegerField())
 def _all_memberships(user: Any) -> QuerySet[Membership, Own]:
-    return _memberships(user)
+    return _membership_rows_of_user(user)
 
 
-def _memberships(user: Any) -> QuerySet[Membership, Own]:
+def _membership_rows_of_user(user: Any) -> QuerySet[Membership, Own]:
     """Select (project, user name, roles, groups, whether the project has others or had within a month, whether somebody
     named them as a stand-in, agents that they answer for) of one person who may sign in."""
     others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
@@ -220,8 +220,8 @@ def has_several_members(project_id: int) -> bool:
     return len(members) > 1 or any(left for *_rest, left in members)
 
 
-def meets_any(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
-    return any(voter_fills(person.voter, requirement) for requirement in who)
+def meets_any_requirement(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
+    return any(voter_fills(person.as_voter, requirement) for requirement in who)
 
 
 BARRED = {
@@ -232,21 +232,23 @@ BARRED = {
 }
 
 
-def bar_reason(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
+def reason_person_is_barred(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
     """Return why this person may not decide here whoever they are, or ""."""
-    return "" if person.alone else BARRED[_bar_of_person(person.user_id, task, visit, policy)]
+    return "" if person.alone else BARRED[_kind_of_bar(person.user_id, task, visit, policy)]
 
 
-def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> bool:
+def is_allowed_only_as_sole_member(
+    person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval
+) -> bool:
     """Return whether they may decide only because the project has nobody else; their approval is then
     self-approved."""
-    return person.alone and _bar_of_person(person.user_id, task, visit, policy) is not None
+    return person.alone and _kind_of_bar(person.user_id, task, visit, policy) is not None
 
 
 def barred_person_ids(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
-    """The ids of those whom `bar_reason` keeps out, in order. Of an open visit they do not change."""
-    involved = {*map(_person_id, (*_task_requesters(task), *_visit_producers(visit)))} - {None}
-    return sorted(pk for pk in involved if pk and _bar_of_person(pk, task, visit, policy) is not None)
+    """The ids of those whom `reason_person_is_barred` keeps out, in order. Of an open visit they do not change."""
+    involved = {*map(_person_id, (*_requesting_actors(task), *_actors_behind_visit(visit)))} - {None}
+    return sorted(pk for pk in involved if pk and _kind_of_bar(pk, task, visit, policy) is not None)
 
 
 def _person_id(actor: str) -> int | None:
@@ -254,35 +256,37 @@ def _person_id(actor: str) -> int | None:
     return int(number) if kind == "person" and number.isdigit() else None
 
 
-def _task_requesters(task: Task) -> tuple[str, ...]:
+def _requesting_actors(task: Task) -> tuple[str, ...]:
     """Return the people who started the task, or asked for it on a code host."""
     return (f"person:{task.requester_id}", *task.requesters)
 
 
-def _visit_producers(visit: GateVisit) -> tuple[str, ...]:
+def _actors_behind_visit(visit: GateVisit) -> tuple[str, ...]:
     """The person who reported a manual job, and those who pushed to the branch."""
     return (visit.job.reported_by, *visit.producers)
 
 
 def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> bool:
     """Return whether this person is barred while others in the project could decide."""
-    return _bar_of_person(user_id, task, visit, policy) is not None
+    return _kind_of_bar(user_id, task, visit, policy) is not None
 
 
-def _bar_of_person(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
+def _kind_of_bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
     """Return what bars this person."""
-    return barring_reason(policy, f"person:{user_id}", _task_requesters(task), _visit_producers(visit))
+    return barring_reason(policy, f"person:{user_id}", _requesting_actors(task), _actors_behind_visit(visit))
 
 
 def tally_of_votes(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:
     """The tally of a gate visit after these votes, with each person's entitlement as of their vote. `everyone`: from
     `unanimous_voters`, where the policy is unanimous."""
-    cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).voter) for vote in votes]
-    words = [Word(voter.person, vote.word, _stand_in_caster(vote, policy)) for vote, voter in cast]
+    cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).as_voter) for vote in votes]
+    words = [
+        Word(voter.person, vote.word, _stand_in_username_if_unanimous(vote, policy)) for vote, voter in cast
+    ]
     return tally_votes(policy.who, words, [voter for _, voter in cast], everyone)
 
 
-def _stand_in_caster(vote: Vote, policy: Approval) -> str:
+def _stand_in_username_if_unanimous(vote: Vote, policy: Approval) -> str:
     # law §6, All: who voted in the place of somebody else need not vote again.
     return vote.user.username if policy.is_unanimous and vote.stands_for_id else ""
 
@@ -297,9 +301,9 @@ def unanimous_voters(task: Task, visit: GateVisit, policy: Approval) -> list[Vot
     people = entitled_people(task.project_id).values()
     needs = [need for need in policy.who if need.everyone]
     return [
-        person.voter
+        person.as_voter
         for person in people
-        if meets_any(person, needs) and not bar_reason(person, task, visit, policy)
+        if meets_any_requirement(person, needs) and not reason_person_is_barred(person, task, visit, policy)
     ]
 
 

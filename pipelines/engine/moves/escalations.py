@@ -15,7 +15,7 @@ from pipelines.engine.core.payload import LONGEST_TEXT
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import deadlock_records, roles
 from pipelines.engine.moves.agent_suspension import suspend_agent
-from pipelines.engine.moves.pausing import add_hold, paused_by_test, release_holds
+from pipelines.engine.moves.pausing import add_hold, is_hold_paused_by, release_matching_holds
 from pipelines.errors import Conflict
 from pipelines.models import Agent, Escalation, GateVisit, Incident, Status, Task, Token, User
 from pipelines.ports import observers
@@ -58,13 +58,13 @@ def open_escalation(
         on_breach=list(policy.on_breach),
         notify=list(policy.notify),
     )
-    record_escalation(batch, task, opened, actor, at_once=list(policy.at_once))
+    save_escalation_and_notify(batch, task, opened, actor, at_once=list(policy.at_once))
     for action in policy.at_once:
         ACTIONS[action](batch, task, opened)
     return opened
 
 
-def open_escalations(task: Task) -> list[Escalation]:
+def open_escalations_of_task(task: Task) -> list[Escalation]:
     """Open escalations, oldest first. No query if there are none."""
     if not task.escalations:
         return []
@@ -72,7 +72,7 @@ def open_escalations(task: Task) -> list[Escalation]:
     return list(rows.select_related("task__project").order_by("opened_at", "pk"))
 
 
-def close_escalation(
+def close_escalation_and_release(
     batch: Batch,
     task: Task,
     escalation: Escalation,
@@ -114,27 +114,27 @@ def close_escalation(
     )
     # A contradiction paused the agents that wrote it, by a deadlock of its own
     if escalation.trigger == CONTRADICTION:
-        deadlock_records.close_contradiction(batch, task, escalation, actor)
+        deadlock_records.close_contradiction_and_free_agents(batch, task, escalation, actor)
     for token in batch.living_tokens(task):
         # It may have held every branch, and something else may hold one of them as well
-        release_holds(batch, task, token, actor, paused_by_test(escalation.pk))
+        release_matching_holds(batch, task, token, actor, is_hold_paused_by(escalation.pk))
 
 
 def close_all_escalations(batch: Batch, task: Task, actor: Who) -> None:
     """Close every open escalation of a task that has ended."""
-    for escalation in open_escalations(task):
-        close_escalation(batch, task, escalation, Escalation.How.ENDED, actor)
+    for escalation in open_escalations_of_task(task):
+        close_escalation_and_release(batch, task, escalation, Escalation.How.ENDED, actor)
 
 
 def close_escalations_of_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
     """Close the escalations of an overdue review that is now decided or closed."""
-    for escalation in open_escalations(task):
+    for escalation in open_escalations_of_task(task):
         if escalation.visit_id == visit.pk:
-            close_escalation(batch, task, escalation, Escalation.How.DECIDED, actor)
-            _reconsider_held_tokens(batch, task)
+            close_escalation_and_release(batch, task, escalation, Escalation.How.DECIDED, actor)
+            _schedule_tokens_held_by_escalation(batch, task)
 
 
-def _reconsider_held_tokens(batch: Batch, task: Task) -> None:
+def _schedule_tokens_held_by_escalation(batch: Batch, task: Task) -> None:
     """Decide the branches again that the escalation kept from moving forward, each with a cause of its own."""
     for token in batch.living_tokens(task):
         waits_for_escalation = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
@@ -145,10 +145,12 @@ def _reconsider_held_tokens(batch: Batch, task: Task) -> None:
 
 def find_open_escalation(task: Task, token: Token, trigger: str) -> Escalation | None:
     """The open escalation of this trigger at this position, so that nobody is notified twice."""
-    return next((e for e in open_escalations(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None)
+    return next(
+        (e for e in open_escalations_of_task(task) if (e.token_id, e.trigger) == (token.pk, trigger)), None
+    )
 
 
-def _hold_all_tokens(batch: Batch, task: Task, escalation: Escalation) -> None:
+def _hold_all_tokens_until_resolved(batch: Batch, task: Task, escalation: Escalation) -> None:
     """No work on the task until it is resolved."""
     for token in batch.living_tokens(task):
         add_hold(batch, task, token, ENGINE, pause_hold(str(escalation.pk), escalation.trigger))
@@ -168,7 +170,7 @@ def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
     )
 
 
-def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
+def _suspend_agents_involved(batch: Batch, task: Task, escalation: Escalation) -> None:
     """Suspend the agents where the escalation arose, or else those that work on the task now. Agents that are already
     suspended stay so, and the breach event names them again (AEEF E19)."""
     line = versions.by_id(task.pinned_id)
@@ -186,7 +188,7 @@ def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
             suspend_agent(pk, actor=ENGINE, reason=why)
 
 
-def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
+def _escalate_to_review_roles(batch: Batch, task: Task, escalation: Escalation) -> None:
     """Open another escalation for each of these roles; the task cannot move forward until all are resolved. A role
     that is already asked is not asked twice."""
     about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
@@ -202,7 +204,7 @@ def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
             opened_by=str(ENGINE),
             opened_at=batch.now,
         )
-        record_escalation(batch, task, review, ENGINE)
+        save_escalation_and_notify(batch, task, review, ENGINE)
 
 
 def _escalation_sentence(escalation: Escalation) -> str:
@@ -212,11 +214,11 @@ def _escalation_sentence(escalation: Escalation) -> str:
 
 
 ACTIONS: dict[str, Callable[[Batch, Task, Escalation], None]] = {
-    "block": _hold_all_tokens,
+    "block": _hold_all_tokens_until_resolved,
     "notify": _notify_resolvers,
     "create_incident": _create_incident,
-    "suspend_agent": _suspend_agent,
-    "convene_review": _convene_review,
+    "suspend_agent": _suspend_agents_involved,
+    "convene_review": _escalate_to_review_roles,
 }
 
 
@@ -226,7 +228,7 @@ KIND = ESCALATION_DUE
 Who = Actor | str
 
 
-def record_escalation(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any) -> None:
+def save_escalation_and_notify(batch: Batch, task: Task, opened: Escalation, actor: Who, **data: Any) -> None:
     """Record an open escalation: count it, write its event and notify those who may resolve it."""
     opened.save(force_insert=True)
     task.escalations += 1
@@ -241,7 +243,7 @@ def record_escalation_event(
     batch: Batch, escalation: Escalation, task: Task, kind: str, actor: Who, **data: Any
 ) -> None:
     """Write an event about it. `escalations`: how many are open afterwards, for folding."""
-    batch.event(
+    batch.append_event(
         task,
         kind,
         actor,

@@ -12,10 +12,10 @@ from datetime import timedelta
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, current_task_facts
-from pipelines.engine.core.values import Actor, job_reference_fields, token_state_fields
-from pipelines.engine.moves.job_creation import open_question
-from pipelines.engine.moves.waiting import keep_token_waiting
+from pipelines.engine.core.decision_context import DecisionContext, facts_of_task_without_votes
+from pipelines.engine.core.values import Actor, job_fields_for_event, token_fields_for_event
+from pipelines.engine.moves.job_creation import create_question_job
+from pipelines.engine.moves.waiting import leave_token_waiting_or_stuck
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token
 from pipelines.ports import leases, observers
 from pipelines.ports.leases import Claim
@@ -30,24 +30,24 @@ UNTAKEN = "evaluation"
 PATIENCE = timedelta(minutes=5)
 
 
-def ask_question(turn: DecisionContext, answer: Ask) -> None:
+def create_question_job_or_ask_person(turn: DecisionContext, answer: Ask) -> None:
     """Open the job that answers or, if only a person can, block the token."""
     question = dict(answer.evaluation)
-    by = _question_evaluator(turn.task, question)
+    by = _kind_that_answers(turn.task, question)
     # law §12: without an evaluator a question blocks at once for a person.
     if by == PERSON:
         where = effects.stay_after(answer)
-        keep_token_waiting(turn, where.status, where.wait)
+        leave_token_waiting_or_stuck(turn, where.status, where.wait)
         return
     batch, task, token = turn.batch, turn.task, turn.token
     assert turn.decision is not None
     token.status, token.error = Status.EVALUATING, ""
     token.wait = {"evaluation": question, "evaluator": by, "decision": str(turn.decision.pk)}
-    job = open_question(turn, Purpose.CHECK if KIND in question else Purpose.EVALUATION, by, question)
+    job = create_question_job(turn, Purpose.CHECK if KIND in question else Purpose.EVALUATION, by, question)
     if by in MACHINES:
-        wait_for_machines(batch, task, job)
+        schedule_check_for_machines(batch, task, job)
     batch.mark_token_changed(token)
-    batch.event(
+    batch.append_event(
         task,
         "evaluation.asked",
         turn.actor,
@@ -56,20 +56,20 @@ def ask_question(turn: DecisionContext, answer: Ask) -> None:
         target=token.station,
         trigger=turn.trigger,
         decision=turn.decision,
-        tokens=[token_state_fields(token)],
-        job=job_reference_fields(job),
+        tokens=[token_fields_for_event(token)],
+        job=job_fields_for_event(job),
         question=question,
         evaluator=by,
     )
     batch.emit(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
 
-def wait_for_machines(batch: Batch, task: Task, job: Job) -> None:
+def schedule_check_for_machines(batch: Batch, task: Task, job: Job) -> None:
     """Check again later: the machines that could answer may be gone by then."""
     batch.schedule_due_time(UNTAKEN, task, batch.now + PATIENCE, key=str(job.pk), job=job)
 
 
-def _question_evaluator(task: Task, question: dict[str, Any]) -> str:
+def _kind_that_answers(task: Task, question: dict[str, Any]) -> str:
     """Return what answers the question. Code always runs on a worker; any other question needs a worker that
     can answer it, otherwise a person."""
     if "agentic" not in question:
@@ -79,16 +79,16 @@ def _question_evaluator(task: Task, question: dict[str, Any]) -> str:
     )
 
 
-def situation_after_job(
+def context_and_situation_after_answer_job(
     batch: Batch, job: Job, by: Actor | str, cause: str, claim: Claim | None = None
 ) -> tuple[DecisionContext, dict[str, Any]]:
     """The decision context and situation after the job of a question has its outcome."""
     assert job.question is not None and job.outcome is not None
     answer = effects.answer_fact(versions.by_id(job.pinned_id), job.question, job.outcome)
-    return situation_with_answer(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
+    return context_and_situation_with_answer(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
 
 
-def situation_with_answer(
+def context_and_situation_with_answer(
     batch: Batch,
     token: Token,
     by: Actor | str,
@@ -100,7 +100,7 @@ def situation_with_answer(
     """The situation of the question plus the answer, under the version that asked. Step 7 reads current facts,
     including what other branches have spent and escalated since. `job`: the one that answered, if any."""
     task, decision = batch.tasks[token.task_id], Decision.objects.get(pk=token.wait["decision"])
-    batch.event(
+    batch.append_event(
         task,
         "evaluation.answered",
         by,
@@ -108,7 +108,7 @@ def situation_with_answer(
         source=token.station,
         trigger=cause,
         answer=answer,
-        job=job_reference_fields(job) if job else None,
+        job=job_fields_for_event(job) if job else None,
     )
     # An earlier transaction recorded it, and of what is done a batch loads only what is reported
     about = Job.objects.get(pk=decision.job_id)
@@ -116,11 +116,11 @@ def situation_with_answer(
         batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job
     )
     # law §12: the frozen situation plus the answer; only step 7 reads the counts of the moment.
-    facts = effects.facts_with_answer(decision.situation["facts"], current_task_facts(turn), answer)
+    facts = effects.facts_with_answer(decision.situation["facts"], facts_of_task_without_votes(turn), answer)
     return turn, {**decision.situation, "facts": facts}
 
 
-def why_unanswered(turn: DecisionContext, answer: Wait) -> str:
+def reason_machine_did_not_answer(turn: DecisionContext, answer: Wait) -> str:
     """Return why the machine that was asked first did not answer, for the person asked next."""
     if answer.evaluation is None or turn.decision is None:
         return ""

@@ -20,7 +20,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves import escalations, producers
 from pipelines.engine.moves.entitlement import has_several_members
-from pipelines.engine.moves.waiting import keep_token_waiting
+from pipelines.engine.moves.waiting import leave_token_waiting_or_stuck
 from pipelines.engine.statements import DECIDE, LOG_DIGEST
 from pipelines.errors import NotFound
 from pipelines.models import UNKNOWN, Artifact, GateVisit, Job, Status, Task, Vote
@@ -37,27 +37,27 @@ SOON = ":soon"
 """Ends the key of the due time at which people are reminded before a gate is due."""
 
 
-def visit_policy(visit: GateVisit, line: ParsedLine) -> Approval:
+def approval_policy_of_visit(visit: GateVisit, line: ParsedLine) -> Approval:
     """Return the approval policy of this visit. `line`: the version under which it was asked."""
     return with_extra_votes(line.gate(visit.gate).approval, visit.producers)
 
 
-def ask_gates(turn: DecisionContext, answer: Wait, where: Stay) -> None:
+def open_visits_of_gates_or_hold(turn: DecisionContext, answer: Wait, where: Stay) -> None:
     """Make the token wait for people at every gate of the decision, asked together. If one of them was rejected and
     nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
-    left = _job_results(turn.job)
+    left = _read_job_results(turn.job)
     evidence = [_gate_evidence(turn, answer, key, left) for key in answer.gates]
     # A rule that leads back to the gate would else ask the same people the same question for ever
-    rejection = _unchanged_rejection(
+    rejection = _last_rejection_of_same_contents(
         left, answer.gates, [evidence_item["content"] for evidence_item in evidence]
     )
     if rejection:
         naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
-        keep_token_waiting(turn, Status.HELD, {**where.wait, "rejection": naming})
+        leave_token_waiting_or_stuck(turn, Status.HELD, {**where.wait, "rejection": naming})
         return
     # First: a visit is bound to the version of the token that it has while it waits.
-    keep_token_waiting(turn, where.status, where.wait)
-    people = _reviewed_work_producers(turn, left.by_hand)
+    leave_token_waiting_or_stuck(turn, where.status, where.wait)
+    people = _people_behind_reviewed_work(turn, left.by_hand)
     for position, (key, gate_evidence) in enumerate(zip(answer.gates, evidence, strict=True)):
         _open_visit(turn, key, position, gate_evidence, people)
 
@@ -80,21 +80,21 @@ def _open_visit(
         token_version=token.version,
         evidence=evidence,
         # A vote names it, so that nobody decides about what has changed meanwhile (house §4)
-        evidence_digest=payload.digest(evidence),
+        evidence_digest=payload.json_digest(evidence),
         producers=people,
         opened_at=batch.now,
         # law §6: set when the gate opens; a later change of the working time moves nothing.
         due_at=due_time_after(task, times, batch.now, times.after) if times and times.after else None,
     )
     batch.add_visit(visit)
-    sampling.record_reviewed_subjects(visit, gate, turn.job.outcome or {})
+    sampling.always_ask_about_change_from_now(visit, gate, turn.job.outcome or {})
     if visit.due_at and times:
         batch.schedule_due_time(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
         if times.before:
             # From the start, not back from the due time: working time is counted forwards alone
             soon = due_time_after(task, times, batch.now, times.after - times.before)
             batch.schedule_due_time(GATE_DUE, task, soon, key=f"{visit.pk}{SOON}", visit=visit)
-    batch.event(
+    batch.append_event(
         task,
         "gate.opened",
         turn.actor,
@@ -121,19 +121,19 @@ def due_time_after(task: Task, times: DuePolicy, start: datetime, seconds: float
     return start + timedelta(seconds=float(seconds))
 
 
-def _reviewed_work_producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> list[str]:
+def _people_behind_reviewed_work(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> list[str]:
     """List everybody known who worked by hand on what is reviewed, or pushed to its branch (law §12, §15), also in the
     tasks that this one repeats; and for whom nobody vouches, of those or of who asked for it. In a project of one there
     is nobody else."""
     task = turn.task
     people = [
         *producers.workers_of_retried_tasks(task),
-        *producers.manual_workers(turn.batch, task, turn.token, hands),
+        *producers.people_in_past_of_token(turn.batch, task, turn.token, hands),
     ]
     unknown = [UNKNOWN_REQUESTER] if UNKNOWN in task.requesters else []
     # Without a repository there is no branch to push to
     if turn.judging_line.workspace:
-        pushes = producers.pushes_to_task_branch(task)
+        pushes = producers.pushes_to_branches_of_task_chain(task)
         known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
         people += [f"person:{pk}" for pk in known.distinct()]
         unknown += [UNPROVEN] if pushes.filter(by_host=False).exists() else []
@@ -154,14 +154,14 @@ class _JobResults:
     by_hand: list[producers.HandRow]
 
 
-def _job_results(job: Job) -> _JobResults:
+def _read_job_results(job: Job) -> _JobResults:
     # In one round trip: a move waits for each of them
     found, [(log,)], decided, reported, answered = ask_together(
         _artifact_rows.bind(job=job.pk),
         BoundQuery(LOG_DIGEST, [job.pk, job.attempt]),
         _any_decided_visit.bind(task=job.task_id),
-        producers.rows_reported_by_hand.bind(task=job.task_id),
-        producers.rows_answered_by_hand.bind(task=job.task_id),
+        producers.token_and_person_of_manual_reports.bind(task=job.task_id),
+        producers.token_and_person_of_answers.bind(task=job.task_id),
     )
     artifacts = [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
     return _JobResults(job, artifacts, log or "", bool(decided), [*reported, *answered])
@@ -171,7 +171,7 @@ def _gate_evidence(turn: DecisionContext, answer: Wait, key: str, left: _JobResu
     """Return what is displayed and voted on. `content` is the digest of what a run produced, without what
     differs from run to run: two visits with the same content ask the same question again."""
     task, job = turn.task, turn.job
-    displayed = _displayed_content(turn.judging_line, turn.token.station, answer, key, left)
+    displayed = _content_displayed_at_gate(turn.judging_line, turn.token.station, answer, key, left)
     return {
         **displayed,
         "task": {"name": task.name, "title": task.title},
@@ -179,12 +179,12 @@ def _gate_evidence(turn: DecisionContext, answer: Wait, key: str, left: _JobResu
         "log": {"digest": left.log},
         "round": 1 + task.rounds.get(key, 0),
         # Without log, run and round, which differ each time although nothing was changed
-        "content": payload.digest(displayed),
-        **_observed_facts(job),
+        "content": payload.json_digest(displayed),
+        **_facts_with_base_and_tree(job),
     }
 
 
-def _observed_facts(job: Job) -> dict[str, Any]:
+def _facts_with_base_and_tree(job: Job) -> dict[str, Any]:
     """Return what was observed of the outcome: its facts, and the base and tree that they are about (law
     §15). Nothing for outcomes without facts."""
     facts = (job.outcome or {}).get("facts")
@@ -195,11 +195,11 @@ def _observed_facts(job: Job) -> dict[str, Any]:
     return {"base": git.get("base", ""), "tree": next(filter(None, trees), ""), "facts": facts}
 
 
-def _displayed_content(
+def _content_displayed_at_gate(
     line: ParsedLine, station: str, answer: Wait, key: str, left: _JobResults
 ) -> dict[str, Any]:
     outcome = left.job.outcome or {}
-    displayed = gate_question(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
+    displayed = gate_question(line, station, answer, key, outcome, payload.json_digest(outcome.get("output")))
     return {**displayed, "artifacts": left.artifacts}
 
 
@@ -208,15 +208,18 @@ def _artifact_rows(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
     return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
 
 
-def unchanged_rejection(line: ParsedLine, station: str, job: Job, answer: Wait) -> GateVisit | None:
+def rejection_of_same_content(line: ParsedLine, station: str, job: Job, answer: Wait) -> GateVisit | None:
     """Return the rejection that would hold a token here, instead of asking the same again; None if there is
     none."""
-    left = _job_results(job)
-    contents = [payload.digest(_displayed_content(line, station, answer, key, left)) for key in answer.gates]
-    return _unchanged_rejection(left, answer.gates, contents)
+    left = _read_job_results(job)
+    contents = [
+        payload.json_digest(_content_displayed_at_gate(line, station, answer, key, left))
+        for key in answer.gates
+    ]
+    return _last_rejection_of_same_contents(left, answer.gates, contents)
 
 
-def _unchanged_rejection(
+def _last_rejection_of_same_contents(
     left: _JobResults, gates: Sequence[str], contents: Sequence[str]
 ) -> GateVisit | None:
     """The rejection of one of these gates, if it was the last decision there and its subject has not changed."""
@@ -237,12 +240,12 @@ def _any_decided_visit(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
     return decided.values_list("pk", flat=True)[:1]
 
 
-def get_visit(visit_id: UUID) -> GateVisit:
+def get_visit_with_context(visit_id: UUID) -> GateVisit:
     """Return the visit with its job, the decision that asked it and whoever decided it. Raises NotFound."""
-    return find_visit(visit_id, visits_asked_together(visit=visit_id))
+    return visit_among(visit_id, visits_asked_together(visit=visit_id))
 
 
-def find_visit(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
+def visit_among(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
     """Return the visit with this id among those read together. Raises NotFound."""
     for visit in together:
         if visit.pk == visit_id:
@@ -265,7 +268,9 @@ def votes_of_visit(visit: Any) -> QuerySet[Vote, Vote]:
     return Vote.objects.filter(visit=visit).select_related("user").order_by("pk")
 
 
-def store_visit_decision(visit: GateVisit, decided: Mapping[str, Any], token_version: int) -> bool:
+def store_visit_decision_if_unchanged(
+    visit: GateVisit, decided: Mapping[str, Any], token_version: int
+) -> bool:
     """Compare and swap: a visit is decided once (house §4). `decided`: all of its columns that change but its state;
     the visit has them then, too. False: it was open no more, or at another version of the token."""
     by = decided["decided_by"]
@@ -293,7 +298,7 @@ def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Actor | str, 
         visit.save(update_fields=["state", "decided_at"])
     drop_visit_due_times(batch, task, visit)
     escalations.close_escalations_of_visit(batch, task, visit, actor)
-    batch.event(
+    batch.append_event(
         task, "gate.closed", actor, source=visit.gate, target=visit.gate, trigger=why, visit=str(visit.pk)
     )
     batch.emit(observers.GateClosed(visit.pk, task.pk, why, batch.now))

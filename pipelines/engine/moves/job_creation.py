@@ -10,7 +10,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import set_late_due_time
 from pipelines.engine.core.lease_transfers import LeaseTransfer
-from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, start_unassigned
+from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, start_job_without_worker
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports import observers
@@ -22,7 +22,7 @@ from pipelines.routing.document.kinds import IMAGES, is_done_by_people, is_unatt
 from pipelines.routing.document.line import Station
 
 
-def open_job(
+def create_job_of_current_station(
     batch: Batch,
     task: Task,
     token: Token,
@@ -56,13 +56,13 @@ def open_job(
     )
     token.status = Status.QUEUED
     # law §12: nothing is begun before dependencies are completed, or while an escalation blocks.
-    wait = _starting_holds(batch, task, token.station)
+    wait = _hold_of_work_starting_now(batch, task, token.station)
     if wait:
         token.status, token.wait = Status.HELD, wait
     elif job.kind in UNLEASED:
-        start_unassigned(batch, task, job)
+        start_job_without_worker(batch, task, job)
     # house §2: no ticket for a job that its worker has already, since each costs a NOTIFY.
-    elif not _try_hand_on(batch, task, job, claim, after):
+    elif not _try_hand_lease_on(batch, task, job, claim, after):
         batch.add_ticket(token)
     if job.state == Job.State.RUNNING:
         token.status = Status.RUNNING
@@ -72,15 +72,21 @@ def open_job(
     return job
 
 
-def _starting_holds(batch: Batch, task: Task, station: str) -> Hold:
+def _hold_of_work_starting_now(batch: Batch, task: Task, station: str) -> Hold:
     """The `wait` for work that would start now: dependencies that are not completed, and open escalations whose action
     `block` is in force, and pauses; empty if nothing holds it."""
     others = batch.unmet.get(task.pk)
-    pauses = [pause.wait for pause in batch.pauses_at(task.pk, station)] if batch.pauses else []
-    return nest_holds([*([dependency_hold(others)] if others else []), *_escalation_holds(task), *pauses])
+    pauses = (
+        [pause.hold_by_this_pause for pause in batch.pauses_in_force_at(task.pk, station)]
+        if batch.pauses
+        else []
+    )
+    return nest_holds(
+        [*([dependency_hold(others)] if others else []), *_holds_of_blocking_escalations(task), *pauses]
+    )
 
 
-def _escalation_holds(task: Task) -> list[Hold]:
+def _holds_of_blocking_escalations(task: Task) -> list[Hold]:
     """No query if no escalation is open."""
     if not task.escalations:
         return []
@@ -95,7 +101,7 @@ def _escalation_holds(task: Task) -> list[Hold]:
     ]
 
 
-def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:
+def create_question_job(turn: DecisionContext, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:
     """Open the job of a question about the outcome of `turn.job`. It is not a visit and always starts under the
     version that asks."""
     batch, task, token = turn.batch, turn.task, turn.token
@@ -108,24 +114,24 @@ def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: 
         kind=kind,
         purpose=purpose,
         question=question,
-        question_digest=payload.digest(question),
+        question_digest=payload.json_digest(question),
         visit=turn.job.visit,
         rank=Priority(task.priority).rank,
         created_at=batch.now,
     )
-    if not _try_hand_on(batch, task, job, turn.claim, turn.reported_job):
+    if not _try_hand_lease_on(batch, task, job, turn.claim, turn.job_whose_worker_reported):
         batch.add_ticket(token)
     batch.add_job(job)
     return job
 
 
-def _try_hand_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
+def _try_hand_lease_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
     """Return whether the worker that has the lease of `after` goes straight on with this job: of the branches
     of a fork with the first that it may take. The others are for whoever comes first."""
     # A lease goes on to one job alone: of the branches of a fork to the first
-    if not claim or not after or after.worker_id != claim.worker or batch.lease_successor(after):
+    if not claim or not after or after.worker_id != claim.worker or batch.open_job_that_got_lease_of(after):
         return False
-    if not may_take_job(claim, task, job):
+    if not may_claim_take_job(claim, task, job):
         return False
     # Behind all other reasons: it locks the row of the agent until the end of the move
     if not batch.agents.agent_may_start_job(task, job):
@@ -136,7 +142,7 @@ def _try_hand_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after:
     return True
 
 
-def may_take_job(claim: Claim, task: Task, job: Job) -> bool:
+def may_claim_take_job(claim: Claim, task: Task, job: Job) -> bool:
     """Return whether a worker with this claim may do this job."""
     owner, work = task.project.owner.key, (job.pinned_id, job.station, job.purpose, job.kind)
     if not claim.works_in(task.project_id):

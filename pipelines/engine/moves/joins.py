@@ -8,10 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import DecisionContext, parallel_stations_fact
-from pipelines.engine.core.values import ENGINE, Actor, job_reference_fields, merge_counts, token_state_fields
+from pipelines.engine.core.decision_context import DecisionContext, stations_of_other_tokens_fact
+from pipelines.engine.core.values import (
+    ENGINE,
+    Actor,
+    add_counts_to_task,
+    job_fields_for_event,
+    token_fields_for_event,
+)
 from pipelines.engine.moves import deadlock_records, escalations
-from pipelines.engine.moves.job_creation import open_job
+from pipelines.engine.moves.job_creation import create_job_of_current_station
 from pipelines.engine.statements import CONTEXT_WRITES, TOKENS_OF_TASK
 from pipelines.models import ENDED, Job, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
@@ -36,7 +42,7 @@ Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
 
 
-def arrive_at_join(turn: DecisionContext, token: Token, arrival: Arrival) -> None:
+def wait_at_join(turn: DecisionContext, token: Token, arrival: Arrival) -> None:
     """Make the token, now at a join station, wait there for its siblings."""
     join = {"from": arrival.source, "standing": arrival.standing, "job": turn.job.pk, "order": arrival.order}
     failed = {"failure_type": arrival.failure_type} if arrival.failure_type else {}
@@ -93,9 +99,9 @@ class JoinMerge:
         # The context only grows: where it is empty, no branch wrote anything.
         writes = self._context_writes_by_token() if self.task.context and len(self.arrived) > 1 else []
         keys = contradicting_keys(writes)
-        token, closed = self._become_one()
+        token, closed = self._merge_into_one_token()
         # After the merge: what became one is not in parallel with itself
-        others = parallel_stations_fact(self.batch, self.task, token, self.line).get("beside", ())
+        others = stations_of_other_tokens_fact(self.batch, self.task, token, self.line).get("beside", ())
         change = join_transition(
             self.merge, self.line, contradicting_values(keys, self.merge.sources, writes), others
         )
@@ -106,7 +112,9 @@ class JoinMerge:
         else:
             # law §7: passed, the work begins; otherwise the station is routed without running it.
             job = (
-                self._open_join_job(token) if self.merge.verdict == PASS else self._record_judged_visit(token)
+                self._open_join_job(token)
+                if self.merge.verdict == PASS
+                else self._record_visit_without_run(token)
             )
         # Before it is routed, so that the event of the join precedes that of the move which follows
         self._record_merge_event(token, closed, job, keys)
@@ -117,13 +125,15 @@ class JoinMerge:
 
     # Many become one
 
-    def _become_one(self) -> tuple[Token, list[Token]]:
+    def _merge_into_one_token(self) -> tuple[Token, list[Token]]:
         """The merged token and those it closes. It replaces the forked token once no sibling is living and none has
         ended in a way that still affects the task's end; otherwise it stays a sibling."""
         over = (
             []
-            if self._all_arrived()
-            else [member for member in self.all_tokens_by_id.values() if self._is_branch_over(member)]
+            if self._do_all_branches_merge_here()
+            else [
+                member for member in self.all_tokens_by_id.values() if self._did_branch_end_by_itself(member)
+            ]
         )
         ends = {member.pk: (member.station, member.status) for member in over}
         counted, takes_place = accounted_branches(self.line, self.merge, ends)
@@ -135,7 +145,7 @@ class JoinMerge:
         else:
             # Other branches of the fork live on, so that the forked token cannot be taken
             token = self.batch.add_token(self._new_sibling_token())
-            self._replace_branches(
+            self._replace_branches_of_fork(
                 (*self.arrived, *emptied, *(member for member in over if member.pk in counted)), token
             )
         closed = [member for member in (*self.arrived, *emptied) if member is not token]
@@ -143,26 +153,30 @@ class JoinMerge:
             self._close_into(member, token)
         return token, closed
 
-    def _all_arrived(self) -> bool:
+    def _do_all_branches_merge_here(self) -> bool:
         """Return whether every branch of this fork merges here, so that none ended by itself."""
         fork = self.batch.tokens[self.merge.fork.id] if self.merge.fork else None
         return fork is not None and set(fork.wait.get("branches", ())) == set(self.merge.arrived)
 
-    def _is_branch_over(self, token: Token) -> bool:
+    def _did_branch_end_by_itself(self, token: Token) -> bool:
         """Return whether a branch of this fork ended by itself, so that its end still affects the fork's."""
         if token.status not in ENDED or token.joined_id is not None or token.parent_id is None:
             return False
         parent = self.all_tokens_by_id[token.parent_id]
-        return parent.forked and self._is_below_fork(token) and token.pk in parent.wait.get("branches", ())
+        return (
+            parent.forked
+            and self._is_descendant_of_fork(token)
+            and token.pk in parent.wait.get("branches", ())
+        )
 
-    def _is_below_fork(self, token: Token) -> bool:
+    def _is_descendant_of_fork(self, token: Token) -> bool:
         while token.parent_id is not None:
             if self.merge.fork and token.parent_id == self.merge.fork.id:
                 return True
             token = self.all_tokens_by_id[token.parent_id]
         return False
 
-    def _replace_branches(self, gone: Iterable[Token], token: Token) -> None:
+    def _replace_branches_of_fork(self, gone: Iterable[Token], token: Token) -> None:
         """Among the branches by which their fork will end."""
         assert token.parent_id is not None
         for member in gone:
@@ -203,11 +217,11 @@ class JoinMerge:
         token.station, token.origin = self.merge.station, self.merge.sources[-1]
         token.forked, token.wait, token.error, token.signal_reworks = False, {}, "", 0
         token.status, token.entered_at = Status.QUEUED, self.batch.now
-        self.count = merge_counts(self.task, change.count)
+        self.count = add_counts_to_task(self.task, change.count)
 
     def _open_join_job(self, token: Token) -> Job:
-        claim, after = (self.turn.claim, self.turn.reported_job) if self.turn else (None, None)
-        return open_job(self.batch, self.task, token, claim=claim, after=after)
+        claim, after = (self.turn.claim, self.turn.job_whose_worker_reported) if self.turn else (None, None)
+        return create_job_of_current_station(self.batch, self.task, token, claim=claim, after=after)
 
     def _hold_merged_token(self, token: Token, where: Stay, stations: Iterable[str]) -> None:
         """Keep the merged token from beginning; somebody is asked where branches contradict each other."""
@@ -219,14 +233,14 @@ class JoinMerge:
             opened = escalations.open_escalation(
                 self.batch, self.task, self.line, wait["trigger"], self.actor, token=token, reason=reason
             )
-            deadlock_records.open_contradiction(self.batch, opened, dict.fromkeys(stations, token))
+            deadlock_records.pause_agents_of_contradiction(self.batch, opened, dict.fromkeys(stations, token))
             wait = {**wait, "escalation": str(opened.pk)}
         token.wait, token.error = wait, where.error
         self.batch.emit(
             observers.TaskWaits(self.task.pk, token.pk, where.status, where.error, self.batch.now)
         )
 
-    def _record_judged_visit(self, token: Token) -> Job:
+    def _record_visit_without_run(self, token: Token) -> Job:
         """Record a visit of the join station without running it: the outcome is the join's."""
         station, outcome = self.line.station(token.station), self.merge.outcome()
         job = Job(
@@ -253,7 +267,7 @@ class JoinMerge:
     ) -> None:
         self.batch.mark_token_changed(token)
         changed_tokens = self.touched | {member.pk: member for member in closed}
-        self.batch.event(
+        self.batch.append_event(
             self.task,
             "token.joined",
             self.actor,
@@ -262,13 +276,15 @@ class JoinMerge:
             source=",".join(dict.fromkeys(self.merge.sources))[:64],
             target=token.station,
             trigger=self.trigger,
-            tokens=[token_state_fields(member) for member in ({token.pk: token} | changed_tokens).values()],
+            tokens=[
+                token_fields_for_event(member) for member in ({token.pk: token} | changed_tokens).values()
+            ],
             merged=list(self.merge.arrived),
             passed=list(self.merge.passed),
             join=self.merge.to_dict(),
             contradictions=list(keys),
             wait=token.wait,
-            job=job_reference_fields(job) if job else None,
+            job=job_fields_for_event(job) if job else None,
             count=self.count,
         )
 
@@ -284,26 +300,26 @@ class JoinMerge:
         # What this transaction wrote is not stored yet
         writes += [
             (e.token_id, e.seq, e.data["context"], e.source)
-            for e in self.batch.events_so_far(self.task)
+            for e in self.batch.events_of_this_transaction(self.task)
             if "context" in e.data
         ]
         return [[Write(*write) for pk, *write in writes if pk in part] for part in own]
 
     def _joined_token_ids(self, token: Token) -> set[int]:
         # Until nothing comes to it: what was joined into one of them may itself be a join.
-        token_ids, grown = set(self._fork_path_ids(token)), True
+        token_ids, grown = set(self._ids_up_to_fork(token)), True
         while grown:
             more = {
                 pk
                 for member in self.all_tokens_by_id.values()
                 if member.joined_id in token_ids and member.pk not in token_ids
-                for pk in self._fork_path_ids(member)
+                for pk in self._ids_up_to_fork(member)
             }
             grown = not more <= token_ids
             token_ids |= more
         return token_ids
 
-    def _fork_path_ids(self, token: Token) -> Iterable[int]:
+    def _ids_up_to_fork(self, token: Token) -> Iterable[int]:
         """The token and the forks above it, below the one whose branches meet."""
         fork = self.merge.fork.id if self.merge.fork else None
         while token.pk != fork:

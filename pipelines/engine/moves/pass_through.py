@@ -27,42 +27,42 @@ DONE = {"result": "success"}
 """What work of kind `noop` reports (`work/handlers/noop.py`)."""
 
 
-def next_report(batch: Batch, before: Report, job: Job | None) -> Report | None:
+def report_if_job_does_nothing(batch: Batch, before: Report, job: Job | None) -> Report | None:
     """Return what would be reported of `job`, to which `before` led, if it does nothing; None: it waits for
     somebody."""
-    if job is None or job.purpose != Purpose.STATION or not batch.is_new_job(job):
+    if job is None or job.purpose != Purpose.STATION or not batch.was_job_opened_here(job):
         return None
     task = batch.tasks[job.task_id]
     if (
         job.state != Job.State.RUNNING
-        or not _is_single_position(batch, task)
-        or _reads_stored_jobs(job.pinned_id)
+        or not _has_task_one_position(batch, task)
+        or _reads_version_stored_jobs(job.pinned_id)
     ):
         return None
     if job.kind == NOOP.key:
-        return _noop_report(before, job)
-    return _wait_report(batch, task, job) if job.kind == WAIT else None
+        return _report_of_noop_station(before, job)
+    return _report_of_wait_over_at_once(batch, task, job) if job.kind == WAIT else None
 
 
-def _noop_report(before: Report, job: Job) -> Report | None:
+def _report_of_noop_station(before: Report, job: Job) -> Report | None:
     claim, line = before.claim_next, versions.by_id(job.pinned_id)
     if claim is None or job.lease_key is None or job.worker_id != claim.worker:
         return None
     if line.workspace is not None and (
-        line.station(job.station).join is not None or _did_base_move(line, job)
+        line.station(job.station).join is not None or _did_delivery_find_base_moved(line, job)
     ):
         # The worker merges there first: branches of a repository, or what its base became.
         return None
     return replace(before, job_id=job.pk, attempt=job.attempt, lease=job.lease_key, outcome=dict(DONE))
 
 
-def _did_base_move(line: ParsedLine, job: Job) -> bool:
+def _did_delivery_find_base_moved(line: ParsedLine, job: Job) -> bool:
     """Say if a delivery found the base elsewhere: the next station of a worker takes it in (law §15)."""
     delivers = any(station.kind == DELIVER.key for station in line.stations)
     return delivers and Delivery.objects.filter(task=job.task_id, moved=True).exists()
 
 
-def _wait_report(batch: Batch, task: Task, job: Job) -> Report | None:
+def _report_of_wait_over_at_once(batch: Batch, task: Task, job: Job) -> Report | None:
     due = batch.due_time_over_when_set(WAIT, task, str(job.pk))
     if due is None:
         return None
@@ -73,7 +73,7 @@ def _wait_report(batch: Batch, task: Task, job: Job) -> Report | None:
     return Report(job.pk, job.attempt, None, outcome, by=str(ENGINE), token_version=version)
 
 
-def _is_single_position(batch: Batch, task: Task) -> bool:
+def _has_task_one_position(batch: Batch, task: Task) -> bool:
     """Return whether the task is at one place only. Where branches meet, and in which order they came, is
     read from rows that earlier transactions wrote."""
     living = batch.living_tokens(task)
@@ -82,7 +82,7 @@ def _is_single_position(batch: Batch, task: Task) -> bool:
 
 # A published version never changes (house §2)
 @lru_cache(maxsize=512)
-def _reads_stored_jobs(version: int) -> bool:
+def _reads_version_stored_jobs(version: int) -> bool:
     """Return whether a decision of this version reads the jobs of earlier visits from their rows, which are
     written at the end of the transaction: what they cost, what was observed of them, whether an approval
     stands for their files."""

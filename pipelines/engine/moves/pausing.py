@@ -7,15 +7,15 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import drop_late_due_time, set_late_due_time
-from pipelines.engine.core.unassigned import UNLEASED, start_unassigned, undo_start
-from pipelines.engine.core.values import Actor, job_reference_fields
+from pipelines.engine.core.unassigned import UNLEASED, start_job_without_worker, undo_start_without_worker
+from pipelines.engine.core.values import Actor, job_fields_for_event
 from pipelines.models import Job, Status, Task, Token
 from pipelines.routing.decide.effects import Hold, flatten_holds, nest_holds
 
 WORKING = (Status.QUEUED, Status.RUNNING)
 
 
-def hold_working_token(
+def hold_token_with_open_work(
     batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, **wait: Any
 ) -> bool:
     """Hold a position that has work to do. A running job is taken back without counting an attempt. `by`: the id of
@@ -24,7 +24,9 @@ def hold_working_token(
     job = batch.open_job_of(token)
     if token.status not in WORKING or job is None:
         return False
-    hold_token(batch, task, token, job, actor, {"paused_by": by, "was": str(token.status), **wait})
+    hold_token_and_its_job(
+        batch, task, token, job, actor, {"paused_by": by, "was": str(token.status), **wait}
+    )
     return True
 
 
@@ -34,18 +36,20 @@ def add_hold(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: H
     if job is None:
         return
     if token.status in WORKING:
-        hold_token(batch, task, token, job, actor, wait)
+        hold_token_and_its_job(batch, task, token, job, actor, wait)
     elif token.status == Status.HELD and wait not in flatten_holds(token.wait):
         token.wait = nest_holds([*flatten_holds(token.wait), wait])
         _record_hold_event(batch, task, token, job, "token.waits", actor, "pause")
 
 
-def hold_token(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Hold) -> None:
+def hold_token_and_its_job(
+    batch: Batch, task: Task, token: Token, job: Job, actor: Actor | str, wait: Hold
+) -> None:
     """Hold the token and its job; `wait` shows what releases it."""
     if job.state == Job.State.RUNNING:
         # Nobody works at it: only its time is taken back, and set anew when it goes on
         if job.kind in UNLEASED:
-            undo_start(batch, task, job)
+            undo_start_without_worker(batch, task, job)
         elif job.lease_key:
             batch.drop_lease(job)
         # The expected time is one of working, not of being held
@@ -56,7 +60,7 @@ def hold_token(batch: Batch, task: Task, token: Token, job: Job, actor: Actor | 
     _record_hold_event(batch, task, token, job, "token.waits", actor, "pause")
 
 
-def release_holds(
+def release_matching_holds(
     batch: Batch,
     task: Task,
     token: Token,
@@ -82,7 +86,7 @@ def release_holds(
         return
     # No worker comes for it: it begins at once, and a wait with its full time
     if job.kind in UNLEASED:
-        start_unassigned(batch, task, job)
+        start_job_without_worker(batch, task, job)
         set_late_due_time(batch, task, token, job)
         token.status = Status.RUNNING
         batch.mark_job_changed(job)
@@ -92,11 +96,13 @@ def release_holds(
     _record_hold_event(batch, task, token, job, "token.released", actor, trigger)
 
 
-def paused_by_test(pk: object) -> Callable[[Hold], bool]:
+def is_hold_paused_by(pk: object) -> Callable[[Hold], bool]:
     return lambda wait: wait.get("paused_by") == str(pk)
 
 
 def _record_hold_event(
     batch: Batch, task: Task, token: Token, job: Job, kind: str, actor: Actor | str, trigger: str
 ) -> None:
-    batch.record_stay(task, token, kind, actor, trigger, wait=token.wait, job=job_reference_fields(job))
+    batch.record_token_stays(
+        task, token, kind, actor, trigger, wait=token.wait, job=job_fields_for_event(job)
+    )

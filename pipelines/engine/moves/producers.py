@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import BigIntegerField, F, QuerySet
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import token_ancestry
+from pipelines.engine.core.decision_context import ids_of_token_and_its_past
 from pipelines.models import BranchPush, Event, Job, Task, Token
 from pipelines.models.plumbing.compiled_queries import server_prepared
 
@@ -20,28 +20,28 @@ HandRow = tuple[int, str]
 
 
 @server_prepared(task=BigIntegerField())
-def rows_reported_by_hand(task: Any) -> QuerySet[Job, HandRow]:
-    return _manual_report_rows(Job.objects.filter(task=task))
+def token_and_person_of_manual_reports(task: Any) -> QuerySet[Job, HandRow]:
+    return _token_and_reporting_person_rows(Job.objects.filter(task=task))
 
 
 @server_prepared(task=BigIntegerField())
-def rows_answered_by_hand(task: Any) -> QuerySet[Event, HandRow]:
-    return _answer_rows(Event.objects.filter(task=task))
+def token_and_person_of_answers(task: Any) -> QuerySet[Event, HandRow]:
+    return _token_and_answering_person_rows(Event.objects.filter(task=task))
 
 
-def _manual_report_rows(jobs: QuerySet[Job, Job]) -> QuerySet[Job, HandRow]:
+def _token_and_reporting_person_rows(jobs: QuerySet[Job, Job]) -> QuerySet[Job, HandRow]:
     # Whoever closes a job by a cancellation is named by it as well, and produced nothing.
     done = jobs.filter(state=Job.State.DONE, reported_by__startswith=PERSON).exclude(result="cancelled")
     return done.order_by("pk").values_list("token_id", "reported_by")
 
 
-def _answer_rows(events: QuerySet[Event, Event]) -> QuerySet[Event, HandRow]:
+def _token_and_answering_person_rows(events: QuerySet[Event, Event]) -> QuerySet[Event, HandRow]:
     answers = events.filter(kind="token.moved", trigger=ANSWER, actor__startswith=PERSON)
     # Written with every event of a position.
     return answers.order_by("task", "seq").values_list(F("token_id"), "actor")
 
 
-def manual_workers(batch: Batch, task: Task, token: Token, stored: Iterable[HandRow]) -> list[str]:
+def people_in_past_of_token(batch: Batch, task: Task, token: Token, stored: Iterable[HandRow]) -> list[str]:
     """List the people who worked in the past of a position. `stored`: what the two statements above found; what this
     transaction reported is in no row yet."""
     jobs = (job for job in batch.jobs.values() if job.task_id == task.pk and job.state == Job.State.DONE)
@@ -55,12 +55,14 @@ def manual_workers(batch: Batch, task: Task, token: Token, stored: Iterable[Hand
         tokens = {row.pk: row for row in task.tokens.only("parent", "joined")}
         # Where branches meet in this transaction, their rows do not say so yet.
         tokens |= {row.pk: row for row in batch.tokens.values() if row.task_id == task.pk}
-        past = token_ancestry(token.pk, [(row.pk, row.parent_id, row.joined_id) for row in tokens.values()])
+        past = ids_of_token_and_its_past(
+            token.pk, [(row.pk, row.parent_id, row.joined_id) for row in tokens.values()]
+        )
         rows = [row for row in rows if row[0] in past]
     return list(dict.fromkeys(person for _position, person in rows))
 
 
-def retried_tasks(task: Task) -> Iterator[Task]:
+def retried_ancestor_tasks(task: Task) -> Iterator[Task]:
     """Yield the tasks whose files and context a retry has."""
     link = task
     while link.retry_of_id is not None and link.follows is not None:
@@ -70,7 +72,7 @@ def retried_tasks(task: Task) -> Iterator[Task]:
 
 def workers_of_retried_tasks(task: Task) -> list[str]:
     """List the people who worked in those by hand."""
-    return manual_workers_of_tasks([link.pk for link in retried_tasks(task)])
+    return manual_workers_of_tasks([link.pk for link in retried_ancestor_tasks(task)])
 
 
 def manual_workers_of_tasks(ids: list[int]) -> list[str]:
@@ -78,12 +80,12 @@ def manual_workers_of_tasks(ids: list[int]) -> list[str]:
     if not ids:
         return []
     rows = [
-        *_manual_report_rows(Job.objects.filter(task__in=ids)),
-        *_answer_rows(Event.objects.filter(task__in=ids)),
+        *_token_and_reporting_person_rows(Job.objects.filter(task__in=ids)),
+        *_token_and_answering_person_rows(Event.objects.filter(task__in=ids)),
     ]
     return list(dict.fromkeys(person for _position, person in rows))
 
 
-def pushes_to_task_branch(task: Task) -> QuerySet[BranchPush]:
+def pushes_to_branches_of_task_chain(task: Task) -> QuerySet[BranchPush]:
     """Select what people pushed to the branch of a task, and of those that it repeats."""
-    return BranchPush.objects.filter(task__in=[task.pk, *(link.pk for link in retried_tasks(task))])
+    return BranchPush.objects.filter(task__in=[task.pk, *(link.pk for link in retried_ancestor_tasks(task))])

@@ -22,15 +22,15 @@ RESUME = "resume"
 def release_tasks_waiting_for(batch: Batch, task: Task, actor: Actor | str) -> None:
     """Release what waits for a task that has ended."""
     # One query of the batch says it of all its tasks, and for nearly all of them nobody waits
-    if task.pk not in batch.awaited_task_ids:
+    if task.pk not in batch.task_ids_others_may_wait_for:
         return
     waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
-    _set_due_times(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
+    _insert_due_times_for_now(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
     for deadlock in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):
-        end_deadlock(batch, task, actor, deadlock, Deadlock.Unlocking.ENDED)
+        close_deadlock_and_release_others(batch, task, actor, deadlock, Deadlock.Unlocking.ENDED)
 
 
-def stop_waiting_for_dependencies(batch: Batch, task: Task) -> None:
+def drop_open_dependencies(batch: Batch, task: Task) -> None:
     """Stop waiting for dependencies that are not completed, for all branches, because a person says so."""
     waiting = Dependency.objects.filter(task=task.pk).exclude(on__status=Status.COMPLETED)
     waiting.delete()
@@ -38,32 +38,38 @@ def stop_waiting_for_dependencies(batch: Batch, task: Task) -> None:
     batch.schedule_due_time(DEPENDENCY, task, batch.now, key="released")
 
 
-def release_circles(batch: Batch, task: Task, user: User, text: str) -> None:
+def release_circles_of_answered_question(batch: Batch, task: Task, user: User, text: str) -> None:
     """Release the circle of tasks that the answered question closed, unless the task waits for more."""
     circles = Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN, kind=CIRCULAR)
     for deadlock in circles:
         deadlock.resolved_by, deadlock.answer = user, text
-        end_deadlock(batch, task, str(Actor.person(user)), deadlock, Deadlock.Unlocking.CONTEXT)
+        close_deadlock_and_release_others(
+            batch, task, str(Actor.person(user)), deadlock, Deadlock.Unlocking.CONTEXT
+        )
         batch.schedule_due_time(RESUME, task, batch.now, key=str(deadlock.pk))
         batch.schedule_due_time(CIRCLE, task, batch.now)
 
 
-def end_deadlock(batch: Batch, task: Task, actor: Actor | str, deadlock: Deadlock, how: str) -> None:
+def close_deadlock_and_release_others(
+    batch: Batch, task: Task, actor: Actor | str, deadlock: Deadlock, how: str
+) -> None:
     """Close a deadlock that this task resolves, and release its other parties."""
-    close_deadlock(batch, deadlock, how)
-    batch.event(task, "deadlock.resolved", actor, trigger=deadlock.kind, deadlock=str(deadlock.pk), how=how)
+    save_deadlock_as_resolved(batch, deadlock, how)
+    batch.append_event(
+        task, "deadlock.resolved", actor, trigger=deadlock.kind, deadlock=str(deadlock.pk), how=how
+    )
     others = deadlock.tasks.exclude(pk=task.pk).exclude(status__in=ENDED)
-    _set_due_times(batch, others.values_list("pk", flat=True), RESUME, str(deadlock.pk))
+    _insert_due_times_for_now(batch, others.values_list("pk", flat=True), RESUME, str(deadlock.pk))
 
 
-def close_deadlock(batch: Batch, deadlock: Deadlock, how: str) -> None:
+def save_deadlock_as_resolved(batch: Batch, deadlock: Deadlock, how: str) -> None:
     deadlock.state, deadlock.how, deadlock.resolved_at = Deadlock.State.RESOLVED, how, batch.now
     deadlock.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
     batch.emit(observers.AlarmSettled(deadlock.pk, deadlock.task_id, batch.now))
-    batch.agents.release_from_deadlock(deadlock.task.project_id, deadlock.agents)
+    batch.agents.mark_agents_freed_from_deadlock(deadlock.task.project_id, deadlock.agents)
 
 
-def _set_due_times(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:
+def _insert_due_times_for_now(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:
     rows = [Due(task_id=pk, kind=kind, key=key, set_at=batch.now, due_at=batch.now) for pk in task_ids]
     # Written without the locks of these tasks: the same time may be there already.
     if Due.objects.bulk_create(rows, ignore_conflicts=True):

@@ -18,7 +18,7 @@ class ProjectRoles:
     people: dict[int, EntitledPerson]
     groups: list[tuple[str, str]]
 
-    def role_holders(self, role: str) -> dict[int, EntitledPerson]:
+    def members_with_role(self, role: str) -> dict[int, EntitledPerson]:
         """The members of the project's group with this name or key; else, for one of Gateline's own roles, the
         members with that role; else the administrators. A group without members does not count. A role may also name
         agents: then those who answer for one of them."""
@@ -36,7 +36,7 @@ class ProjectRoles:
     def may_person_answer(self, roles: Iterable[str], user: User) -> bool:
         """True if this person may resolve what is asked of these roles. Project administrators always may."""
         person = self.people.get(user.pk)
-        is_holder = any(user.pk in self.role_holders(role) for role in roles)
+        is_holder = any(user.pk in self.members_with_role(role) for role in roles)
         return person is not None and (Role.ADMIN in person.roles or is_holder)
 
 
@@ -55,7 +55,7 @@ def roles_of_project(project_id: int) -> ProjectRoles:
     return roles_by_project([project_id])[project_id]
 
 
-def may_answer(project_id: int, roles: Iterable[str], user: User) -> bool:
+def may_user_answer_for_roles(project_id: int, roles: Iterable[str], user: User) -> bool:
     """See `ProjectRoles`."""
     return roles_of_project(project_id).may_person_answer(roles, user)
 
@@ -63,6 +63,6 @@ def may_answer(project_id: int, roles: Iterable[str], user: User) -> bool:
 def role_mail_addresses(project_id: int, *roles: str) -> tuple[str, ...]:
     """Return the mail addresses of the people with these roles, each once."""
     known = roles_of_project(project_id)
-    user_ids = {pk for role in roles for pk in known.role_holders(role)}
+    user_ids = {pk for role in roles for pk in known.members_with_role(role)}
     people = User.objects.filter(pk__in=user_ids).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))

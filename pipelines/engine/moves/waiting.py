@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext
-from pipelines.engine.core.values import token_state_fields
+from pipelines.engine.core.values import token_fields_for_event
 from pipelines.models import Status
 from pipelines.ports import observers
 from pipelines.routing.decide.effects import without_empty
 
 
-def keep_token_waiting(
+def leave_token_waiting_or_stuck(
     turn: DecisionContext, status: str, wait: dict[str, Any], error: str = "", **data: Any
 ) -> None:
     """Leave the token where it is; `wait` shows what would release it."""
@@ -21,7 +21,7 @@ def keep_token_waiting(
     if turn.decision:
         token.wait["decision"] = str(turn.decision.pk)
     batch.mark_token_changed(token)
-    batch.event(
+    batch.append_event(
         task,
         "token.stuck" if status == Status.STUCK else "token.waits",
         turn.actor,
@@ -30,7 +30,7 @@ def keep_token_waiting(
         target=token.station,
         trigger=turn.trigger,
         decision=turn.decision,
-        tokens=[token_state_fields(token)],
+        tokens=[token_fields_for_event(token)],
         wait=token.wait,
         **data,
     )

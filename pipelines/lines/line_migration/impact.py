@@ -135,7 +135,10 @@ def migration_impact_of(
             for task_impact in task_impacts
         ],
     }
-    plan, full_digest = payload.digest(digested), payload.digest({**digested, "number": target.number})
+    plan, full_digest = (
+        payload.json_digest(digested),
+        payload.json_digest({**digested, "number": target.number}),
+    )
     return Impact(
         line,
         to,
@@ -206,7 +209,7 @@ def _chunk_impacts(
     tokens = Token.objects.filter(task__in=tasks).exclude(status__in=ENDED)
     ground = MigrationSnapshot(tasks, tokens)
     for task in tasks:
-        planned = ground.plan_task(task, to, mapping, parsed)
+        planned = ground.plan_migration_of_task(task, to, mapping, parsed)
         by_token = {effect.token: effect for effect in planned.effects}
         yield TaskImpact(
             task,

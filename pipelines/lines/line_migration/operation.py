@@ -68,7 +68,7 @@ def finish_migration(migration: Migration) -> Migration:
     if migration.undoes_id:
         undone = dict(migration.undoes.entries.values_list("task_id", "pk")) if migration.undoes else {}
         backs = [engine.MigrationUndo(entry.task_id, undone[entry.task_id], entry.pk) for entry in left]
-        results = engine.put_back(backs, actor)
+        results = engine.undo_migration_of_tasks(backs, actor)
     else:
         members = [
             engine.TaskMigration(entry.task_id, entry.to_id, migration.mapping, entry.expected, entry.pk)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection, transaction
 
-from pipelines.engine.invariants import check
+from pipelines.engine.invariants import find_violations
 from pipelines.engine.statements import READ_ONE_SNAPSHOT
 from pipelines.management import printing
 from pipelines.models import Task
@@ -40,7 +40,7 @@ class Command(printing.Command):
         with transaction.atomic():
             if outermost:
                 execute(READ_ONE_SNAPSHOT)
-            return check(ids)
+            return find_violations(ids)
 
 
 def _ids(name: str) -> list[int]:

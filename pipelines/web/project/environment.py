@@ -48,7 +48,7 @@ def allow_hosts(request: SignedInRequest, project: Project, repository: int) -> 
     if task.status in ENDED and access.can(request.user, "operate", project):
         try:
             # At the station that it visited last
-            task = engine.retry_ended(task.pk, station="", actor=engine.Actor.person(request.user))
+            task = engine.start_retry_task(task.pk, station="", actor=engine.Actor.person(request.user))
         except (Conflict, Invalid) as refusal:
             messages.error(request, str(refusal))
     return redirect("task", project.owner.key, project.key, task.name)

@@ -19,8 +19,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
-from pipelines.engine.commands.inputs import manual_form_fields
-from pipelines.engine.commands.supply_preconditions import metadata_inputs
+from pipelines.engine.commands.inputs import form_fields_of_manual_station
+from pipelines.engine.commands.supply_preconditions import fields_for_missing_metadata
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Job, Task
 from pipelines.ports.vault.value_lookup import ValueScope
@@ -79,7 +79,9 @@ def answer_position(request: SignedInRequest, task: Task, token: int) -> HttpRes
     if not form.is_valid():
         return refusal_page(request, task, "Enter an answer. The station runs again with it.", typed_texts)
     words = {**form.cleaned_data}
-    do = partial(engine.answer, task_token.pk, user=request.user, fact=words.pop("answer", ""), **words)
+    do = partial(
+        engine.answer_blocked_token, task_token.pk, user=request.user, fact=words.pop("answer", ""), **words
+    )
     return run_command_and_redirect(request, task, do, "Answered", typed_texts)
 
 
@@ -91,7 +93,7 @@ def hand_over_document(request: SignedInRequest, task: Task, token: int) -> Http
     typed_texts = typed_text_by_label(request, "document", "Handoff document")
     if not form.is_valid():
         return refusal_page(request, task, first_error(form), typed_texts)
-    do = partial(engine.hand_over, task_token.pk, user=request.user, **form.cleaned_data)
+    do = partial(engine.store_handoff_and_decide_again, task_token.pk, user=request.user, **form.cleaned_data)
     return run_command_and_redirect(request, task, do, "Handed over", typed_texts)
 
 
@@ -100,14 +102,14 @@ def hand_over_document(request: SignedInRequest, task: Task, token: int) -> Http
 def supply_metadata(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """The metadata that a held task waits for."""
     task_token, form = get_token_or_404(task, token), MetadataForm(request.POST)
-    metadata_fields = metadata_inputs(versions.by_id(task.pinned_id), task_token)
+    metadata_fields = fields_for_missing_metadata(versions.by_id(task.pinned_id), task_token)
     # What was typed is shown again under the name that the form has for it
     labels = {f"{METADATA}{field.key}": field.label for field in metadata_fields}
     typed_texts = {labels.get(name, name): text for name, text in posted_metadata(request.POST).items()}
     if not form.is_valid():
         return refusal_page(request, task, first_error(form), typed_texts)
     do = partial(
-        engine.supply,
+        engine.supply_metadata_and_decide_again,
         task_token.pk,
         user=request.user,
         token_version=form.cleaned_data["token_version"],
@@ -137,7 +139,7 @@ def retry_ended_task(request: SignedInRequest, task: Task) -> HttpResponse:
         return refusal_page(request, task, first_error(form), typed_texts)
     actor = engine.Actor.person(request.user)
     try:
-        new = engine.retry_ended(task.pk, actor=actor, **form.cleaned_data)
+        new = engine.start_retry_task(task.pk, actor=actor, **form.cleaned_data)
     except Conflict as late:
         return conflict_page(request, task, late.detail, typed_texts)
     except Invalid as fault:
@@ -197,7 +199,7 @@ def manual_form_page(request: SignedInRequest, task: Task, job: int) -> HttpResp
         Job.objects.filter(task=task, pk=job, kind="manual").select_related("token")
     )
     station = versions.by_id(manual_job.pinned_id).station(manual_job.station)
-    inputs = manual_form_fields(station)
+    inputs = form_fields_of_manual_station(station)
     if request.method != "POST":
         # Looked at before the form is filled in, not only when it is sent
         if manual_job.state == Job.State.DONE:
@@ -232,7 +234,7 @@ def _submit_manual_completion(
         return _completion_page(request, task, job, inputs, post, faults)
     outcome |= more
     try:
-        engine.complete(job.pk, user=request.user, token_version=int(version), outcome=outcome)
+        engine.complete_manual_job(job.pk, user=request.user, token_version=int(version), outcome=outcome)
     except Conflict as late:
         return conflict_page(request, task, late.detail, _typed_text_by_label(inputs, post))
     except Invalid as fault:

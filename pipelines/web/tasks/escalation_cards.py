@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipelines.engine.moves.roles import may_answer, roles_of_project
+from pipelines.engine.moves.roles import may_user_answer_for_roles, roles_of_project
 from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR
@@ -93,7 +93,7 @@ def escalation_card(
         row,
         escalation_sentence(row),
         station_name(line, row.station),
-        may or (user is not None and may_answer(task.project_id, row.roles, user)),
+        may or (user is not None and may_user_answer_for_roles(task.project_id, row.roles, user)),
         holds,
         tuple((key, station_name(line, key)) for key in targets),
         _contradicting_branches(line, token) if holds and token else (),
@@ -125,7 +125,7 @@ def escalation_sentence(row: Escalation) -> Sentence:
 def resolver_text(task: Task, role: str) -> str:
     """Describe who resolves the escalation, by name: `Development Manager or an administrator of the project
     resolves it: Ada, Ben.`"""
-    people = User.objects.filter(pk__in=list(roles_of_project(task.project_id).role_holders(role)))
+    people = User.objects.filter(pk__in=list(roles_of_project(task.project_id).members_with_role(role)))
     words = {
         "role": role_words(role),
         "people": ", ".join(map(str, people.order_by("first_name", "username")[:MAX_PEOPLE])),
@@ -186,7 +186,7 @@ def open_deadlock_cards(task: Task, user: User) -> list[DeadlockCard]:
     rows = Deadlock.objects.filter(tasks=task, state=Deadlock.State.OPEN, escalation=None)
     rows = rows.select_related("task__project")
     return [
-        deadlock_card(row, may_answer(task.project_id, row.roles, user))
+        deadlock_card(row, may_user_answer_for_roles(task.project_id, row.roles, user))
         for row in rows.order_by("found_at", "pk")
     ]
 

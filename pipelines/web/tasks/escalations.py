@@ -39,7 +39,7 @@ def resolve_task_escalation(request: SignedInRequest, task: Task, escalation: UU
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise Http404
     return _resolve_with_form(
-        request, task, EscalationResolutionForm(request.POST), partial(engine.resolve, escalation)
+        request, task, EscalationResolutionForm(request.POST), partial(engine.resolve_escalation, escalation)
     )
 
 

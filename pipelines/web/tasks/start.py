@@ -18,8 +18,8 @@ from pipelines import access, engine
 from pipelines.engine.commands.inputs import (
     accepted_secret_names,
     connected_repositories,
-    default_title,
-    default_value_if_allowed,
+    title_from_inputs,
+    usable_default_value,
 )
 from pipelines.engine.commands.typed_values import parsed_value_or_text
 from pipelines.errors import Conflict, InputError, Refused
@@ -86,7 +86,7 @@ class StartField:
     @property
     def default(self) -> Any:
         """Initial value of the form; None for an empty field. The only repository there is needs no choosing."""
-        usual = default_value_if_allowed(self.input, self.secrets)
+        usual = usable_default_value(self.input, self.secrets)
         if self.repositories is None:
             return usual
         offered = [row.title for row in self.repositories]
@@ -336,7 +336,7 @@ def _split_at_commas(text: str) -> list[str]:
 def _link_dependency(request: SignedInRequest, blocked: Task, new: Task) -> None:
     """The blocked one is linked to what it waits for; it may have ended while the form was filled in."""
     try:
-        engine.depend(blocked.pk, [new.name], actor=engine.Actor.person(request.user))
+        engine.wait_for_tasks(blocked.pk, [new.name], actor=engine.Actor.person(request.user))
     except Refused as fault:
         messages.warning(request, f"{blocked.name}: {fault}")
 
@@ -411,7 +411,7 @@ def start_form_context(
     offered = repository_choices_by_input(line)
     reach = ValueScope(project.owner_id, project.pk, line.pk)
     fields = start_fields(inputs, typed, problems, reach=reach, repositories=offered)
-    titled = default_title(line.name, inputs, default_input_values(fields))
+    titled = title_from_inputs(line.name, inputs, default_input_values(fields))
     known = {*OWN, *(f"inputs.{line_input.key}" for line_input in inputs)}
     own = {
         name: [_problem_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]

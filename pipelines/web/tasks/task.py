@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from pipelines.engine.commands import linked_tasks
-from pipelines.engine.commands.supply_preconditions import metadata_inputs
+from pipelines.engine.commands.supply_preconditions import fields_for_missing_metadata
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, Decision, HostLink, Job, Project, Purpose, Status, Task, Token
 from pipelines.ports.vault.value_lookup import ValueScope
@@ -281,7 +281,7 @@ def failure_reason(task: Task) -> FailureReason | None:
 def retry_context(task: Task, view: TaskView) -> dict[str, Any]:
     """Return key and name of the stations at which an ended task can be retried, and the one that is meant: which
     failed last, else the last one."""
-    keys = linked_tasks.stations_to_retry(task) if task.status in ENDED else []
+    keys = linked_tasks.retryable_station_keys(task) if task.status in ENDED else []
     failed = [job for job in view.jobs if has_failed_station_run(job) and job.station in keys]
     meant = max(failed, key=lambda job: job.pk).station if failed else next(iter(keys), "")
     return {"retry_from": [(key, station_name(view.line, key)) for key in keys], "retry_at": meant}
@@ -290,7 +290,12 @@ def retry_context(task: Task, view: TaskView) -> dict[str, Any]:
 def missing_metadata_fields(line: ParsedLine, token: Token) -> list[StartField]:
     """The fields for the metadata that a held token waits for."""
     return start_fields(
-        metadata_inputs(line, token), None, (), "metadata", str(token.pk), ValueScope.of(token.task)
+        fields_for_missing_metadata(line, token),
+        None,
+        (),
+        "metadata",
+        str(token.pk),
+        ValueScope.of(token.task),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from pipelines.engine.core.fold import fold
+from pipelines.engine.core.fold import row_folded_from_events
 from pipelines.models import (
     ENDED,
     WAITING_FOR_INPUT,
@@ -57,7 +57,7 @@ def view_at(view: TaskView, number: int) -> TaskView:
     last = next(step for step in moment_numbers(view.events) if step >= number)
     events = view.events[:last]
     instant = events[-1].at
-    folded = fold(events)
+    folded = row_folded_from_events(events)
     task = _past_task(view, folded, instant)
     past = TaskView(task, instant)
     jobs = [_past_job(job, events, instant) for job in view.jobs if job.created_at <= instant]

@@ -46,7 +46,7 @@ async def drive(context: JobContext, token_id: int) -> None:
 async def follow_up(task_id: int) -> None:
     """Start the task that follows one that has ended. Told twice, it is started once."""
     try:
-        await DATABASE.insist(engine.follow_up, task_id)
+        await DATABASE.insist(engine.start_follow_up_task, task_id)
     except Conflict as refused:
         log.warning("not_followed_up", task=task_id, why=refused.detail)
 

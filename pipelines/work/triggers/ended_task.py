@@ -55,9 +55,9 @@ def latest_document_text(trigger: Trigger) -> str:
 def possible_requesters(task: Task) -> tuple[str, ...]:
     """List who may have asked for what an ended task says, as `Task.requesters`: its requesters, and whoever worked by
     hand or pushed there, since outputs become inputs (law §16)."""
-    worked_on = [task.pk, *(link.pk for link in producers.retried_tasks(task))]
+    worked_on = [task.pk, *(link.pk for link in producers.retried_ancestor_tasks(task))]
     people = [f"person:{task.requester_id}"] if task.requester_id else []
-    pushes = list(producers.pushes_to_task_branch(task).prefetch_related("people"))
+    pushes = list(producers.pushes_to_branches_of_task_chain(task).prefetch_related("people"))
     pushed = [f"person:{person.pk}" for push in pushes for person in push.people.all()]
     unproven = [UNKNOWN] if any(not push.by_host for push in pushes) else []
     by_hand = producers.manual_workers_of_tasks(worked_on)

@@ -50,16 +50,22 @@ def test_the_page_is_the_table() -> None:
 
 # By which commands each function of the engine is reached, and each kind of time that comes.
 DOES: dict[str, tuple[str, ...]] = {
-    "answer": ("answer", "answer_wrong", "answer_stale", "answer_machine"),
+    "answer_blocked_token": ("answer", "answer_wrong", "answer_stale", "answer_machine"),
     "cancel": ("cancel",),
     "change_agent": ("agent_returns",),
-    "complete": ("complete", "complete_stale", "complete_unfilled", "complete_repeat", "complete_other"),
-    "depend": ("depend", "depend_itself", "depend_unknown", "depend_in_a_circle"),
+    "complete_manual_job": (
+        "complete",
+        "complete_stale",
+        "complete_unfilled",
+        "complete_repeat",
+        "complete_other",
+    ),
+    "wait_for_tasks": ("depend", "depend_itself", "depend_unknown", "depend_in_a_circle"),
     "escalate": ("escalate", "escalate_mute", "escalate_and_resolve", "breach"),
     "fire": ("come", "breach", "late", "facts", "gate_reminds", "dependency_met", "fire_gone"),
-    "follow_up": (),  # Of a task that has ended: see test_follow_ups
+    "start_follow_up_task": (),  # Of a task that has ended: see test_follow_ups
     "fork": ("fork", "fork_from_nowhere"),
-    "hand_over": ("hand_over", "hand_over_faulty", "hand_over_stale"),
+    "store_handoff_and_decide_again": ("hand_over", "hand_over_faulty", "hand_over_stale"),
     "hold": ("hold", "hold_stale"),
     "expire_lease": ("lose_early", "lose_late", "sweep"),
     "migrate": ("migrate", "migrate_unseen", "migrate_cut"),
@@ -68,25 +74,25 @@ DOES: dict[str, tuple[str, ...]] = {
     "plan_move": ("skip", "skip_stale"),
     "pause": tuple(key for key in COMMANDS if key.startswith("pause_")),
     "resume": tuple(key for key in COMMANDS if key.startswith("resume_")),
-    "override": (),  # By an administrator in the place of those whom a gate asks: see test_override
-    "put_back": ("migrate_and_undo", "undo_late"),
-    "reconsider": ("reconsider", "resolve_go_on"),
+    "override_gate_as_administrator": (),  # In the place of those whom a gate asks: see test_override
+    "undo_migration_of_tasks": ("migrate_and_undo", "undo_late"),
+    "decide_held_tokens_again": ("reconsider", "resolve_go_on"),
     "register_agent": (),  # Of a project, before any task: see people
     "release": ("release", "release_stale"),
     "report": tuple(key for key in COMMANDS if key.startswith("report")),
     "requeue": ("requeue", "requeue_late"),
     "rerun_checks": (),  # Of checks of a host: see tests/work/hosts/test_rerun
-    "resolve": tuple(key for key in COMMANDS if key.startswith("resolve")),
+    "resolve_escalation": tuple(key for key in COMMANDS if key.startswith("resolve")),
     "resolve_deadlock": tuple(key for key in COMMANDS if key.startswith("deadlock")),
     "restore_agent": ("suspend", "agent_returns"),
-    "retry_ended": ("retry_ended",),
+    "start_retry_task": ("retry_ended",),
     "start": ("start", "start_unfit", "start_suspended"),
     "start_all": ("start", "start_unfit", "start_suspended"),  # Which is what starts one
     "submit": ("follow_up",),
-    "supply": ("supply", "supply_nothing", "supply_stale"),
+    "supply_metadata_and_decide_again": ("supply", "supply_nothing", "supply_stale"),
     "suspend_agent": ("suspend", "start_suspended"),
     "record_push_visit": (),  # By a push to the branch of a task: see tests/work/test_task_branches
-    "fall_back_after_revert": (),  # Of a gate, and of no task: see tests/work/test_sampling_fallback_after_revert
+    "ask_about_every_task_after_revert": (),  # Of no task: see tests/work/test_sampling_fallback_after_revert
     "task_moment": ("fork", "fork_from_nowhere"),
     "vote": ("approve", "send_back", "reject", "rework", "abort"),
 }

@@ -177,7 +177,7 @@ class Walk:
 
     def _invariants(self, task_ids: list[int]) -> None:
         """Of the tasks of which anything changed: what holds about rows goes on to hold while they stay."""
-        violations = invariants.check(task_ids) if task_ids and self.watched else []
+        violations = invariants.find_violations(task_ids) if task_ids and self.watched else []
         assert not violations, "\n".join(map(str, violations))
 
 

@@ -99,7 +99,7 @@ def test_a_verified_address_and_a_later_membership_bar_too(world: World, wired: 
 def test_a_retry_is_asked_for_by_the_same_people(world: World, wired: Any) -> None:  # noqa: F811
     task = started(world, wired, "a-stranger", user={"login": world.reviewer.username})
     world.vote(task, "reject", by=world.admin, reason="No")
-    again = engine.retry_ended(task.pk, station="", actor=engine.Actor.person(world.admin))
+    again = engine.start_retry_task(task.pk, station="", actor=engine.Actor.person(world.admin))
     world.report(again, {"result": "success"})
     assert again.requesters == [f"person:{world.reviewer.pk}"]
     assert approves(world, again, world.reviewer) == 403

@@ -206,7 +206,7 @@ def record_delivered(
     # Told again, it keeps the moment at which it landed
     landing = Delivery.objects.filter(job=job_id, landed_at=None)
     if landing.update(commit=commit, landed_at=now, moved=False, **known):
-        engine.fall_back_after_revert(tasks_reverted_by(job_id), now)
+        engine.ask_about_every_task_after_revert(tasks_reverted_by(job_id), now)
     if request is None:
         _link_branch(Delivery.objects.select_related("repository").get(job=job_id), now)
     else:
@@ -228,7 +228,7 @@ def record_host_progress(job_id: int, lease: uuid.UUID, host_state: AtHost) -> N
         if landing.update(
             commit=host_state.commit, landed_tree=host_state.tree, landed_at=now, moved=False, at_host=False
         ):
-            engine.fall_back_after_revert(tasks_reverted_by(job_id), now)
+            engine.ask_about_every_task_after_revert(tasks_reverted_by(job_id), now)
     if host_state.request is not None:
         _link_request(rows.select_related("repository").get(), host_state.request, now)
 

@@ -14,7 +14,9 @@ from tests.engine.stateful.sight import Row, Subject
 
 
 def _complete(scene: Scene, job: Row, version: int, outcome: dict[str, Any]) -> str:
-    said = engine.complete(job["id"], user=scene.cast.producer, token_version=version, outcome=outcome)
+    said = engine.complete_manual_job(
+        job["id"], user=scene.cast.producer, token_version=version, outcome=outcome
+    )
     return said.status
 
 
@@ -79,7 +81,9 @@ def complete_anothers(scene: Scene, subject: Subject) -> Act | None:
 
 
 def _answered(scene: Scene, subject: Subject, version: int, text: str, fact: str) -> str:
-    engine.answer(subject.id, user=scene.cast.requester, token_version=version, text=text, fact=fact)
+    engine.answer_blocked_token(
+        subject.id, user=scene.cast.requester, token_version=version, text=text, fact=fact
+    )
     return "done"
 
 

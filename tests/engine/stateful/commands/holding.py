@@ -26,7 +26,7 @@ def _raise(
 
 def _go_on(scene: Scene, found: Escalation) -> str:
     def act() -> str:
-        engine.resolve(found.pk, user=scene.world.admin, word="go_on", reason=NOW)
+        engine.resolve_escalation(found.pk, user=scene.world.admin, word="go_on", reason=NOW)
         return "done"
 
     return answered(act)
@@ -78,7 +78,9 @@ def resolve(word: str, who: str = "admin", reason: str = NOW, times: int = 1) ->
             return None
 
         def once() -> str:
-            engine.resolve(UUID(found), user=_who(scene, who), word=word, reason=reason, route=route)
+            engine.resolve_escalation(
+                UUID(found), user=_who(scene, who), word=word, reason=reason, route=route
+            )
             return "done"
 
         return lambda: ", ".join(answered(once) for _ in range(times))

@@ -43,7 +43,7 @@ def _depend_unknown(scene: Scene, subject: Subject) -> None:
 
 
 def _depends(scene: Scene, subject: Subject, name: str) -> None:
-    engine.depend(subject.task["id"], [name], actor=engine.Actor.person(scene.cast.requester))
+    engine.wait_for_tasks(subject.task["id"], [name], actor=engine.Actor.person(scene.cast.requester))
 
 
 def depend_in_a_circle(scene: Scene, subject: Subject) -> Act | None:
@@ -113,7 +113,7 @@ def retry_ended(scene: Scene, subject: Subject) -> Act | None:
         own = (job for job in subject.sight.rows["jobs"] if job["task_id"] == subject.task["id"])
         station = next(own)["station"]
         actor = engine.Actor.person(scene.cast.requester)
-        made = engine.retry_ended(subject.task["id"], station=station, actor=actor, reason="Once more.")
+        made = engine.start_retry_task(subject.task["id"], station=station, actor=actor, reason="Once more.")
         scene.companions.append(made.pk)
         return "done"
 
@@ -151,14 +151,18 @@ def _fork_from_nowhere(scene: Scene, subject: Subject) -> None:
 
 def _hand_over(document: Any) -> Callable[[Scene, Subject, int], Any]:
     def do(scene: Scene, subject: Subject, version: int) -> None:
-        engine.hand_over(subject.id, user=scene.cast.requester, token_version=version, document=document)
+        engine.store_handoff_and_decide_again(
+            subject.id, user=scene.cast.requester, token_version=version, document=document
+        )
 
     return do
 
 
 def _supply(given: dict[str, str]) -> Callable[[Scene, Subject, int], Any]:
     def do(scene: Scene, subject: Subject, version: int) -> None:
-        engine.supply(subject.id, user=scene.cast.requester, token_version=version, values=given)
+        engine.supply_metadata_and_decide_again(
+            subject.id, user=scene.cast.requester, token_version=version, values=given
+        )
 
     return do
 
@@ -173,7 +177,7 @@ def supply(scene: Scene, subject: Subject) -> Act | None:
 def reconsider(scene: Scene, subject: Subject) -> Act | None:
     if any(due["kind"] == "facts" and due["task_id"] == subject.task["id"] for due in subject.dues):
         return None
-    return lambda: "done" if engine.reconsider(subject.task["id"]) else "nothing"
+    return lambda: "done" if engine.decide_held_tokens_again(subject.task["id"]) else "nothing"
 
 
 def agent_returns(scene: Scene, subject: Subject) -> Act | None:
@@ -229,7 +233,9 @@ def answer_machine(scene: Scene, subject: Subject) -> Act | None:
 
     def act() -> str:
         fact, version = scene.choice("fact", list(ANSWERS["agentic"])), subject.token["version"]
-        engine.answer(subject.id, user=scene.cast.requester, token_version=version, text="So.", fact=fact)
+        engine.answer_blocked_token(
+            subject.id, user=scene.cast.requester, token_version=version, text="So.", fact=fact
+        )
         return "done"
 
     return act
