@@ -23,7 +23,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
-from pipelines.routing.simulate.run import ScenarioResult, run_scenario, walk_expectation
+from pipelines.routing.simulate.run import ScenarioResult, expectation_of_same_walk, run_scenario
 from pipelines.routing.simulate.scenario_generation import MissingScenario
 
 router = Operations("scenarios", COSTS)
@@ -143,7 +143,7 @@ def keep(request: Request, line: Line, payload: SaveScenarioIn) -> dict[str, Any
     result = run_scenario(subject.parsed, walk_scenario(payload, payload.steps, key, payload.name))
     if result.failures and len(result.steps) <= len(payload.steps):
         raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
-    document = {**result.scenario.to_dict(), "expect": walk_expectation(result).to_dict()}
+    document = {**result.scenario.to_dict(), "expect": expectation_of_same_walk(result).to_dict()}
     row = scenarios.store_scenario(line, document, require_person(request.auth), timezone.now(), key=key)
     return {"key": row.key, "name": row.name, **_scenarios_body(line)}
 

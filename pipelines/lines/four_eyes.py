@@ -62,7 +62,7 @@ def record_request(line: Line, user: User, name: str, now: datetime) -> PublishR
     request = PublishRequest.objects.create(
         line=line,
         draft=line.draft_number,
-        digest=routing.digest(line.draft),
+        digest=routing.canonical_digest(line.draft),
         name=name,
         requested_by=user,
         requested_at=now,

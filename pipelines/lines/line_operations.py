@@ -13,7 +13,7 @@ from pipelines.lines import publishing
 from pipelines.lines.publishing import replace_draft
 from pipelines.models import LimitPolicy, Line, Project, Scenario, User
 from pipelines.ports import audit, clock
-from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.paths import PathError, compile_path
@@ -105,7 +105,11 @@ def duplicate_line(line: Line, to: Project, *, by: User, name: str = "") -> Line
     access.require(by, "view", line.project)
     # 56 characters leave room for a number: a key has 64.
     used_keys = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
-    key = line.key if line.key not in used_keys else free_key(line.key[:56], {*used_keys, line.key[:56]})
+    key = (
+        line.key
+        if line.key not in used_keys
+        else first_unused_key(line.key[:56], {*used_keys, line.key[:56]})
+    )
     identity = {**({"key": key} if key != line.key else {}), **({"name": name} if name else {})}
     draft = {**line.draft, **identity}
     text = text_with_members(line.draft_text, draft, identity) if line.draft_text else ""

@@ -310,7 +310,9 @@ def _check_live(stored: Line, parsed: routing.ParsedLine, over: int) -> None:
         raise LiveConflict(live)
     # The same text may mean other jumps under the revision that was the newest when it was published.
     same = live and versions.parsed_version(live).jump_targets == parsed.jump_targets
-    unchanged = live and same and live.digest == routing.digest(document_to_publish(parsed.to_document()))
+    unchanged = (
+        live and same and live.digest == routing.canonical_digest(document_to_publish(parsed.to_document()))
+    )
     if unchanged and not four_eyes.is_unconfirmed(stored, parsed):
         raise NothingToPublish
 
@@ -347,7 +349,7 @@ def _create_version(line: Line, parsed: routing.ParsedLine, user: User, name: st
         line=line,
         number=last + 1,
         document=document,
-        digest=routing.digest(document),
+        digest=routing.canonical_digest(document),
         law=routing.LAW,
         revision=parsed.revision,
         name=name.strip()[:200],

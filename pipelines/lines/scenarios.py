@@ -21,7 +21,7 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.simulate.coverage import Coverage, CoveredParts, covered_parts
 from pipelines.routing.simulate.path_search import Going, accept_always
-from pipelines.routing.simulate.report import ScenarioReport, run_report
+from pipelines.routing.simulate.report import ScenarioReport, run_and_report_scenarios
 from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
 from pipelines.routing.simulate.scenario import ScenarioScript as Script
@@ -104,7 +104,7 @@ def free_key(line: Line, name: str) -> str:
     used_keys = set(line.scenarios.values_list("key", flat=True))
     # Leaves room for a number: a key has 64 characters.
     plain = slugify(name)[:56].strip("-_") or "scenario"
-    return keys.free_key(plain, used_keys)
+    return keys.first_unused_key(plain, used_keys)
 
 
 # Writing
@@ -257,7 +257,7 @@ def run_against(
     # Each step is a decision, and a page waits for all of them
     if sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
         raise Refused("These are too many steps for one request. Use `python -m pipelines.routing simulate`.")
-    scenario_report = run_report(subject.parsed, scripts, f"{line.key} {subject.name}")
+    scenario_report = run_and_report_scenarios(subject.parsed, scripts, f"{line.key} {subject.name}")
     # Of an older version nobody looks for the last result
     if subject.mark:
         _store_results(rows, scenario_report.results, subject, now)

@@ -13,7 +13,7 @@ from pipelines.formats.changes import DocumentChange, document_changes
 from pipelines.formats.overlay import Overlay, overlay_documents
 from pipelines.models import Line, LineEvent
 from pipelines.routing.analysis.difference.compare import Difference, line_difference
-from pipelines.routing.basics.canonical import digest
+from pipelines.routing.basics.canonical import canonical_digest
 from pipelines.routing.document.ends import BUILT_IN_ENDS
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.networks import document_to_publish, published_document
@@ -41,17 +41,17 @@ def find_side(line: Line, name: str) -> ComparedSide:
     NotFound."""
     if name == DRAFT:
         drawn = document_to_publish(line.draft)
-        return ComparedSide(DRAFT, digest(drawn), drawn)
+        return ComparedSide(DRAFT, canonical_digest(drawn), drawn)
     if name.startswith(ASIDE):
         event = aside_event(line, name.removeprefix(ASIDE))
-        return ComparedSide(name, digest(event.draft), event.draft or {})
+        return ComparedSide(name, canonical_digest(event.draft), event.draft or {})
     version = line.live if name == LIVE else access.version_in(line, name)
     if version is None:
         raise NotFound("This line has no such version.")
     document = published_document(version.document, version.revision)
     # Only then does the stored digest name what is compared.
     same = document == version.document
-    return ComparedSide(str(version.number), version.digest if same else digest(document), document)
+    return ComparedSide(str(version.number), version.digest if same else canonical_digest(document), document)
 
 
 def aside_event(line: Line, name: str) -> LineEvent:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import Decision
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.stored_trace import full_entries
+from pipelines.routing.analysis.redecide.stored_trace import entries_completed_by_retesting
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import edge_name, gate_name, station_name
@@ -48,7 +48,9 @@ class TraceStep:
 
 
 def decision_trace(decision: Decision) -> list[dict[str, Any]]:
-    return full_entries(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
+    return entries_completed_by_retesting(
+        versions.by_id(decision.pinned_id), decision.situation, decision.trace
+    )
 
 
 def gate_check_results(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from django.db.models.functions import RowNumber
 
 from pipelines.models import Job, LogChunk, Purpose
 from pipelines.queries import versions
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.sentences.names import station_name
 
 LONGEST = 200
@@ -74,9 +74,9 @@ class FailureCause:
 
     @property
     def title(self) -> str:
-        wording = plural("%(station)s failed", "%(station)s failed %(n)s times", self.times)
+        wording = singular_or_plural("%(station)s failed", "%(station)s failed %(n)s times", self.times)
         if self.type == PREPARE_FAILED:
-            wording = plural(
+            wording = singular_or_plural(
                 "Preparing for %(station)s failed", "Preparing for %(station)s failed %(n)s times", self.times
             )
         return wording % {"station": self.station, "n": self.times}

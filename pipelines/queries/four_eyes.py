@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.models import Line, Project, PublishRequest, Repository
 from pipelines.queries.protections import protections_by_repository
-from pipelines.routing.document.line import ParsedLine, digest
+from pipelines.routing.document.line import ParsedLine, canonical_digest
 from pipelines.routing.guarantees.protection import line_delivers
 
 
@@ -40,4 +40,4 @@ def open_publish_request(line: Line) -> PublishRequest | None:
 def is_publish_request_waiting(request: PublishRequest, line: Line) -> bool:
     """Tell that it is open, and about the draft as it is."""
     is_open = request.state == PublishRequest.State.OPEN and request.draft == line.draft_number
-    return is_open and request.digest == digest(line.draft)
+    return is_open and request.digest == canonical_digest(line.draft)

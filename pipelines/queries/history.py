@@ -15,7 +15,12 @@ from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.join_waits import join_result_words
 from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
+from pipelines.routing.sentences.escalations import (
+    deadlock_words,
+    role_words,
+    trigger_words,
+    unanswered_escalation_sentence,
+)
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.waits import waiting_question
 
@@ -312,7 +317,11 @@ def _alarm_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> 
             words["role"] = role_words(str(words["role"]))
             return _dot_item(event, _text_with_remark(text % words, data.get("reason")), "waiting")
         case "escalation.breached":
-            return _dot_item(event, late_words(str(words["role"]), str(data.get("escalated", ""))), "danger")
+            return _dot_item(
+                event,
+                unanswered_escalation_sentence(str(words["role"]), str(data.get("escalated", ""))),
+                "danger",
+            )
     text = RESOLVED.get(str(data.get("how", "")), "%(who)s resolved it: %(what)s")
     return _dot_item(event, _text_with_remark(text % words, data.get("reason")))
 

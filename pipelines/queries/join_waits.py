@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.models import ENDED, Token
 from pipelines.queries import versions
 from pipelines.queries.branches import living_branches
-from pipelines.routing.decide.branch_joins.join_decision import JoinGroup, waiting_groups
+from pipelines.routing.decide.branch_joins.join_decision import JoinGroup, join_groups_with_waiting_tokens
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence
@@ -27,7 +27,7 @@ def join_wait_sentence_by_token(tokens: Iterable[Token]) -> dict[int, Sentence]:
     sentences: dict[int, Sentence] = {}
     for task_id, theirs in living.items():
         line = versions.by_id(waiting[task_id].pinned_id)
-        for group in waiting_groups(line, living_branches(theirs)):
+        for group in join_groups_with_waiting_tokens(line, living_branches(theirs)):
             sentences |= {branch.id: join_wait_sentence(line, group) for branch in group.arrived}
     return sentences
 

@@ -13,7 +13,7 @@ from pipelines.models import Job, Purpose, Token
 from pipelines.queries.usage import Spending, dollars_text
 from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
@@ -50,10 +50,10 @@ def tests_words(counts: Mapping[str, Any]) -> str:
     skipped = _count_or_zero(counts, "skipped")
     parts = ["No tests ran"]
     if passed or failed:
-        parts = [plural("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
-        parts.append(plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
+        parts = [singular_or_plural("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
+        parts.append(singular_or_plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
     if skipped:
-        parts.append(plural("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
+        parts.append(singular_or_plural("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
     return ", ".join(parts)
 
 
@@ -122,7 +122,7 @@ def _unread_output_rows(line: ParsedLine, job: Job) -> list[FactRow]:
 
 def _git_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     files = _count_or_zero(members, "files_changed")
-    words = plural("%(n)s file changed", "%(n)s files changed", files) % {"n": files}
+    words = singular_or_plural("%(n)s file changed", "%(n)s files changed", files) % {"n": files}
     if files:
         words += f" +{_count_or_zero(members, 'insertions')} −{_count_or_zero(members, 'deletions')}"
     raw_paths = members.get("paths")
@@ -136,12 +136,12 @@ def _git_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
 
 def _command_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     run, failed, denied = (_count_or_zero(members, key) for key in ("run", "failed", "denied"))
-    words = plural("%(n)s command", "%(n)s commands", run) % {"n": run}
+    words = singular_or_plural("%(n)s command", "%(n)s commands", run) % {"n": run}
     if failed:
-        words += ", " + plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed}
+        words += ", " + singular_or_plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed}
     rows = [FactRow("run", words, by)] if run else []
     if denied:
-        denied_words = plural("%(n)s denied", "%(n)s denied", denied) % {"n": denied}
+        denied_words = singular_or_plural("%(n)s denied", "%(n)s denied", denied) % {"n": denied}
         rows.append(FactRow("danger", denied_words, by, "danger"))
     return rows
 
@@ -162,7 +162,7 @@ def findings_words(counts: Mapping[str, Any]) -> str:
     )
     if not total:
         return ""
-    words = plural("%(n)s finding", "%(n)s findings", total) % {"n": total}
+    words = singular_or_plural("%(n)s finding", "%(n)s findings", total) % {"n": total}
     return f"{words}, {high} high" if high else words
 
 
@@ -181,7 +181,7 @@ def _coverage_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
 def _claim_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     contradicted = members.get("contradicted")
     n = len(contradicted) if isinstance(contradicted, list) else 0
-    words = plural("%(n)s claim contradicted", "%(n)s claims contradicted", n) % {"n": n}
+    words = singular_or_plural("%(n)s claim contradicted", "%(n)s claims contradicted", n) % {"n": n}
     return [FactRow("danger", words, by, "danger")] if n else []
 
 

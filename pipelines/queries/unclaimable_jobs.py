@@ -16,7 +16,7 @@ from pipelines.ports.vault.value_lookup import ValueScope, secret_needs_by_stati
 from pipelines.queries import environments, queued_work, versions
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.queries.statements import UNOFFERED_COUNT
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.kinds import (
     DEFAULT_MODEL,
@@ -54,7 +54,7 @@ class Unclaimed:
         if self.number == MOST_COUNTED:
             return "{number} or more tasks wait at {station} of {line}.".format(**names)
         return (
-            plural(
+            singular_or_plural(
                 "%(number)d task waits at %(station)s of %(line)s.",
                 "%(number)d tasks wait at %(station)s of %(line)s.",
                 self.number,
@@ -155,7 +155,7 @@ def unclaimed_reason(
         labels = list(station.labels)
     if labels:
         return Sentence(
-            plural(
+            singular_or_plural(
                 "No active runner has the label %(labels)s.",
                 "No active runner has the labels %(labels)s.",
                 len(labels),

@@ -26,7 +26,7 @@ from pipelines.queries.statements import (
     USAGE_SUMS,
     WITHOUT_JOB,
 )
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.outcome_judgement import exact_amount
 
 CENT = Decimal("0.01")
@@ -82,7 +82,9 @@ class Spending:
         without = self.runs - self.priced if self.priced else 0
         if not without:
             return ""
-        return plural("%(n)s run without a price", "%(n)s runs without a price", without) % {"n": without}
+        return singular_or_plural("%(n)s run without a price", "%(n)s runs without a price", without) % {
+            "n": without
+        }
 
     @property
     def price_text(self) -> str:

@@ -11,12 +11,12 @@ from pipelines.models import Escalation, Status, Word
 from pipelines.queries.join_waits import join_result_words, join_wait_sentence
 from pipelines.routing.analysis.lint.subject import edge_tests
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.plural import plural
-from pipelines.routing.decide.branch_joins.join_decision import waiting_groups
+from pipelines.routing.basics.plural import singular_or_plural
+from pipelines.routing.decide.branch_joins.join_decision import join_groups_with_waiting_tokens
 from pipelines.routing.document.algebra import EdgeTest
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import decision_sentence
-from pipelines.routing.sentences.escalations import answer_terms, trigger_words
+from pipelines.routing.sentences.escalations import escalation_answer_terms, trigger_words
 from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.waits import Sentence, hold_sentence, wait_sentence
@@ -180,7 +180,7 @@ def counted_moves(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[
 def position_rows(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
     at_joins = {
         branch.id: join_wait_sentence(line, group)
-        for group in waiting_groups(line, joins.open_branches(walk))
+        for group in join_groups_with_waiting_tokens(line, joins.open_branches(walk))
         for branch in group.arrived
     }
     return [
@@ -218,17 +218,17 @@ def _escalation_sentence(
     soon."""
     index = walk.index_of(position.token)
     for escalation in walk.escalations:
-        holds = walk.waiting_index(escalation)
+        holds = walk.index_held_by(escalation)
         if holds == index and index is not None:
             return Sentence(
                 hold_sentence(position.wait, line).text,
-                answer_terms(line, escalation.trigger, escalation.role),
+                escalation_answer_terms(line, escalation.trigger, escalation.role),
                 escalation.trigger,
             )
         if holds is None and position.status == READY and index == walk.first_active_index:
             words = {"trigger": trigger_words(escalation.trigger)}
             text = "Cannot move forward while an escalation is open: {trigger}.".format(**words)
-            return Sentence(text, answer_terms(line, escalation.trigger, escalation.role), "")
+            return Sentence(text, escalation_answer_terms(line, escalation.trigger, escalation.role), "")
     return None
 
 
@@ -254,7 +254,7 @@ def _count_sentences(line: ParsedLine, walk: SimulatedTask, position: SimulatedP
         n = walk.edges.get(f"{edge.source}->{edge.target}", 0)
         words = {"n": n, "source": target_name(line, edge.source), "target": target_name(line, edge.target)}
         yield (
-            plural(
+            singular_or_plural(
                 "%(source)s → %(target)s was taken %(n)s time",
                 "%(source)s → %(target)s was taken %(n)s times",
                 n,
@@ -265,7 +265,7 @@ def _count_sentences(line: ParsedLine, walk: SimulatedTask, position: SimulatedP
         if walk.rounds.get(key):
             words = {"gate": gate_name(line, key), "n": walk.rounds[key]}
             yield (
-                plural(
+                singular_or_plural(
                     "%(gate)s sent it back %(n)s time", "%(gate)s sent it back %(n)s times", walk.rounds[key]
                 )
                 % words

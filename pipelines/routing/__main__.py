@@ -39,8 +39,7 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
 from pipelines.routing.document.preconditions import AGENT
 from pipelines.routing.document.publishable import publishing_problems
-from pipelines.routing.simulate.report import generation_report
-from pipelines.routing.simulate.report import run_report as report_scenarios
+from pipelines.routing.simulate.report import generation_report, run_and_report_scenarios
 from pipelines.routing.simulate.scenario_generation import generate_scenarios
 
 MAX_LINE = 64 * 1024 * 1024
@@ -99,15 +98,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _decide_command(options: argparse.Namespace) -> int:
-    return _answer_all(_read_line(Path(options.line)), sys.stdin.buffer, sys.stdout, _decide_situation)
+    return _write_answer_per_line(
+        _read_line(Path(options.line)), sys.stdin.buffer, sys.stdout, _decide_situation
+    )
 
 
 def _join_command(options: argparse.Namespace) -> int:
-    return _answer_all(_read_line(Path(options.line)), sys.stdin.buffer, sys.stdout, join_answer)
+    return _write_answer_per_line(_read_line(Path(options.line)), sys.stdin.buffer, sys.stdout, join_answer)
 
 
 def _check_command(options: argparse.Namespace) -> int:
-    text = read_source(options.line)
+    text = read_file_or_stdin(options.line)
     line = native.read_text(text, exact=True)
     problems = native.problems_with_places(text, publishing_problems(line))
     for problem in problems:
@@ -116,7 +117,7 @@ def _check_command(options: argparse.Namespace) -> int:
 
 
 def _lint_command(options: argparse.Namespace) -> int:
-    examination = lint_text(read_source(options.line))
+    examination = lint_text(read_file_or_stdin(options.line))
     if examination.line is None and not options.json:
         raise DocumentError(examination.problems)
     print(escape_hidden_json(lint_report(examination, as_json=options.json)))
@@ -137,7 +138,9 @@ def _diff_command(options: argparse.Namespace) -> int:
 def _simulate_command(options: argparse.Namespace) -> int:
     line, name = _read_line(Path(options.line)), options.line
     options.line = options.scenarios
-    scenario_report = report_scenarios(line, scenario_texts.loads(read_source(options.scenarios)), name)
+    scenario_report = run_and_report_scenarios(
+        line, scenario_texts.loads(read_file_or_stdin(options.scenarios)), name
+    )
     print(escape_hidden_json(scenario_report.to_json() if options.json else scenario_report.to_text()))
     problems = scenario_report.problems(options.min_coverage)
     print("; ".join(problems), file=sys.stderr, end="\n" if problems else "")
@@ -146,7 +149,7 @@ def _simulate_command(options: argparse.Namespace) -> int:
 
 def _generate_command(options: argparse.Namespace) -> int:
     generated = generate_scenarios(
-        native.read_text(read_source(options.line), keep_faulty_rules=True, exact=True)
+        native.read_text(read_file_or_stdin(options.line), keep_faulty_rules=True, exact=True)
     )
     print(escape_hidden_json(scenario_texts.dumps(generated.scenarios)), end="", flush=True)
     print(escape_hidden_json(generation_report(generated)), file=sys.stderr)
@@ -176,7 +179,7 @@ COMMANDS = {
 }
 
 
-def read_source(name: str) -> bytes:
+def read_file_or_stdin(name: str) -> bytes:
     """The bytes of a file, of standard input for `-`. Raises OSError, and DocumentError if there are too many."""
     if name == "-":
         return _read_bounded(sys.stdin.buffer)
@@ -210,10 +213,10 @@ def _error_text(error: DocumentError | OSError) -> str:
     return error.strerror or str(error)
 
 
-def _answer_all(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decided) -> int:
+def _write_answer_per_line(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decided) -> int:
     malformed = False
     for text in _input_lines(source):
-        answer, read = _answer_text(line, text, decided)
+        answer, read = _answer_and_whether_readable(line, text, decided)
         malformed = malformed or not read
         sink.write(jsontext.dumps(answer) + "\n")
         # At once: whoever asks may wait for it before the next situation.
@@ -221,7 +224,9 @@ def _answer_all(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decid
     return 1 if malformed else 0
 
 
-def _answer_text(line: ParsedLine, text: bytes, decided: Decided) -> tuple[dict[str, Any], bool]:
+def _answer_and_whether_readable(
+    line: ParsedLine, text: bytes, decided: Decided
+) -> tuple[dict[str, Any], bool]:
     """The answer, and whether the line could be read."""
     try:
         return decided(line, _parse_json(text)), True

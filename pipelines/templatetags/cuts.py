@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from django import template
 
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 
 T = TypeVar("T")
 register = template.Library()
@@ -21,7 +21,7 @@ def shortened(text: object, most: int) -> str:
     left = len(full) - most
     if left <= 0:
         return full
-    words = plural("%(n)s more character", "%(n)s more characters", left) % {"n": left}
+    words = singular_or_plural("%(n)s more character", "%(n)s more characters", left) % {"n": left}
     return f"{full[:most].rstrip()}… ({words})"
 
 

@@ -9,7 +9,7 @@ from django.template import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.templatetags.gateline import duration, icon
 from pipelines.templatetags.small import at_task, elapsed, moment, person_sign, status_pill
 from pipelines.templatetags.task_choice import choose_html
@@ -136,7 +136,7 @@ def _foot_html(card: Any) -> SafeString:
     actor = person_sign(name, card.actor_kind) if name else NOTHING
     left: Any = NOTHING
     if card.left is not None:
-        words = plural("%(n)s retry left", "%(n)s retries left", card.left) % {"n": card.left}
+        words = singular_or_plural("%(n)s retry left", "%(n)s retries left", card.left) % {"n": card.left}
         left = format_html("<span>{}</span>", words)
     return format_html(FOOT, "", format_html("{} {}", actor, left))
 

@@ -13,7 +13,7 @@ from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.queries.versions import parsed_version
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
@@ -136,7 +136,7 @@ def no_send_back_reason(visit: GateVisit) -> str:
         return "Send back is not offered here: no rule of the line leads back from this gate."
     if _are_rounds_used_up(gate, visit, Word.SEND_BACK):
         most = gate.approval.max_rounds
-        sentence = plural(
+        sentence = singular_or_plural(
             "Send back is not possible: %(n)s of %(n)s is used.",
             "Send back is not possible: %(n)s of %(n)s are used.",
             most,
@@ -189,7 +189,9 @@ def _consequence_with_counts(
     missing = max(missing, len(usernames_yet_to_approve(visit, policy))) - (not counted)
     if missing <= 0:
         return follows
-    needed = plural("%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing)
+    needed = singular_or_plural(
+        "%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing
+    )
     return f"{needed % {'n': missing}} {follows}"
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, Word
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import Approval, Gate, ParsedLine
 
 
@@ -18,7 +18,9 @@ def gate_of_visit(visit: GateVisit, line: ParsedLine) -> Gate:
 def approval_words(policy: Approval, have: int) -> str:
     """“1 of 2 approvals”, or that all have to approve; "" where one is enough."""
     if policy.is_unanimous:
-        words = plural("%(n)s approval of everyone asked", "%(n)s approvals of everyone asked", have)
+        words = singular_or_plural(
+            "%(n)s approval of everyone asked", "%(n)s approvals of everyone asked", have
+        )
         return words % {"n": have}
     need = policy.min_votes
     return f"{have} of {need} approvals" if need > 1 else ""

@@ -23,7 +23,7 @@ from pipelines.models import (
 )
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries import versions
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
@@ -162,7 +162,7 @@ def _gate_item(visit: GateVisit) -> InboxItem:
 
 
 def _rounds_and_votes_text(number: int, have: int, need: int) -> str:
-    counted = plural("%(n)s of %(m)s vote", "%(n)s of %(m)s votes", need) % {"n": have, "m": need}
+    counted = singular_or_plural("%(n)s of %(m)s vote", "%(n)s of %(m)s votes", need) % {"n": have, "m": need}
     return " · ".join(
         filter(None, (_round_text(number).capitalize() if number > 1 else "", counted if need else ""))
     )

@@ -15,7 +15,7 @@ from pipelines.queries.home import (
     station_names_of_tokens,
     troubled_positions,
 )
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.web.lines.path_strip import PathStrip, task_path_strip
 from reviews.inbox.item import InboxItem, InboxViewer
 from reviews.inbox.kinds import OfferedItem
@@ -80,9 +80,9 @@ def _summary_text(offered_items: Sequence[OfferedItem]) -> str:
     reviews, questions = counted["gate"], counted["question"]
     others = len(offered_items) - reviews - questions
     words = [
-        (reviews, plural("%(n)s review", "%(n)s reviews", reviews)),
-        (questions, plural("%(n)s question", "%(n)s questions", questions)),
-        (others, plural("%(n)s other", "%(n)s others", others)),
+        (reviews, singular_or_plural("%(n)s review", "%(n)s reviews", reviews)),
+        (questions, singular_or_plural("%(n)s question", "%(n)s questions", questions)),
+        (others, singular_or_plural("%(n)s other", "%(n)s others", others)),
     ]
     return ", ".join(text % {"n": number} for number, text in words if number)
 

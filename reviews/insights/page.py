@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import gate_sampling
 from pipelines.models import Incident, Line, Project
-from pipelines.routing.sentences.escalations import late_words
+from pipelines.routing.sentences.escalations import unanswered_escalation_sentence
 from pipelines.web.shell.page import (
     SignedInRequest,
     costly_view,
@@ -116,7 +116,7 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
         "fallbacks": [],
         "alerts": sum(row.figure.is_alert for row in figures),
         "incidents": [
-            (incident, late_words(incident.escalation.role, incident.escalation.trigger))
+            (incident, unanswered_escalation_sentence(incident.escalation.role, incident.escalation.trigger))
             for incident in incidents.order_by("-opened_at")[:MAX_INCIDENTS]
         ],
     }

@@ -11,7 +11,7 @@ from pipelines.queries import analytics, versions
 from pipelines.queries.analytics import LineInsights, RuleNumbers, StationNumbers, UnusedRule
 from pipelines.queries.dates import DateRange
 from pipelines.routing.basics import wording
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
@@ -86,7 +86,9 @@ def _percent(count: int, total: int) -> float:
 
 def never_words(line: ParsedLine, station: str, never: UnusedRule) -> tuple[str, str, str]:
     """Return why a rule was never taken, an example that would take it, and the tone."""
-    tasks = plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {"n": never.tasks}
+    tasks = singular_or_plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {
+        "n": never.tasks
+    }
     if never.can:
         outcome = (never.witness or {}).get("outcome", {})
         return f"{tasks}, but matched by", brief_json(outcome), ""
@@ -100,7 +102,7 @@ def never_words(line: ParsedLine, station: str, never: UnusedRule) -> tuple[str,
         return "Never matches: nothing satisfies its condition", "", "danger"
     ids = [rule.id for rule in line.station(station).rules]
     numbers = [str(ids.index(killer) + 1) for killer in never.killers]
-    words = plural(
+    words = singular_or_plural(
         "Never matches: rule %(rules)s already takes everything",
         "Never matches: rules %(rules)s already take everything",
         len(numbers),

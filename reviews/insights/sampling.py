@@ -16,7 +16,7 @@ from pipelines.models import Line, LineEvent, Project, SampledDraw
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.versions import by_id
-from pipelines.routing.decide.sampling import draw_number, is_below
+from pipelines.routing.decide.sampling import draw_number, is_draw_selected
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.sentences.sampling import fallback_cause
 from reviews.models.statements import CHAIN_ROOTS, UNDISPUTED_APPROVALS
@@ -110,7 +110,7 @@ def sampling_fallbacks(project: Project) -> list[Fallback]:
 def _rate_at(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
     """Return the rate as the gate would draw with its key (law §15). `draws`: of each approval, and whether
     it was reverted."""
-    unseen = [reverted for draw_value, reverted in draws if not is_below(draw_value, one_in)]
+    unseen = [reverted for draw_value, reverted in draws if not is_draw_selected(draw_value, one_in)]
     return Rate(one_in, len(draws) - len(unseen), len(unseen), sum(unseen))
 
 

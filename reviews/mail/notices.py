@@ -15,8 +15,13 @@ from pipelines.people.invitations import invitation_secret
 from pipelines.queries.addresses import absolute_url
 from pipelines.queries.failure_causes import last_cause
 from pipelines.queries.versions import parsed_version
-from pipelines.routing.basics.plural import plural
-from pipelines.routing.sentences.escalations import action_words, deadlock_words, role_words, trigger_words
+from pipelines.routing.basics.plural import singular_or_plural
+from pipelines.routing.sentences.escalations import (
+    breach_action_words,
+    deadlock_words,
+    role_words,
+    trigger_words,
+)
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.shell.middleware import zone_or_utc
 from pipelines.web.tasks.escalation_cards import escalation_card
@@ -109,7 +114,7 @@ def _escalation_context(notice: Notice) -> dict[str, Any]:
             ("Reason", escalation.reason),
             *(_party_facts(conflict) if conflict else ()),
             ("Answer by", f"{escalation.due_at:%Y-%m-%d %H:%M} UTC" if escalation.due_at else ""),
-            ("Done because of it", "\n".join(map(action_words, escalation.on_breach)) if late else ""),
+            ("Done because of it", "\n".join(map(breach_action_words, escalation.on_breach)) if late else ""),
             (
                 "What you can do",
                 "\n".join(words for _word, words in escalation_card(escalation, notice.task).answer_choices),
@@ -151,7 +156,7 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
     if not (notifications and digest.user.is_active and digest.user.email):
         return None
     count = len(rows)
-    subject = plural("%(n)s notification", "%(n)s notifications", count) % {"n": count}
+    subject = singular_or_plural("%(n)s notification", "%(n)s notifications", count) % {"n": count}
     context = {
         "groups": _by_kind(notifications),
         "more": count - len(notifications),

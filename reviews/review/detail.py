@@ -20,7 +20,7 @@ from pipelines.queries.task_branch import PeoplePush, people_pushes
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.versions import parsed_version
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
 from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement
@@ -341,5 +341,5 @@ def _requirement_text(line: ParsedLine, requirement: Requirement) -> str:
             else "the votes of all with the role {name}".format(**words)
         )
     kinds = {"role": "from the role", "group": "from the group", "user": "from"}
-    people = plural("%(n)s vote", "%(n)s votes", requirement.count) % words
+    people = singular_or_plural("%(n)s vote", "%(n)s votes", requirement.count) % words
     return f"{people} {kinds[requirement.kind]} {requirement.name}"

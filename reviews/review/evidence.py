@@ -23,7 +23,7 @@ from pipelines.formats.evidence.trees.file_kinds import path_sensitivity
 from pipelines.models import Job
 from pipelines.queries.observed_facts import fact_groups, printed_tests_words, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
@@ -119,7 +119,7 @@ def _facts_text(job: Job) -> str:
     parts = [tests_words(groups["tests"])] if "tests" in groups else []
     total = groups.get("findings", {}).get("total")
     if isinstance(total, int):
-        parts.append(plural("%(n)s finding", "%(n)s findings", total) % {"n": total})
+        parts.append(singular_or_plural("%(n)s finding", "%(n)s findings", total) % {"n": total})
     if not parts and job.result == "success":
         return escape_hidden(shortened(job.summary, LONGEST))
     return ", ".join(parts)

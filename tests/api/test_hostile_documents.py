@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION
-from pipelines.routing.analysis.satisfiability.document_guesses import MAX_SHAPES, shapes_around
+from pipelines.routing.analysis.satisfiability.document_guesses import MAX_SHAPES, documents_with_leaf_at_path
 from pipelines.routing.analysis.satisfiability.effort import STEP, limiting_effort
 from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from pipelines.routing.basics.bounds import EvaluationBudget, counting_steps
@@ -110,4 +110,4 @@ def test_what_an_analysis_tries_counts_as_its_own_work() -> None:
 
 
 def test_filters_one_after_the_other_do_not_multiply_the_guesses() -> None:
-    assert len(list(shapes_around(PATHS["filters"], 1))) <= MAX_SHAPES
+    assert len(list(documents_with_leaf_at_path(PATHS["filters"], 1))) <= MAX_SHAPES

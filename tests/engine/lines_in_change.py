@@ -92,7 +92,7 @@ def published(world: World, said: dict[str, Any]) -> LineVersion:
         line=line,
         number=line.versions.count() + 1,
         document=full,
-        digest=routing.digest(full),
+        digest=routing.canonical_digest(full),
         published_at=timezone.now(),
     )
     publishing.write_rows(version, parsed)

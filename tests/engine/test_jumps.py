@@ -12,7 +12,7 @@ from pipelines.engine import invariants
 from pipelines.lines import guarantee_rereads, line_migration, publishing
 from pipelines.models import Decision, Line, LineVersion
 from pipelines.queries import versions
-from pipelines.routing.document.line import digest
+from pipelines.routing.document.line import canonical_digest
 from reviews.models import Notification
 from tests.factories import World
 
@@ -42,7 +42,7 @@ def as_of_before(version: LineVersion, **more: Any) -> LineVersion:
         line=version.line,
         number=version.number + 1,
         document=document,
-        digest=digest(document),
+        digest=canonical_digest(document),
         revision=2,
         published_by=version.published_by,
         published_at=timezone.now(),

@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.lines import publishing
 from pipelines.models import Line, LineVersion, Role, VersionGate, VersionRule, VersionStation
-from pipelines.routing.document.line import DocumentError, digest, read_line
+from pipelines.routing.document.line import DocumentError, canonical_digest, read_line
 from tests.factories import World, document, make_member, station
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def test_it_freezes_and_hashes_what_it_publishes(world: World) -> None:
     line = made(world, document([station("build", rule), "ship"], gates=[GATE]))
     version = publishing.publish_draft(line, user=world.designer, name="first", based_on=1)
     assert (version.number, version.law, version.name) == (1, 1, "first")
-    assert version.digest == digest(version.document)
+    assert version.digest == canonical_digest(version.document)
     assert read_line(version.document).to_document() == version.document
     assert list(VersionStation.objects.values_list("key", "kind")) == [("build", "noop"), ("ship", "noop")]
     assert list(VersionRule.objects.values_list("station__key", "key", "label")) == [("build", "on", "On")]

@@ -10,7 +10,7 @@ from pipelines.errors import Refused
 from pipelines.models import Agent, Blob, Group, Membership, Project, Role, Upload, User, Worker
 from pipelines.models.people import simplify_roles
 from pipelines.ports.leases import Claim
-from pipelines.routing.document.escalations import role_key
+from pipelines.routing.document.escalations import group_key_of_role
 from pipelines.routing.document.evaluations import MACHINES
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.requirements import Requirement
@@ -84,7 +84,7 @@ class Cast:
 
     def holder(self, role: str) -> User:
         """Somebody who stands for a role that a line names in words, such as “Development Manager”."""
-        key = role_key(role) or "nobody"
+        key = group_key_of_role(role) or "nobody"
         if key not in self._people:
             self._people[key] = self._make(key, (key if key in Role.values else Role.OPERATOR,), (key,))
         return self._people[key]

@@ -49,7 +49,7 @@ def _supply(stage: Stage, token: Token, named: set[str]) -> None:
     fields = [
         field for field in fields_for_missing_metadata(_line(stage, token), token) if field.key in named
     ]
-    given = {field.key: candidates.sample_value(field) for field in fields}
+    given = {field.key: candidates.sample_input_value(field) for field in fields}
     unknown = next((field for field in fields if given[field.key] is None), None)
     if unknown is not None:
         what = "is a secret" if unknown.type == "secret" else "has to match a pattern"

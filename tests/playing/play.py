@@ -165,7 +165,7 @@ def _made_up(inputs: Iterable[Input], said: Mapping[str, Any]) -> dict[str, Any]
             f"the input {secret.label or secret.key} is a secret that has to be given: say in the scenario "
             "which stored one it is."
         )
-    values = {each.key: candidates.sample_value(each) for each in missing}
+    values = {each.key: candidates.sample_input_value(each) for each in missing}
     bound = next((each for each in missing if values[each.key] is None and each.key not in said), None)
     if bound is not None:
         raise NotPlayable(

@@ -158,7 +158,9 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
         votes["reason"] = "As the script says."
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     if said["decision"] == "approve":
-        votes["fields"] = {each.key: candidates.sample_value(each) for each in gate.fields if each.required}
+        votes["fields"] = {
+            each.key: candidates.sample_input_value(each) for each in gate.fields if each.required
+        }
     who: list[str] = []
     for user in stage.cast.voters(by, policy.who):
         try:

@@ -13,7 +13,7 @@ from pipelines.routing.decide.approval import (
     CountedVote,
     Voter,
     barring_reason,
-    is_satisfiable,
+    can_people_satisfy,
     tally_votes,
     with_extra_votes,
 )
@@ -202,7 +202,7 @@ def test_the_matching_is_exact(
     voters = [Voter(f"p{i}", roles, groups) for i, (roles, groups) in enumerate(crowd)]
     votes = [CountedVote(each.person) for each in voters]
     assert (tally_votes(requirements, votes, voters).status == "approved") is _by_trying(requirements, voters)
-    assert is_satisfiable(requirements, voters) is _by_trying(requirements, voters)
+    assert can_people_satisfy(requirements, voters) is _by_trying(requirements, voters)
 
 
 def _by_trying(requirements: list[Requirement], voters: list[Voter]) -> bool:

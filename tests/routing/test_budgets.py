@@ -317,10 +317,12 @@ def test_E21_not_passed_and_a_limit_reached_goes_to_the_development_manager() ->
 
 
 def test_the_standard_ones_are_off_but_under_aeef_and_in_versions_of_before() -> None:
-    assert line({}).named_limits == ()
-    assert {each.key for each in line({}, policy={"standard_budgets": "yes"}).named_limits} >= {"restart"}
-    assert line({}, preset="aeef", policy={"standard_budgets": "no"}).named_limits == ()
+    assert line({}).named_budgets_in_force == ()
+    assert {each.key for each in line({}, policy={"standard_budgets": "yes"}).named_budgets_in_force} >= {
+        "restart"
+    }
+    assert line({}, preset="aeef", policy={"standard_budgets": "no"}).named_budgets_in_force == ()
     before = line({}, preset="aeef", policy={"standard_budgets": "no", "preconditions": "no"}).to_document()
     assert "standard_budgets" not in before["policy"]
     again = line({}, preset="aeef", policy=before["policy"])
-    assert (again.named_limits, again.policy.preconditions) == ((), False)
+    assert (again.named_budgets_in_force, again.policy.preconditions) == ((), False)

@@ -42,8 +42,8 @@ def test_every_readable_rule_is_tested_as_its_condition_is() -> None:
             forced_route("failure", "gate"),
             forced_route("blocked", "fallback"),
         ):
-            view = made.view(route)
-            for rule in made.station.readable_rules:
+            view = made.condition_view(route)
+            for rule in made.station.rules_above_first_faulty:
                 for left in (1_000, FEW):
                     said = asked(rule.test, view, left)
                     assert said == asked(rule.when.test, view, left), (seed, rule.id)

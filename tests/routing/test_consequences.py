@@ -11,20 +11,20 @@ from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuc
 from pipelines.routing.decide.effects import (
     DecisionSubject,
     add_counts,
-    consecutive_reworks,
     counter_changes,
-    current_facts,
     decided_targets,
+    does_decision_abort_task,
     enterable_stations,
+    facts_for_deciding_anew,
+    facts_of_waiting_token_now,
     facts_with_answer,
     facts_with_votes,
     gate_question,
-    is_abort,
     origin_after,
-    refreshed_facts,
-    stay_after,
-    stored_values,
-    takes_rule,
+    reworks_in_a_row_after,
+    stay_of_decision,
+    variables_and_context_to_store,
+    was_rule_taken,
 )
 from tests.routing.support import line, ruled
 
@@ -95,7 +95,7 @@ def test_who_waits_at_a_join_has_not_entered_it() -> None:
 def test_where_no_way_leads_on_it_shows_what_would_free_it(
     answer: Any, status: str, wait: dict[str, Any], error: str
 ) -> None:
-    found = stay_after(answer)
+    found = stay_of_decision(answer)
     assert (found.status, found.wait, found.error) == (status, wait, error)
 
 
@@ -108,14 +108,14 @@ SIGNALS_HOLD = {"result": "success", "signals": [{"verdict": "hold"}, {"verdict"
 
 def test_abort_ends_the_task_whoever_says_it_and_nothing_else_does() -> None:
     end = finish(rule=None, by="signal")
-    assert is_abort(about(SIGNALS_ABORT), end)
-    assert not is_abort(about(SIGNALS_HOLD), end)
-    assert not is_abort(about(), end)
-    assert is_abort(about(word="abort"), finish())
-    assert not is_abort(about(SIGNALS_ABORT, word="reject"), end)
-    assert not is_abort(about(), finish())
-    assert is_abort(about(), finish("failed", by="gate"))
-    assert not is_abort(about(), finish("completed", by="gate"))
+    assert does_decision_abort_task(about(SIGNALS_ABORT), end)
+    assert not does_decision_abort_task(about(SIGNALS_HOLD), end)
+    assert not does_decision_abort_task(about(), end)
+    assert does_decision_abort_task(about(word="abort"), finish())
+    assert not does_decision_abort_task(about(SIGNALS_ABORT, word="reject"), end)
+    assert not does_decision_abort_task(about(), finish())
+    assert does_decision_abort_task(about(), finish("failed", by="gate"))
+    assert not does_decision_abort_task(about(), finish("completed", by="gate"))
 
 
 # Counting
@@ -186,7 +186,7 @@ def test_what_was_migrated_is_counted_where_it_lands_and_by_its_own_rule() -> No
 def test_whether_the_rule_was_taken_or_only_led_there(
     known: dict[str, Any], answer: Move, targets: tuple[str, ...], taken: bool
 ) -> None:
-    assert takes_rule(about(**known), answer, targets) is taken
+    assert was_rule_taken(about(**known), answer, targets) is taken
 
 
 def test_counts_are_added_to_what_was_counted() -> None:
@@ -195,9 +195,9 @@ def test_counts_are_added_to_what_was_counted() -> None:
 
 def test_reworks_by_signal_are_counted_while_they_follow_each_other() -> None:
     reworked = {"result": "success", "signals": [{"verdict": "rework"}]}
-    assert consecutive_reworks(about(reworked), move("a", rule=None, by="signal"), 2) == 3
-    assert consecutive_reworks(about(reworked), move("a"), 2) == 0
-    assert consecutive_reworks(about(), move("a", rule=None, by="signal"), 2) == 0
+    assert reworks_in_a_row_after(about(reworked), move("a", rule=None, by="signal"), 2) == 3
+    assert reworks_in_a_row_after(about(reworked), move("a"), 2) == 0
+    assert reworks_in_a_row_after(about(), move("a", rule=None, by="signal"), 2) == 0
 
 
 # What is kept and told
@@ -205,13 +205,19 @@ def test_reworks_by_signal_are_counted_while_they_follow_each_other() -> None:
 
 def test_objects_of_stations_that_passed_are_gathered_and_variables_of_moves() -> None:
     passed = about({"result": "success", "output": {"x": 1}})
-    assert stored_values(passed, move("b", variables={"v": 1})) == {
+    assert variables_and_context_to_store(passed, move("b", variables={"v": 1})) == {
         "context": {"x": 1},
         "variables": {"v": 1},
     }
-    assert stored_values(passed, finish()) == {"context": {"x": 1}, "variables": {}}
-    assert stored_values(about({"result": "success", "output": [1]}), move("b"))["context"] == {}
-    assert stored_values(about({"result": "failure", "output": {"x": 1}}), move("b"))["context"] == {}
+    assert variables_and_context_to_store(passed, finish()) == {"context": {"x": 1}, "variables": {}}
+    assert (
+        variables_and_context_to_store(about({"result": "success", "output": [1]}), move("b"))["context"]
+        == {}
+    )
+    assert (
+        variables_and_context_to_store(about({"result": "failure", "output": {"x": 1}}), move("b"))["context"]
+        == {}
+    )
 
 
 def test_a_word_stands_beside_the_facts_of_the_question_and_of_this_moment() -> None:
@@ -238,14 +244,14 @@ def test_an_answer_comes_after_those_before_it() -> None:
 
 def test_what_is_held_is_decided_by_the_facts_of_this_moment_unless_somebody_was_asked() -> None:
     now = {"edges": {"a->b": 2}, "words": {"g": "approve"}}
-    assert refreshed_facts({"edges": {}}, now) == now
+    assert facts_of_waiting_token_now({"edges": {}}, now) == now
     for asked in ({"gates": {"g": {"decision": "approve"}}}, {"answers": [1]}):
-        assert refreshed_facts({"edges": {}, **asked}, now) == {
+        assert facts_of_waiting_token_now({"edges": {}, **asked}, now) == {
             "edges": {},
             **asked,
             "now": {"edges": {"a->b": 2}},
         }
-    assert current_facts(
+    assert facts_for_deciding_anew(
         {"edges": {}, "now": {"edges": {"a->b": 2}, "rules": {"r": 1}}}, {"rules": {"r": 2}}
     ) == {
         "edges": {"a->b": 2},

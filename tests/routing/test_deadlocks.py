@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decide.deadlocks import find_cycle, has_timed_out
+from pipelines.routing.decide.deadlocks import has_timed_out, shortest_wait_cycle_through
 from pipelines.routing.document.line import DocumentError, read_line
 
 PARTS = {"key": "line", "stations": [{"key": "a", "work": {"kind": "noop"}}]}
@@ -24,7 +24,7 @@ PARTS = {"key": "line", "stations": [{"key": "a", "work": {"kind": "noop"}}]}
     ],
 )
 def test_E22_the_shortest_circle_through_one_is_found(waits: Any, found: tuple[str, ...]) -> None:
-    assert find_cycle(waits, "a") == found
+    assert shortest_wait_cycle_through(waits, "a") == found
 
 
 @pytest.mark.parametrize(("seconds", "late"), [(119.9, False), (120.0, False), (120.1, True)])

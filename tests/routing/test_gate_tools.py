@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from pipelines.formats.native import json_schema
-from pipelines.routing.decide.effects import answer_fact
+from pipelines.routing.decide.effects import fact_of_question_outcome
 from pipelines.routing.document.line import DocumentError, ParsedLine, read_line
 from tests.routing.support import OK, decided, document, goes, ruled, traced
 
@@ -144,7 +144,7 @@ def test_A_tool_gate_is_judged_by_success_on_then_fail_if_then_pass_if_then_warn
 ) -> None:
     of = guarded(gate(outcome=outcome))
     question = decided(of, OK)["evaluation"]
-    assert answer_fact(of, question, run)["answer"] == word
+    assert fact_of_question_outcome(of, question, run)["answer"] == word
 
 
 WHYS: list[tuple[dict[str, Any], str]] = [
@@ -161,7 +161,7 @@ WHYS: list[tuple[dict[str, Any], str]] = [
 def test_the_result_says_why_and_names_what_was_asked(run: dict[str, Any], text: str) -> None:
     of = guarded(gate(outcome=CONDITIONS))
     question = decided(of, OK)["evaluation"]
-    found = answer_fact(of, question, run)
+    found = fact_of_question_outcome(of, question, run)
     assert (found["tool"], found["text"]) == (question["tool"], text)
 
 

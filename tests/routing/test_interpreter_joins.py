@@ -12,7 +12,11 @@ import pytest
 
 from pipelines.routing.decide.branch_joins.branches import Arrival, Branch, Fork, Write
 from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys
-from pipelines.routing.decide.branch_joins.join_decision import Merge, aggregate_verdict, due_merge
+from pipelines.routing.decide.branch_joins.join_decision import (
+    Merge,
+    aggregate_verdict,
+    first_decidable_merge,
+)
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.interpreter import joins as second
 from tests.routing.interpreter.draw_forks import live
@@ -41,7 +45,7 @@ def plain(merge: Merge) -> dict[str, Any]:
 
 
 def first_reading(document: dict[str, Any], tokens: list[dict[str, Any]]) -> dict[str, Any] | None:
-    merge = due_merge(_line(json.dumps(document)), [branch(token) for token in tokens])
+    merge = first_decidable_merge(_line(json.dumps(document)), [branch(token) for token in tokens])
     # Joins that wait for each other are no join of §7 that is due, but a deadlock of §8, which the product breaks.
     return plain(merge) if merge and not merge.circular else None
 

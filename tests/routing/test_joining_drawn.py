@@ -11,10 +11,10 @@ from pipelines.routing.decide.branch_joins.branches import BLOCKED, FAILED, PASS
 from pipelines.routing.decide.branch_joins.join_decision import (
     Merge,
     aggregate_verdict,
-    due_merge,
-    waiting_groups,
+    first_decidable_merge,
+    join_groups_with_waiting_tokens,
 )
-from pipelines.routing.decide.branch_joins.reachability import next_stations, reachable_stations
+from pipelines.routing.decide.branch_joins.reachability import next_stations_by_station, reachable_stations
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line
 
@@ -71,7 +71,7 @@ def test_a_join_is_decided_by_exactly_what_arrived_and_in_the_end_nobody_waits_i
     of = data.draw(lines())
     branches = data.draw(standing(of))
     for _ in range(len(branches) + 1):
-        merge = due_merge(of, branches)
+        merge = first_decidable_merge(of, branches)
         if merge is None:
             break
         _sound(of, branches, merge)
@@ -105,8 +105,8 @@ def _followed(branches: list[Branch], merge: Merge) -> list[Branch]:
 
 def _waits_for_somebody(of: ParsedLine, branches: list[Branch]) -> None:
     free = {each.station for each in branches if each.arrival is None}
-    for group in waiting_groups(of, branches):
+    for group in join_groups_with_waiting_tokens(of, branches):
         assert group.pending_stations
         assert free, "only those that wait are left"
-        everywhere = reachable_stations(next_stations(of), {each.station for each in branches})
+        everywhere = reachable_stations(next_stations_by_station(of), {each.station for each in branches})
         assert set(group.pending_stations) <= everywhere

@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.routing.analysis.redecide.stored_trace import (
     UNTAKEN,
     compact_entries,
-    full_entries,
+    entries_completed_by_retesting,
     is_reproducible,
 )
 from pipelines.routing.decide.decide import decide
@@ -44,7 +44,7 @@ def test_what_is_kept_tells_the_whole_trace_with_its_times() -> None:
         decision = decide(line, read_situation(given), clock=lambda ticks=ticks: next(ticks) / 1000)  # type: ignore[misc]
         stored = compact_entries(decision.trace)
         passed_over += sum(UNTAKEN in entry for entry in stored)
-        assert full_entries(line, given, stored) == decision.to_dict()["trace"]
+        assert entries_completed_by_retesting(line, given, stored) == decision.to_dict()["trace"]
         assert is_reproducible(line, given, through_json(stored))
     assert passed_over > SEEDS / 8
 
@@ -52,7 +52,7 @@ def test_what_is_kept_tells_the_whole_trace_with_its_times() -> None:
 def test_a_trace_that_was_stored_whole_is_read_as_it_is() -> None:
     for line, given in drawn():
         old = decide(line, read_situation(given)).to_dict()["trace"]
-        assert full_entries(line, given, old) == old
+        assert entries_completed_by_retesting(line, given, old) == old
         assert is_reproducible(line, given, old)
 
 
@@ -67,7 +67,7 @@ def test_a_thousand_rules_that_were_not_taken_cost_little() -> None:
 def test_where_rules_come_out_otherwise_today_nothing_is_said_of_what_they_saw() -> None:
     stored = compact_entries(decide(ruled(above(10), above(20), {}), read_situation(SCORE)).trace)
     other = ruled(above(10), above(5), {})
-    shown = full_entries(other, SCORE, stored)
+    shown = entries_completed_by_retesting(other, SCORE, stored)
     assert [(entry["rule"], entry["result"], entry["saw"]) for entry in shown[:2]] == [
         ("r1", False, []),
         ("r2", False, []),
@@ -83,4 +83,4 @@ def test_a_rule_that_was_left_out_is_told_from_those_that_were_tested() -> None:
     decision = decide(line, read_situation(failing))
     stored = compact_entries(decision.trace)
     assert [(e[UNTAKEN], e.get("without")) for e in stored if UNTAKEN in e] == [(1, None), (3, ["r2"])]
-    assert full_entries(line, failing, stored) == decision.to_dict()["trace"]
+    assert entries_completed_by_retesting(line, failing, stored) == decision.to_dict()["trace"]

@@ -6,10 +6,10 @@ import pytest
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import (
-    cycle_breakers,
-    endless_targets,
+    max_entries_by_station,
+    stations_breaking_unbounded_cycles,
+    unbounded_cycle_targets_by_rule,
     unbounded_cycles,
-    worst_visits,
 )
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line, ruled
@@ -158,7 +158,7 @@ VISITS: dict[str, tuple[ParsedLine, dict[str, int]]] = {
 
 @pytest.mark.parametrize(("of", "most"), list(VISITS.values()), ids=list(VISITS))
 def test_a_station_is_entered_at_most_so_often(of: ParsedLine, most: dict[str, int]) -> None:
-    assert worst_visits(LintSubject(of)) == most
+    assert max_entries_by_station(LintSubject(of)) == most
 
 
 def rule(name: str, to: str, **more: object) -> dict[str, object]:
@@ -179,10 +179,13 @@ def two_loops() -> ParsedLine:
 def test_the_cycles_without_a_budget_their_rules_and_what_would_bound_them() -> None:
     subject = LintSubject(two_loops())
     assert unbounded_cycles(subject) == [("a", "b"), ("c",)]
-    assert endless_targets(subject) == {"ab": ("b",), "ba": ("a",), "cc": ("c",)}
-    assert cycle_breakers(subject, "a") == ("a",)
-    assert cycle_breakers(subject, "c") == ("c",)
-    assert cycle_breakers(subject, "b") == () and cycle_breakers(subject, "d") == ()
+    assert unbounded_cycle_targets_by_rule(subject) == {"ab": ("b",), "ba": ("a",), "cc": ("c",)}
+    assert stations_breaking_unbounded_cycles(subject, "a") == ("a",)
+    assert stations_breaking_unbounded_cycles(subject, "c") == ("c",)
+    assert (
+        stations_breaking_unbounded_cycles(subject, "b") == ()
+        and stations_breaking_unbounded_cycles(subject, "d") == ()
+    )
 
 
 def test_as_many_limits_are_named_as_leave_no_cycle() -> None:
@@ -194,8 +197,8 @@ def test_as_many_limits_are_named_as_leave_no_cycle() -> None:
         policy={"no_match": "stuck", "on_failure": "stuck"},
     )
     assert unbounded_cycles(LintSubject(of)) == [("a", "b", "c")]
-    assert cycle_breakers(LintSubject(of), "a") == ("a", "b")
-    assert endless_targets(LintSubject(of)) == {
+    assert stations_breaking_unbounded_cycles(LintSubject(of), "a") == ("a", "b")
+    assert unbounded_cycle_targets_by_rule(LintSubject(of)) == {
         "ab": ("b",),
         "ba": ("a",),
         "bc": ("c",),

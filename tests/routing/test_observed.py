@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.facts import GROUPS, with_claim, with_facts_as_claims, with_source
+from pipelines.routing.basics.facts import GROUPS, facts_with_claim, facts_with_source, with_facts_as_claims
 from pipelines.routing.basics.outcome import OutcomeError, read_outcome
 
 WHOLE: dict[str, Any] = {
@@ -85,18 +85,18 @@ def test_it_is_refused_with_its_place(facts: Any, path: str, message: str) -> No
 def test_each_group_says_who_observed_it_and_on_which_tree() -> None:
     by = {"station": "check", "visit": 2, "observed_by": "server"}
     seen = {"tests": {"failed": 0, "source": {"tree": "p1"}}}
-    assert with_source(seen, by) == {"tests": {"failed": 0, "source": {"tree": "p1", **by}}}
-    reported = with_source({"usage": {"tokens_in": 1, "source": {"observed_by": "worker:7"}}}, by)
+    assert facts_with_source(seen, by) == {"tests": {"failed": 0, "source": {"tree": "p1", **by}}}
+    reported = facts_with_source({"usage": {"tokens_in": 1, "source": {"observed_by": "worker:7"}}}, by)
     assert reported["usage"]["source"] == {**by, "observed_by": "worker:7"}, (
         "the server says whose word it is"
     )
-    with_git = with_source({**seen, "git": {"tree": "g1"}}, by)
+    with_git = facts_with_source({**seen, "git": {"tree": "g1"}}, by)
     assert [with_git[group]["source"]["tree"] for group in ("tests", "git")] == ["g1", "g1"]
 
 
 def test_a_claim_joins_those_that_were_made() -> None:
     facts = {"tests": {"failed": 0}, "claims": {"made": ["a"], "contradicted": ["b"]}}
-    assert with_claim("facts", {"said": 1}, facts) == {
+    assert facts_with_claim("facts", {"said": 1}, facts) == {
         "tests": {"failed": 0},
         "claims": {"made": ["a", {"kind": "facts", "said": 1}], "contradicted": ["b"]},
     }

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.visits import worst_visits
-from pipelines.routing.decide.branch_joins.reachability import next_stations, reachable_stations
+from pipelines.routing.analysis.lint.visits import max_entries_by_station
+from pipelines.routing.decide.branch_joins.reachability import next_stations_by_station, reachable_stations
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.decide.situation import read_situation
@@ -77,10 +77,10 @@ def test_all_read_alike_where_work_may_jump(block: int) -> None:
         assert {place for place in places if simulated(line, place)} == may, (seed, revision)
         assert {way.target for way in ways_out(LintSubject(line))[line.start] if way.by == "jump"} == may
         stations = may & {*line.stations_by_key}
-        assert stations <= LintSubject(line).reached_keys and stations <= {
-            key for key, most in worst_visits(LintSubject(line)).items() if most
+        assert stations <= LintSubject(line).keys_reached_from_start and stations <= {
+            key for key, most in max_entries_by_station(LintSubject(line)).items() if most
         }
         if revision == 3:
             second = {p for p, s in situations.items() if second_reading(document, s)["decision"] != "wait"}
             assert second == may, seed
-            assert stations <= reachable_stations(next_stations(line), [line.start])
+            assert stations <= reachable_stations(next_stations_by_station(line), [line.start])

@@ -104,15 +104,19 @@ def test_C25_the_message_names_who_asks_for_what() -> None:
 
 def test_C25_the_keys_are_remembered_and_forgotten_again() -> None:
     of, move = asking("x"), Move(("b",), None, "policy")
-    kept = effects.stored_values(DecisionSubject(of, "a", None, read_outcome(NOT_JSON)), move)
+    kept = effects.variables_and_context_to_store(
+        DecisionSubject(of, "a", None, read_outcome(NOT_JSON)), move
+    )
     assert (kept["context"], kept["unreadable"]) == ({}, {"high": "a"})
     said = read_outcome({"exit_code": 0, "output": {"high": 1}})
-    kept = effects.stored_values(
+    kept = effects.variables_and_context_to_store(
         DecisionSubject(of, "a", None, said, unreadable={"high": "a", "low": "a"}), move
     )
     assert (kept["context"], kept["unreadable"]) == ({"high": 1}, {"high": ""})
     failed = read_outcome({"exit_code": 1, "output_error": "line 1"})
-    assert "unreadable" not in effects.stored_values(DecisionSubject(of, "a", None, failed), move)
+    assert "unreadable" not in effects.variables_and_context_to_store(
+        DecisionSubject(of, "a", None, failed), move
+    )
 
 
 @pytest.mark.parametrize(

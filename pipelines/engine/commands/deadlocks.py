@@ -39,7 +39,7 @@ from pipelines.errors import Conflict
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR, TIMEOUT
-from pipelines.routing.decide.effects import flatten_holds, nest_holds, pause_hold
+from pipelines.routing.decide.effects import flatten_holds, hold_until_escalation_resolved, nest_holds
 from pipelines.routing.document.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
@@ -257,7 +257,7 @@ def _escalate_deadlock(
                 token,
                 job,
                 answer.actor,
-                nest_holds([pause_hold(str(opened.pk), opened.trigger), *others]),
+                nest_holds([hold_until_escalation_resolved(str(opened.pk), opened.trigger), *others]),
             )
         else:
             release_matching_holds(batch, member, token, answer.actor, is_hold_paused_by(deadlock.pk))

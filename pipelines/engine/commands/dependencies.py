@@ -18,13 +18,13 @@ from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import observers
-from pipelines.routing.decide.deadlocks import find_cycle
+from pipelines.routing.decide.deadlocks import shortest_wait_cycle_through
 from pipelines.routing.decide.effects import (
     LOST,
     TURN,
-    dependency_hold,
     flatten_holds,
-    is_dependency,
+    hold_until_tasks_complete,
+    is_hold_by_dependency,
     nest_holds,
 )
 
@@ -80,7 +80,7 @@ def _circle_task_ids(project_id: int, task_id: int, *others: Task) -> list[int]:
     waits = awaited_ids_by_waiting_id(project_id)
     # As if they were recorded: a circle is found before it is there
     waits[str(task_id)] |= {str(other.pk) for other in others}
-    return [int(pk) for pk in find_cycle(waits, str(task_id))]
+    return [int(pk) for pk in shortest_wait_cycle_through(waits, str(task_id))]
 
 
 def ids_of_others_in_circle(task_id: int) -> list[int]:
@@ -143,12 +143,14 @@ def _hold_for_dependencies(
     """Hold the token for these tasks, in addition to any other hold. A dependency that can no longer complete is
     reported: a person decides."""
     if token.status in WORKING:
-        hold_token_and_its_job(batch, task, token, job, actor, dependency_hold(names))
+        hold_token_and_its_job(batch, task, token, job, actor, hold_until_tasks_complete(names))
     elif token.status == Status.HELD:
         # Those are said anew: some of them may be completed by now
-        others = [wait for wait in flatten_holds(token.wait) if not is_dependency(wait)]
-        hold_token_and_its_job(batch, task, token, job, actor, nest_holds([*others, dependency_hold(names)]))
-    if LOST in dependency_hold(names):
+        others = [wait for wait in flatten_holds(token.wait) if not is_hold_by_dependency(wait)]
+        hold_token_and_its_job(
+            batch, task, token, job, actor, nest_holds([*others, hold_until_tasks_complete(names)])
+        )
+    if LOST in hold_until_tasks_complete(names):
         batch.emit(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
 
 
@@ -159,8 +161,8 @@ def hold_or_release_by_dependencies(batch: Batch, due: Due) -> None:
     for token in batch.living_tokens(task):
         job = batch.open_job_of(token)
         if not names:
-            release_matching_holds(batch, task, token, ENGINE, is_dependency)
-        elif job and any(map(is_dependency, flatten_holds(token.wait))):
+            release_matching_holds(batch, task, token, ENGINE, is_hold_by_dependency)
+        elif job and any(map(is_hold_by_dependency, flatten_holds(token.wait))):
             _hold_for_dependencies(batch, task, token, job, ENGINE, names)
     batch.flush()
 

@@ -107,7 +107,7 @@ def _start_follow_up_once(old: Task, new: Task, start: str) -> Task:
     # law §8: two may follow each other so; the next one is held and escalated.
     if _count_follow_up_chain(old) >= IN_A_ROW:
         line = versions.by_id(task.pinned_id)
-        role = next((budget.role for budget in line.named_limits if budget.kind == "restart"), None)
+        role = next((budget.role for budget in line.named_budgets_in_force if budget.kind == "restart"), None)
         reason = (
             f"{IN_A_ROW} tasks followed each other by themselves. Find out why before the next one works."
         )

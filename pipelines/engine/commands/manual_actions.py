@@ -31,7 +31,7 @@ from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token,
 from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import flatten_holds, is_dependency, is_pause
+from pipelines.routing.decide.effects import flatten_holds, is_hold_by_dependency, is_hold_by_pause
 from pipelines.routing.decide.transitions import TokenPlace, rerun_transition
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS, wait_for_checks
@@ -263,10 +263,10 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
     if not batch.open_job_of(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
     # The pause would stay in force over it, and hold it again
-    if all(map(is_pause, flatten_holds(token.wait))):
+    if all(map(is_hold_by_pause, flatten_holds(token.wait))):
         raise Conflict("It is paused. Resume what is paused.")
     # What it waits for would hold it again as soon as it begins
-    if any(map(is_dependency, flatten_holds(token.wait))):
+    if any(map(is_hold_by_dependency, flatten_holds(token.wait))):
         drop_open_dependencies(batch, task)
     release_matching_holds(batch, task, token, Actor.person(user), _may_person_release, trigger="release")
     batch.flush()
@@ -274,7 +274,7 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
 
 
 def _may_person_release(wait: dict[str, Any]) -> bool:
-    return "paused_by" not in wait and not is_pause(wait)
+    return "paused_by" not in wait and not is_hold_by_pause(wait)
 
 
 def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:

@@ -59,7 +59,9 @@ def held_token_context_and_situation(
     turn = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
     situation = {
         **before.situation,
-        "facts": effects.refreshed_facts(before.situation["facts"], facts_for_deciding_again(turn)),
+        "facts": effects.facts_of_waiting_token_now(
+            before.situation["facts"], facts_for_deciding_again(turn)
+        ),
     }
     return turn, situation_with_current_facts(turn, situation), before
 

@@ -26,7 +26,7 @@ from pipelines.engine.moves import decision_application, evaluations, pass_throu
 from pipelines.engine.moves.completion import store_outcome_and_end_job
 from pipelines.errors import Invalid
 from pipelines.models import Job, Purpose, Task, Token
-from pipelines.routing.basics.facts import with_facts_as_claims, with_source
+from pipelines.routing.basics.facts import facts_with_source, with_facts_as_claims
 from pipelines.routing.basics.outcome import Outcome, OutcomeError, derived_outcome, is_signal, read_outcome
 
 LARGEST_BATCH = 50
@@ -183,7 +183,7 @@ def _outcome_with_observers(member: CheckedReport, job: Job) -> dict[str, Any]:
         return member.kept
     by = member.report.observed_by or member.report.by
     source = {"station": job.station, "visit": job.visit, "observed_by": by}
-    return {**member.kept, "facts": with_source(facts, source)}
+    return {**member.kept, "facts": facts_with_source(facts, source)}
 
 
 def _check_job_and_attempt_in_range(job_report: Report) -> None:

@@ -26,7 +26,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
-from pipelines.routing.decide.effects import refreshed_facts
+from pipelines.routing.decide.effects import facts_of_waiting_token_now
 from pipelines.routing.decide.escalation_targets import escalation_targets
 from pipelines.routing.decide.transitions import escalation_feedback
 from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
@@ -180,7 +180,7 @@ def _decide_again(
     turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
     situation = {
         **before.situation,
-        "facts": refreshed_facts(before.situation["facts"], facts_for_deciding_again(turn)),
+        "facts": facts_of_waiting_token_now(before.situation["facts"], facts_for_deciding_again(turn)),
     }
     if stored_answer(decide_again(turn.judging_line, situation)).get("decision") == "escalate":
         raise Conflict(

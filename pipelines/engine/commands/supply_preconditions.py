@@ -125,7 +125,10 @@ def _supply_metadata_and_decide_again(
         task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **details
     )
     # Once more, since inputs and context have just changed
-    now = {**situation, "facts": effects.refreshed_facts(situation["facts"], facts_for_deciding_again(turn))}
+    now = {
+        **situation,
+        "facts": effects.facts_of_waiting_token_now(situation["facts"], facts_for_deciding_again(turn)),
+    }
     decision_application.apply_decision(
         turn, decide_and_store_decision(turn, situation_with_current_facts(turn, now))
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.engine.core.values import TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
-from pipelines.routing.decide.effects import ENDS, add_counts, task_status
+from pipelines.routing.decide.effects import ENDS, add_counts, task_status_of_positions
 from pipelines.routing.decide.transitions import COUNTERS
 
 Row = dict[str, Any]
@@ -76,5 +76,5 @@ def _task_status_of_row(row: Row) -> str:
     tokens = row["tokens"].values()
     living = [token["status"] for token in tokens if not token["forked"] and token["status"] not in ENDS]
     if living:
-        return task_status(living)
+        return task_status_of_positions(living)
     return next((str(token["status"]) for token in tokens if token["parent_id"] is None), row["status"])

@@ -107,5 +107,5 @@ def _went_forward_by_gate(line: ParsedLine, decision: Decision) -> bool:
     answer = decision.answer
     if answer["decision"] == "finish":
         return bool(answer["kind"] == "completed")
-    own = line.position(station.key)
-    return all(line.position(to) > own for to in answer.get("to", ()) if to in line.stations_by_key)
+    own = line.index_of_station(station.key)
+    return all(line.index_of_station(to) > own for to in answer.get("to", ()) if to in line.stations_by_key)

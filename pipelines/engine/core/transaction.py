@@ -23,7 +23,7 @@ from pipelines.engine.statements import (
 from pipelines.models import Due, Job, Owner, Project, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
-from pipelines.routing.decide.effects import Hold, scope_hold
+from pipelines.routing.decide.effects import Hold, hold_by_pause
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ class PauseSpan:
     @property
     def hold_by_this_pause(self) -> Hold:
         """The `wait` of work that it holds."""
-        return scope_hold(self.id, self.by, self.reason, self.since.isoformat())
+        return hold_by_pause(self.id, self.by, self.reason, self.since.isoformat())
 
     def covers_work_at_station(self, station: str | None) -> bool:
         return self.station in ("", station)

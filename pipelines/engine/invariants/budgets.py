@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.budget_usage import MoveTarget, used_amount
+from pipelines.routing.decide.budget_usage import MoveTarget, used_amount_before_move
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import ParsedLine
 
@@ -30,9 +30,9 @@ def named_budget_violations(task_ids: Sequence[int] | None) -> Iterable[Violatio
     for record in task_records(task_ids, "events"):
         line = versions.by_id(record.task.pinned_id)
         # Counts of another version were not bound by these limits
-        if line.named_limits and not any(event.kind == "task.migrated" for event in record.events):
+        if line.named_budgets_in_force and not any(event.kind == "task.migrated" for event in record.events):
             counted = _sum_of_counted_moves(record)
-            for budget in line.named_limits:
+            for budget in line.named_budgets_in_force:
                 yield from _budget_violations(record, line, budget, counted)
 
 
@@ -53,7 +53,7 @@ def _budget_violations(
         {line.stage_key(key) for key in line.stations_by_key} if budget.kind == "same_stage" else {line.start}
     )
     for stage in sorted(stages):
-        spent_count = used_amount(line, budget, MoveTarget(stage, stage), counted, counted.visits)
+        spent_count = used_amount_before_move(line, budget, MoveTarget(stage, stage), counted, counted.visits)
         # A task begins at its first station whatever the budget says.
         begun = 1 if budget.kind == "station" and line.start in budget.stations else 0
         if budget.most is not None and spent_count > max(budget.most, begun):

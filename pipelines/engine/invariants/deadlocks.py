@@ -14,7 +14,7 @@ from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, T
 from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.routing.decide.deadlocks import TIMEOUT
-from pipelines.routing.decide.effects import flatten_holds, is_dependency
+from pipelines.routing.decide.effects import flatten_holds, is_hold_by_dependency
 
 EVENT_KINDS = ("deadlock.found", "deadlock.resolved")
 
@@ -67,7 +67,7 @@ def endless_dependency_wait_violations(task_ids: Sequence[int] | None) -> Iterab
     releases it."""
     for record in task_records(task_ids, "tokens", "dues"):
         on_hold = [token for token in record.tokens if token.status == Status.HELD]
-        waits = [token.pk for token in on_hold if any(map(is_dependency, flatten_holds(token.wait)))]
+        waits = [token.pk for token in on_hold if any(map(is_hold_by_dependency, flatten_holds(token.wait)))]
         if not waits or any(due.kind == DEPENDENCY for due in record.dues):
             continue
         left = Dependency.objects.filter(task=record.task.pk).exclude(on__status=Status.COMPLETED)

@@ -105,8 +105,8 @@ def _is_forward_move(decision: Decision, event: Event) -> bool:
         return end is not None and end.kind == "completed"
     if event.kind not in ("token.moved", "token.forked"):
         return False
-    here = line.position(decision.station)
-    return any(line.position(to) > here for to in decision.answer["to"])
+    here = line.index_of_station(decision.station)
+    return any(line.index_of_station(to) > here for to in decision.answer["to"])
 
 
 def hold_without_cause_violations(task_ids: Ids) -> Iterable[Violation]:

@@ -44,7 +44,9 @@ def handoff_soundness_violations(task_ids: Ids) -> Iterable[Violation]:
             if handoff.faults and handoff.to_id and handoff.job_id in jobs and handoff.to_id in jobs:
                 line = versions.by_id(record.task.pinned_id)
                 source, to = jobs[handoff.job_id].station, jobs[handoff.to_id].station
-                if HANDOFF in line.requirements_of(source) and line.position(to) > line.position(source):
+                if HANDOFF in line.requirements_of(source) and line.index_of_station(
+                    to
+                ) > line.index_of_station(source):
                     yield record.violation(
                         "I10", f"handoff {handoff.pk} went forward although {handoff.faults[0]}"
                     )

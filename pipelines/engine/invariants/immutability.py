@@ -29,7 +29,7 @@ from pipelines.models import (
 )
 from pipelines.models.plumbing.compiled_queries import fetch_prepared, server_prepared
 from pipelines.ports.observers import Violation
-from pipelines.routing.document.line import digest, read_line
+from pipelines.routing.document.line import canonical_digest, read_line
 
 Ids = Sequence[int] | None
 _TEXT: TextField[str, str] = TextField()
@@ -149,7 +149,7 @@ def changed_version_violations(task_ids: Ids) -> Iterable[Violation]:
     versions_by_id = {version.pk: version for version in _pinned_versions(task_ids)}
     rows = _stored_line_rows_by_version([*versions_by_id])
     for pk, version in versions_by_id.items():
-        if digest(version.document) != version.digest:
+        if canonical_digest(version.document) != version.digest:
             yield Violation("I14", f"version {pk}", "its document is not the one that was published")
         elif rows[pk] != _line_rows_expected_of_document(version):
             yield Violation("I14", f"version {pk}", "its rows are not those of its document")

@@ -11,7 +11,7 @@ from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import living_branches
 from pipelines.routing.decide.branch_joins.branches import VERDICTS
-from pipelines.routing.decide.branch_joins.join_decision import aggregate_verdict, due_merge
+from pipelines.routing.decide.branch_joins.join_decision import aggregate_verdict, first_decidable_merge
 
 Ids = Sequence[int] | None
 STANDINGS = {verdict: state for state, verdict in VERDICTS.items()}
@@ -68,7 +68,9 @@ def unmerged_join_violations(task_ids: Ids) -> Iterable[Violation]:
     """I17: no join that could be decided is still waiting."""
     for record in task_records(task_ids, "tokens"):
         if any(token.waits_at_join for token in record.tokens):
-            merge = due_merge(versions.by_id(record.task.pinned_id), living_branches(record.tokens))
+            merge = first_decidable_merge(
+                versions.by_id(record.task.pinned_id), living_branches(record.tokens)
+            )
             if merge is not None:
                 yield record.violation(
                     "I17", f"the join of {merge.station} could be decided, and nobody does"

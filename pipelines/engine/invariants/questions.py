@@ -8,7 +8,7 @@ from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import Event, Job, Purpose
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import answer_fact
+from pipelines.routing.decide.effects import fact_of_question_outcome
 
 Ids = Sequence[int] | None
 
@@ -39,7 +39,7 @@ def _job_answer_violations(record: TaskRecord) -> Iterable[Violation]:
             continue
         job = jobs[event.data["job"]["id"]]
         if (
-            answer_fact(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
+            fact_of_question_outcome(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
             != event.data["answer"]
         ):
             yield record.violation("I9", f"event {event.seq} tells another answer than job {job.pk} gave")

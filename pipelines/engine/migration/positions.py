@@ -24,7 +24,7 @@ from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.analysis import migration_impact
 from pipelines.routing.analysis.migration_impact import MigrationEffect
-from pipelines.routing.decide.effects import current_facts, facts_with_votes
+from pipelines.routing.decide.effects import facts_for_deciding_anew, facts_with_votes
 
 
 @dataclass
@@ -143,7 +143,9 @@ class MigrationStep:
         situation = self.decision.situation
         now = {
             **situation,
-            "facts": current_facts(situation["facts"], counts_and_open_escalations_facts(self.task)),
+            "facts": facts_for_deciding_anew(
+                situation["facts"], counts_and_open_escalations_facts(self.task)
+            ),
         }
         self._set_job_mapping({})
         self._rename_position()

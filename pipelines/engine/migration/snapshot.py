@@ -29,7 +29,7 @@ from pipelines.routing.analysis.migration_impact import MigratingPosition, Migra
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Finish, Wait
-from pipelines.routing.decide.effects import DecisionSubject, add_counts, current_facts
+from pipelines.routing.decide.effects import DecisionSubject, add_counts, facts_for_deciding_anew
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, decision_transition
 from pipelines.routing.document.line import ParsedLine
@@ -252,7 +252,7 @@ class MigrationSnapshot:
 
     def _is_abort_effect(self, token: Token, effect: MigrationEffect, line: ParsedLine) -> bool:
         answer = effect.decision
-        return isinstance(answer, Finish) and effects.is_abort(
+        return isinstance(answer, Finish) and effects.does_decision_abort_task(
             self._decision_subject(token, effect, line), answer
         )
 
@@ -302,7 +302,7 @@ def _queued_or_running_word(job: Job | None) -> str:
 def _situation_with_current_counts(decision: Decision, counts: Counts, task: Task) -> dict[str, Any]:
     """Return the recorded situation with the current counts, because another version decides it anew."""
     now = {**counts, "open_escalations": task.escalations}
-    return {**decision.situation, "facts": current_facts(decision.situation["facts"], now)}
+    return {**decision.situation, "facts": facts_for_deciding_anew(decision.situation["facts"], now)}
 
 
 def _did_person_vote_against(token: Token, decision: Decision | None) -> bool:

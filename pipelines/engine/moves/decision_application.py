@@ -252,7 +252,7 @@ def _apply_stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
     leave_token_waiting_or_stuck(
         turn, where.status, wait, error=where.error, **_apply_counts_variables_and_output(turn, change)
     )
-    signal = turn.subject_before_move.outcome.signal
+    signal = turn.subject_before_move.outcome.deciding_signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
         # It now waits for another task, which may wait for this one.
         turn.batch.schedule_due_time(CIRCLE, turn.task, turn.batch.now)
@@ -273,7 +273,7 @@ def _apply_escalation(turn: DecisionContext, answer: Escalate) -> None:
         role=_role_or_owner_to_ask(turn, answer),
         rule=answer.rule or "",
     )
-    where = effects.stay_after(answer)
+    where = effects.stay_of_decision(answer)
     leave_token_waiting_or_stuck(
         turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error
     )

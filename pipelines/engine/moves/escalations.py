@@ -20,7 +20,7 @@ from pipelines.errors import Conflict
 from pipelines.models import Agent, Escalation, GateVisit, Incident, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import pause_hold, review_roles
+from pipelines.routing.decide.effects import hold_until_escalation_resolved, roles_to_ask_for_review
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.decide.transitions import CONTRADICTION
 from pipelines.routing.document.escalations import REVIEW
@@ -153,7 +153,9 @@ def find_open_escalation(task: Task, token: Token, trigger: str) -> Escalation |
 def _hold_all_tokens_until_resolved(batch: Batch, task: Task, escalation: Escalation) -> None:
     """No work on the task until it is resolved."""
     for token in batch.living_tokens(task):
-        add_hold(batch, task, token, ENGINE, pause_hold(str(escalation.pk), escalation.trigger))
+        add_hold(
+            batch, task, token, ENGINE, hold_until_escalation_resolved(str(escalation.pk), escalation.trigger)
+        )
 
 
 def _notify_resolvers(batch: Batch, task: Task, escalation: Escalation) -> None:
@@ -193,7 +195,7 @@ def _escalate_to_review_roles(batch: Batch, task: Task, escalation: Escalation) 
     that is already asked is not asked twice."""
     about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
     open_roles = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
-    for role in review_roles(escalation.notify, escalation.role, open_roles):
+    for role in roles_to_ask_for_review(escalation.notify, escalation.role, open_roles):
         reason = f"A review is convened: {_escalation_sentence(escalation)}."
         review = Escalation(
             task=task,

@@ -22,7 +22,7 @@ from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Wait
-from pipelines.routing.document.evaluations import MACHINES, PERSON, question_evaluator
+from pipelines.routing.document.evaluations import MACHINES, PERSON, evaluator_that_answers
 from pipelines.routing.document.gate_tools import KIND
 
 UNTAKEN = "evaluation"
@@ -36,7 +36,7 @@ def create_question_job_or_ask_person(turn: DecisionContext, answer: Ask) -> Non
     by = _kind_that_answers(turn.task, question)
     # law §12: without an evaluator a question blocks at once for a person.
     if by == PERSON:
-        where = effects.stay_after(answer)
+        where = effects.stay_of_decision(answer)
         leave_token_waiting_or_stuck(turn, where.status, where.wait)
         return
     batch, task, token = turn.batch, turn.task, turn.token
@@ -74,7 +74,7 @@ def _kind_that_answers(task: Task, question: dict[str, Any]) -> str:
     can answer it, otherwise a person."""
     if "agentic" not in question:
         return next(iter(question))
-    return question_evaluator(
+    return evaluator_that_answers(
         question, leases.answerable_evaluations(task.project.owner.key, task.project_id)
     )
 
@@ -84,7 +84,7 @@ def context_and_situation_after_answer_job(
 ) -> tuple[DecisionContext, dict[str, Any]]:
     """The decision context and situation after the job of a question has its outcome."""
     assert job.question is not None and job.outcome is not None
-    answer = effects.answer_fact(versions.by_id(job.pinned_id), job.question, job.outcome)
+    answer = effects.fact_of_question_outcome(versions.by_id(job.pinned_id), job.question, job.outcome)
     return context_and_situation_with_answer(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
 
 

@@ -229,7 +229,9 @@ def _last_rejection_of_same_contents(
     # Later ones replace earlier ones: of each gate its last decision counts
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
     verdicts = {key: (visit.word, visit.evidence["content"]) for key, visit in last.items()}
-    return last.get(transitions.rejecting_gate(verdicts, dict(zip(gates, contents, strict=True))))
+    return last.get(
+        transitions.gate_that_rejected_same_content(verdicts, dict(zip(gates, contents, strict=True)))
+    )
 
 
 @server_prepared(task=BigIntegerField())

@@ -17,7 +17,13 @@ from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, queued_work, versions
-from pipelines.routing.decide.effects import BLOCK, Hold, dependency_hold, nest_holds, pause_hold
+from pipelines.routing.decide.effects import (
+    BLOCK,
+    Hold,
+    hold_until_escalation_resolved,
+    hold_until_tasks_complete,
+    nest_holds,
+)
 from pipelines.routing.document.kinds import IMAGES, is_done_by_people, is_unattended
 from pipelines.routing.document.line import Station
 
@@ -82,7 +88,11 @@ def _hold_of_work_starting_now(batch: Batch, task: Task, station: str) -> Hold:
         else []
     )
     return nest_holds(
-        [*([dependency_hold(others)] if others else []), *_holds_of_blocking_escalations(task), *pauses]
+        [
+            *([hold_until_tasks_complete(others)] if others else []),
+            *_holds_of_blocking_escalations(task),
+            *pauses,
+        ]
     )
 
 
@@ -95,7 +105,7 @@ def _holds_of_blocking_escalations(task: Task) -> list[Hold]:
         "opened_at", "pk"
     )
     return [
-        pause_hold(str(row.pk), row.trigger)
+        hold_until_escalation_resolved(str(row.pk), row.trigger)
         for row in escalations
         if (row.breached_at and BLOCK in row.on_breach) or BLOCK in line.escalation_rule(row.trigger).at_once
     ]

@@ -32,7 +32,12 @@ from pipelines.routing.decide.branch_joins.context_merge import (
     contradicting_values,
     writing_stations,
 )
-from pipelines.routing.decide.branch_joins.join_decision import PASS, Merge, accounted_branches, due_merge
+from pipelines.routing.decide.branch_joins.join_decision import (
+    PASS,
+    Merge,
+    accounted_branches,
+    first_decidable_merge,
+)
 from pipelines.routing.decide.effects import Stay
 from pipelines.routing.decide.transitions import Transition, join_transition
 from pipelines.routing.document.line import ParsedLine
@@ -61,7 +66,7 @@ def merge_ready_joins(
     is. `turn`: what made them decidable; whoever reported it may go on with what follows."""
     while any(token.waits_at_join for token in batch.living_tokens(task)):
         line = versions.by_id(task.pinned_id)
-        merge = due_merge(line, living_branches(batch.living_tokens(task)))
+        merge = first_decidable_merge(line, living_branches(batch.living_tokens(task)))
         if merge is None:
             return
         JoinMerge(batch, task, line, merge, actor, trigger, turn).merge_branches(route)

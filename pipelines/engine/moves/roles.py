@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of_projects
 from pipelines.models import Group, Role, User
 from pipelines.models.people import expand_roles
-from pipelines.routing.document.escalations import groups_of, role_agents, role_key
+from pipelines.routing.document.escalations import (
+    agents_owned_by_role,
+    group_key_of_role,
+    keys_of_groups_with_role,
+)
 
 
 @dataclass
@@ -22,7 +26,11 @@ class ProjectRoles:
         """The members of the project's group with this name or key; else, for one of Gateline's own roles, the
         members with that role; else the administrators. A group without members does not count. A role may also name
         agents: then those who answer for one of them."""
-        key, role_groups, agents = role_key(role), groups_of(role, self.groups), role_agents(role)
+        key, role_groups, agents = (
+            group_key_of_role(role),
+            keys_of_groups_with_role(role, self.groups),
+            agents_owned_by_role(role),
+        )
         holders = {
             pk: person
             for pk, person in self.people.items()

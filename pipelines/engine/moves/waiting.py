@@ -8,7 +8,7 @@ from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.values import token_fields_for_event
 from pipelines.models import Status
 from pipelines.ports import observers
-from pipelines.routing.decide.effects import without_empty
+from pipelines.routing.decide.effects import wait_without_empty_entries
 
 
 def leave_token_waiting_or_stuck(
@@ -17,7 +17,7 @@ def leave_token_waiting_or_stuck(
     """Leave the token where it is; `wait` shows what would release it."""
     batch, task, token = turn.batch, turn.task, turn.token
     token.status, token.error = status, error
-    token.wait = without_empty(wait)
+    token.wait = wait_without_empty_entries(wait)
     if turn.decision:
         token.wait["decision"] = str(turn.decision.pk)
     batch.mark_token_changed(token)

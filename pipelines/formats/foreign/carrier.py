@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import templates
@@ -86,7 +86,7 @@ def key_slug(name: Any, otherwise: str) -> str:
 
 
 def _claim_key(name: Any, otherwise: str, used_keys: set[str]) -> str:
-    key = free_key(key_slug(name, otherwise), used_keys)
+    key = first_unused_key(key_slug(name, otherwise), used_keys)
     used_keys.add(key)
     return key
 

@@ -12,7 +12,7 @@ from pipelines.engine import SUCCESS
 from pipelines.lines.bulk_commands.operation import Action, Result, State
 from pipelines.models import BulkCommand, BulkEntry, Status
 from pipelines.queries import versions
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.sentences.names import gate_name, place_name
 
 PLACE_LIMIT = 8
@@ -97,7 +97,7 @@ def _station_of(entry: BulkEntry) -> str:
 
 
 def tasks_in_words(count: int) -> str:
-    return plural("%(n)s task", "%(n)s tasks", count) % {"n": count}
+    return singular_or_plural("%(n)s task", "%(n)s tasks", count) % {"n": count}
 
 
 # The plan in sentences
@@ -127,7 +127,10 @@ def _place_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> Iterator
                 f"Waits at {station}, {Status(status).label.lower()}: {tasks_in_words(number)}.",
             )
     if (more := len(places) - PLACE_LIMIT) > 0:
-        yield "status-queued", plural("%(n)s more place.", "%(n)s more places.", more) % {"n": more}
+        yield (
+            "status-queued",
+            singular_or_plural("%(n)s more place.", "%(n)s more places.", more) % {"n": more},
+        )
     if ended := sum(1 for row in rows if not row.station and row.entry.plan.get("end")):
         yield "flag", f"Ends: {tasks_in_words(ended)}."
     if command.to == SUCCESS:
@@ -155,7 +158,9 @@ def _left_behind_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> It
     for gate, number in closes.most_common():
         yield (
             "gate",
-            plural("%(n)s review at %(gate)s is closed.", "%(n)s reviews at %(gate)s are closed.", number)
+            singular_or_plural(
+                "%(n)s review at %(gate)s is closed.", "%(n)s reviews at %(gate)s are closed.", number
+            )
             % {
                 "n": number,
                 "gate": gate,
@@ -164,7 +169,8 @@ def _left_behind_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> It
     if votes:
         yield (
             "gate",
-            plural("%(n)s vote no longer counts.", "%(n)s votes no longer count.", votes) % {"n": votes},
+            singular_or_plural("%(n)s vote no longer counts.", "%(n)s votes no longer count.", votes)
+            % {"n": votes},
         )
 
 

@@ -15,7 +15,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Status, Task, Token, VersionStation
 from pipelines.queries import versions
 from pipelines.routing.analysis.migration_impact import EFFECTS, MigrationEffect
-from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, digest, read_line
+from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, canonical_digest, read_line
 from pipelines.routing.sentences import impacts
 
 CHUNK = 2_500
@@ -128,7 +128,7 @@ def migration_impact_of(
     )
     counts = Counter(task_impact.effect for task_impact in task_impacts)
     digested = {
-        "to": digest(parsed.to_document()),
+        "to": canonical_digest(parsed.to_document()),
         "mapping": mapping,
         "tasks": [
             [task_impact.task.pk, task_impact.task.pinned_id, task_impact.planned.effects_as_dicts()]

@@ -17,7 +17,7 @@ from pipelines.lines.line_migration.impact import Impact, migration_impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
 from pipelines.ports import clock
 from pipelines.queries import versions
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine, Problem
 from pipelines.work.handlers.code import untrusted_code
 
@@ -161,7 +161,7 @@ def _check_impact(impact: Impact, user: User) -> None:
         raise Invalid(
             Problem(
                 f"mapping.{key}",
-                plural(
+                singular_or_plural(
                     "the station does not exist in version %(version)s; %(n)s task is there",
                     "the station does not exist in version %(version)s; %(n)s tasks are there",
                     n,

@@ -33,7 +33,7 @@ from pipelines.models import (
 from pipelines.people import allowed_folders
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries.versions import parsed_version
-from pipelines.routing.document.line import digest, read_line
+from pipelines.routing.document.line import canonical_digest, read_line
 from pipelines.routing.document.networks import document_to_publish
 
 NAME_OF_FIX = "basket"
@@ -87,7 +87,7 @@ def load(project: Project, key: str, text: str, user: User) -> str:
     # Whatever somebody drew is theirs
     elif not untouched(line):
         return f"{key}: left unchanged, somebody has edited it"
-    elif line.live and line.live.digest == digest(document_to_publish(parsed_line.to_document())):
+    elif line.live and line.live.digest == canonical_digest(document_to_publish(parsed_line.to_document())):
         return f"{key}: up to date"
     else:
         line = publishing.save_draft(line, text, user, line.draft_number)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
-from pipelines.routing.decide.decide import first_route
+from pipelines.routing.decide.decide import first_route_to_rules
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
 from pipelines.routing.document.model import ParsedLine
@@ -51,14 +51,14 @@ def answers_of_tested_rules(
     """Return the tested rules of `line` as `without_gate` makes it; None where no rule is tested, because a
     signal or the policy decides. Raises Malformed where what is recorded does not fit it."""
     case = RoutingContext(line, read_situation(recorded))
-    route = first_route(case)
-    return None if route is None else [_match_rule(case, route, rule) for rule in rules]
+    route = first_route_to_rules(case)
+    return None if route is None else [_tested_rule_answer(case, route, rule) for rule in rules]
 
 
-def _match_rule(case: RoutingContext, route: TakenRoute, rule: Rule) -> RuleAnswer:
+def _tested_rule_answer(case: RoutingContext, route: TakenRoute, rule: Rule) -> RuleAnswer:
     # Each rule has all the steps of a decision, whatever those before it cost.
     case.steps = EvaluationBudget()
-    view = case.view(route)
+    view = case.condition_view(route)
     try:
         matches = rule.when.test(view)
     except EvaluationFailed as fault:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.decide.effects import stay_after
+from pipelines.routing.decide.effects import stay_of_decision
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.kinds import is_unattended
 from pipelines.routing.document.model import ParsedLine
@@ -221,7 +221,7 @@ def _redecided_effect(
 def _stopped_effect(
     position: MigratingPosition, place: str, answer: Wait | Ask | Escalate | Stuck
 ) -> MigrationEffect:
-    where = stay_after(answer)
+    where = stay_of_decision(answer)
     same = (where.status, where.error) == (position.status, position.error)
     return _redecision_effect(
         position, STAYS if same else STUCK, place, where.status, answer, error=where.error

@@ -32,7 +32,7 @@ def canonical_json(document: Any) -> bytes:
         raise CanonicalError(str(error)) from None
 
 
-def digest(document: Any) -> str:
+def canonical_digest(document: Any) -> str:
     """SHA-256 of the canonical bytes, in hex."""
     return hashlib.sha256(canonical_json(document)).hexdigest()
 

@@ -134,7 +134,7 @@ def _read_group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any
     }
 
 
-def with_source(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def facts_with_source(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return each group with its observer, unless it names one itself, and the tree: of git the one it names,
     else the one that the observer saw."""
     tree = facts.get("git", {}).get("tree")
@@ -144,7 +144,9 @@ def with_source(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, 
     }
 
 
-def with_claim(kind: str, claim: Mapping[str, Any], facts: Facts | None = None) -> dict[str, dict[str, Any]]:
+def facts_with_claim(
+    kind: str, claim: Mapping[str, Any], facts: Facts | None = None
+) -> dict[str, dict[str, Any]]:
     """The facts with one claim more. `kind`: `facts`, or `result` where a fact decided otherwise."""
     group = (facts or {}).get(CLAIMS, {})
     made = [*group.get("made", ()), {"kind": kind, **claim}]
@@ -155,4 +157,4 @@ def with_facts_as_claims(outcome: Any) -> Any:
     """An outcome from where nothing was observed: what it brings as facts is what it claims."""
     if type(outcome) is not dict or outcome.get("facts") is None:
         return outcome
-    return {**outcome, "facts": with_claim("facts", {"said": outcome["facts"]})}
+    return {**outcome, "facts": facts_with_claim("facts", {"said": outcome["facts"]})}

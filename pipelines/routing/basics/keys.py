@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 
-def free_key(stem: str, used_keys: Container[Any]) -> str:
+def first_unused_key(stem: str, used_keys: Container[Any]) -> str:
     """`stem`, else `stem-2`, `stem-3` …: the first that is not taken."""
     return (
         stem

@@ -66,7 +66,7 @@ class Outcome:
     reason: str | None = None
 
     @property
-    def signal(self) -> dict[str, Any] | None:
+    def deciding_signal(self) -> dict[str, Any] | None:
         """The first valid signal: it decides, later ones are only recorded."""
         for signal in self.signals:
             if is_signal(signal.get("verdict")):

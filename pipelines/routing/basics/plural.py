@@ -1,5 +1,5 @@
 """The form of a text that goes with a number."""
 
 
-def plural(singular: str, plural: str, number: int) -> str:
+def singular_or_plural(singular: str, plural: str, number: int) -> str:
     return singular if number == 1 else plural

@@ -204,7 +204,7 @@ def _is_storable(text: str) -> bool:
     return ("\x00" not in text) if text.isascii() else not _UNSTORABLE.search(text)
 
 
-def fault_in_text(text: str) -> str:
+def unstorable_text_fault(text: str) -> str:
     """Return the reason that a text cannot be stored, or an empty text."""
     match = _UNSTORABLE.search(text)
     if not match:
@@ -218,7 +218,7 @@ def _value_fault(value: Any, trail: list[str | int]) -> str:
     """Return the fault of a value and leave its path in `trail`, which is written only on the way to a fault."""
     is_a = type(value)
     if is_a is str:
-        return fault_in_text(value)
+        return unstorable_text_fault(value)
     if is_a is not dict and is_a is not list:
         return _fault_in_leaf(value)
     # Before Python's own limit, which would end the process of a reader in a traceback
@@ -249,7 +249,7 @@ def _fault_in_leaf(value: Any) -> str:
 
 def _fault_in_key(step: Any) -> str:
     return (
-        fault_in_text(step)
+        unstorable_text_fault(step)
         if type(step) is str
         else _("keys are text, not %(kind)s", kind=type(step).__name__)
     )
@@ -268,7 +268,7 @@ def all_texts(value: Any) -> Iterator[str]:
 
 
 @lru_cache(maxsize=200)
-def _as_set(known: tuple[str, ...]) -> frozenset[str]:
+def _cached_frozenset(known: tuple[str, ...]) -> frozenset[str]:
     return frozenset(known)
 
 
@@ -346,7 +346,7 @@ def read_flags(value: Any, path: str) -> dict[str, bool]:
 
 
 def check_keys(value: Mapping[str, Any], path: str, known: tuple[str, ...]) -> None:
-    if value.keys() <= _as_set(known):
+    if value.keys() <= _cached_frozenset(known):
         return
     for key in value:
         if key not in known:

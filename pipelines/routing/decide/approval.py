@@ -131,7 +131,7 @@ def tally_votes(
             return Tally("approved", APPROVE, vote.person, *_tally_details(requirements, filled, missing))
     missing = _missing_counts(requirements, approved.values(), required_voters, approvers)
     # Asked of all who may vote, not of those who did.
-    possible = is_satisfiable(requirements, voters.values())
+    possible = can_people_satisfy(requirements, voters.values())
     return Tally(
         "open" if possible else "unsatisfiable", None, None, *_tally_details(requirements, filled, missing)
     )
@@ -171,7 +171,7 @@ def _missing_counts(
     )
 
 
-def is_satisfiable(requirements: Sequence[Requirement], eligible: Iterable[Voter]) -> bool:
+def can_people_satisfy(requirements: Sequence[Requirement], eligible: Iterable[Voter]) -> bool:
     """Return whether these people together could fill every place, and at least one person exists where all
     have to approve."""
     people = list(eligible)

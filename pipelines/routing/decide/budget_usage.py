@@ -34,7 +34,7 @@ class MoveTarget:
     failure_type: str | None = None
 
 
-def failure_key(station: str, failure_type: str) -> str:
+def failure_count_key(station: str, failure_type: str) -> str:
     """The key under which facts count why a station was left, such as `testing:test gap`."""
     return f"{station}:{failure_type}"
 
@@ -49,7 +49,7 @@ def rework_kind(line: ParsedLine, source: str, target: str) -> str | None:
     here, there = line.stage_key(source), line.stage_key(target)
     # A stage and its rework stations are one place: moves within it are told apart below
     if there != here:
-        return CROSS if line.position(there) < line.position(here) else None
+        return CROSS if line.index_of_station(there) < line.index_of_station(here) else None
     return SAME if source == target or target != there else None
 
 
@@ -83,7 +83,7 @@ def consumes_budget(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
     raise AssertionError(budget.kind)
 
 
-def used_amount(
+def used_amount_before_move(
     line: ParsedLine, budget: Budget, step: MoveTarget, counted: BudgetUsage, visits: Mapping[str, int]
 ) -> int:
     """Return how much of the budget is used before this move, which would consume it. `visits`: of the
@@ -122,6 +122,6 @@ def _is_restart(line: ParsedLine, budget: Budget, source: str, target: str) -> b
     return (
         target in begins
         and source in line.stations_by_key
-        and line.position(target) < line.position(source)
+        and line.index_of_station(target) < line.index_of_station(source)
         and source not in begins
     )

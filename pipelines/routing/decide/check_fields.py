@@ -33,7 +33,7 @@ USAGE = (
 )
 
 
-def read_field(name: str, situation: Situation, derived: DerivedOutcome) -> Any:
+def check_field_value(name: str, situation: Situation, derived: DerivedOutcome) -> Any:
     """The value of a field; MISSING if it is absent. Raises UnknownField."""
     name = ALIASES.get(name, name)
     if name in SINGLE:
@@ -54,8 +54,8 @@ def readable_facts(situation: Situation) -> dict[str, Any]:
     return {**own, STATIONS: {key: dict(facts) for key, facts in others.items()}} if others else own
 
 
-def _read_signal(situation: Situation, derived: DerivedOutcome) -> Any:
-    signal = situation.outcome.signal
+def _signal_verdict(situation: Situation, derived: DerivedOutcome) -> Any:
+    signal = situation.outcome.deciding_signal
     return None if signal is None else signal["verdict"]
 
 
@@ -79,7 +79,7 @@ SINGLE: dict[str, Callable[[Situation, DerivedOutcome], Any]] = {
     "verdict": lambda situation, derived: derived.verdict,
     "eval": lambda situation, derived: derived.eval,
     "failure_type": lambda situation, derived: situation.outcome.failure_type,
-    "signal": _read_signal,
+    "signal": _signal_verdict,
     "run.attempt": lambda situation, derived: situation.visits_of(situation.station),
     "blockers": lambda situation, derived: len(situation.outcome.blockers),
 }

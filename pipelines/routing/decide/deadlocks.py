@@ -22,7 +22,7 @@ def has_timed_out(seconds: float, expected: float | None) -> bool:
     return expected is not None and seconds > deadlock_limit(expected)
 
 
-def find_cycle(waits: Mapping[str, Iterable[str]], start: str) -> tuple[str, ...]:
+def shortest_wait_cycle_through(waits: Mapping[str, Iterable[str]], start: str) -> tuple[str, ...]:
     """The shortest circle through `start`, beginning with it: each waits for the next, the last for `start`. Empty
     where there is none. `waits`: who waits for whom, by joins, dependencies and questions alike."""
     came: dict[str, str] = {}

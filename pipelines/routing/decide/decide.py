@@ -12,8 +12,8 @@ from pipelines.routing.decide.decisions import DecisionAnswer, Finish, Move, Stu
 from pipelines.routing.decide.outcome_judgement import undecisive_facts
 from pipelines.routing.decide.situation import Situation, check_situation
 from pipelines.routing.decide.steps import gates
-from pipelines.routing.decide.steps.gates import pass_station_gate
-from pipelines.routing.decide.steps.policies import apply_on_failure, decide_without_match
+from pipelines.routing.decide.steps.gates import route_past_station_gate
+from pipelines.routing.decide.steps.policies import decide_by_on_failure_policy, decide_without_match
 from pipelines.routing.decide.steps.routing_context import (
     Clock,
     RoutingContext,
@@ -21,9 +21,13 @@ from pipelines.routing.decide.steps.routing_context import (
     demanded_route,
     fallback_route,
 )
-from pipelines.routing.decide.steps.rule_matching import RuleMatch, first_match
+from pipelines.routing.decide.steps.rule_matching import RuleMatch, first_match_or_decision
 from pipelines.routing.decide.steps.signals import follow_signal
-from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive_at_targets, find_obstacle
+from pipelines.routing.decide.steps.targets import (
+    TransitionCandidate,
+    decision_preventing_move,
+    decision_to_enter_targets,
+)
 from pipelines.routing.decide.variable_composition import compose_variables
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
@@ -39,7 +43,7 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
     """
     check_situation(line, situation)
     case = RoutingContext(line, situation, clock)
-    step = _before_rules(case)
+    step = _decision_or_route_before_rules(case)
     was_forced, outcome_state = False, case.recorded.outcome_state
     while isinstance(step, TakenRoute):
         outcome_state = step.seen.outcome_state
@@ -58,31 +62,31 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
     return step
 
 
-def _before_rules(case: RoutingContext) -> DecisionAnswer | TakenRoute:
+def _decision_or_route_before_rules(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     """Steps 3, 4 and 5: what comes before the rules, and the outcome that the rules start with."""
     # Law §13: a fact may have set result, verdict and eval before all else.
     if case.judged.by:
         why = f"{case.judged.by} counts as {case.judged.counts_as}"
-        case.note("facts", None, True, why, case.judged.saw)
+        case.add_trace_entry("facts", None, True, why, case.judged.saw)
     for name, fact in undecisive_facts(case.judged):
-        case.note("facts", None, True, f"{name} decides nothing", (fact,))
+        case.add_trace_entry("facts", None, True, f"{name} decides nothing", (fact,))
     # Law §5, step 3: the first valid signal decides.
-    signal = case.situation.outcome.signal
+    signal = case.situation.outcome.deciding_signal
     if signal is not None:
         return follow_signal(case, signal)
     # Law §5, step 4: what is blocked takes the fallback and skips the station gate.
     why = _blocked_reason(case)
     if why:
-        case.note("blocked", None, True, why)
+        case.add_trace_entry("blocked", None, True, why)
         return fallback_route()
     # Law §5, step 5
-    return pass_station_gate(case, TakenRoute(case.recorded))
+    return route_past_station_gate(case, TakenRoute(case.recorded))
 
 
-def first_route(case: RoutingContext) -> TakenRoute | None:
+def first_route_to_rules(case: RoutingContext) -> TakenRoute | None:
     """The outcome as the rules of its station read it first; None where they are not asked, because a signal or the
     policy decides before them."""
-    step = _before_rules(case)
+    step = _decision_or_route_before_rules(case)
     return None if not isinstance(step, TakenRoute) or _skips_rules(case, step) else step
 
 
@@ -110,10 +114,10 @@ def _apply_rules(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | Ta
     case.fell_back |= route.no_output and case.line.revision > FALLBACK_READS_AGAIN
     # Law §4: `failure_rules: no` sends a failed outcome, a forced one too, to `on_failure`.
     if _skips_rules(case, route):
-        case.note("rules", None, True, "failure_rules: no")
-        return apply_on_failure(case, feedback=route.reason)
+        case.add_trace_entry("rules", None, True, "failure_rules: no")
+        return decide_by_on_failure_policy(case, feedback=route.reason)
     # Law §5, step 6
-    matched = first_match(case, route)
+    matched = first_match_or_decision(case, route)
     if matched is None:
         return decide_without_match(case, route)
     return _apply_match(case, route, matched) if isinstance(matched, RuleMatch) else matched
@@ -133,18 +137,22 @@ def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> D
         # Law §5, step 7: compose comes first; where it fails, `on_failure` decides.
         variables = _compose_variables(case, rule) if rule.compose else {}
     except ComposeFailed as failure:
-        case.note("target", rule, "error", f"compose: {failure}")
-        return apply_on_failure(case, rule, "compose_failed", feedback)
+        case.add_trace_entry("target", rule, "error", f"compose: {failure}")
+        return decide_by_on_failure_policy(case, rule, "compose_failed", feedback)
     targets = _resolved_targets(case, rule)
     # The task began here, or the station that it came from is gone.
     if targets is None:
-        case.note("target", rule, "error", "there is no origin")
+        case.add_trace_entry("target", rule, "error", "there is no origin")
         return Stuck(
             "NoOrigin", "No rule has brought this task here, so it has no origin to go back to.", rule.id
         )
     way = TransitionCandidate(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
     # Law §5, steps 7, 8 and 9
-    return find_obstacle(case, way) or _check_gates(case, way, guards) or arrive_at_targets(case, way)
+    return (
+        decision_preventing_move(case, way)
+        or _check_gates(case, way, guards)
+        or decision_to_enter_targets(case, way)
+    )
 
 
 def _compose_variables(case: RoutingContext, rule: Rule) -> dict[str, Any]:
@@ -171,14 +179,14 @@ def _check_gates(
     if not guards:
         return None
     # Law §12: a gate whose word demanded this route is passed on it.
-    guards = gates.gates_without_word(case, "rule_gates", guards, way.rule)
+    guards = gates.gates_not_passed_by_word(case, "rule_gates", guards, way.rule)
     # A tool whose result is not known is asked first; then it is decided again (law §3, Asking).
     tool_question = gates.pending_tool_decision(case, "rule_gates", guards, way.rule)
     if tool_question is not None:
         return tool_question
-    by_tools = [gates.tool_action(case, "rule_gates", gate, way.rule) for gate in guards]
-    read = case.field_reader([gate.key for gate in guards])
-    by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]
+    by_tools = [gates.tool_action_and_text(case, "rule_gates", gate, way.rule) for gate in guards]
+    read = case.check_field_reader([gate.key for gate in guards])
+    by_checks = [gates.worst_action_of_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]
     actions = [
         checks.worst_action([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)
     ]
@@ -195,7 +203,7 @@ def _check_gates(
     ]
     if not undecided:
         return None
-    case.note("rule_gates", way.rule, False, f"waits for {', '.join(undecided)}")
+    case.add_trace_entry("rule_gates", way.rule, False, f"waits for {', '.join(undecided)}")
     return Wait("awaiting_review", tuple(undecided), way.targets, way.rule_id)
 
 
@@ -205,8 +213,10 @@ def _second_forced_route(case: RoutingContext, route: TakenRoute) -> DecisionAns
     rule = route.demanded_by
     # law §12: what a person demanded never ends in an error of the line
     if case.spoken:
-        case.note("rules", rule, True, "a second forced route after a person's word: the policy decides")
+        case.add_trace_entry(
+            "rules", rule, True, "a second forced route after a person's word: the policy decides"
+        )
         return decide_without_match(case, route)
-    case.note("rules", rule, "error", "a second forced route")
+    case.add_trace_entry("rules", rule, "error", "a second forced route")
     message = "One decision took a forced route already, and a second one was demanded."
     return Stuck("ForcedRouteLoop", message, rule.id if rule else None)

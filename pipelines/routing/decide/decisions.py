@@ -87,7 +87,7 @@ class TestedRules:
         return next(number for number, rule in enumerate(self.among, start=1) if rule.id == last)
 
     @property
-    def last(self) -> TraceEntry | None:
+    def last_entry_unless_false(self) -> TraceEntry | None:
         """The entry of the one that was not false."""
         if self.result is False:
             return None

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from pipelines.routing.basics.outcome import Outcome, derived_outcome
-from pipelines.routing.decide.budget_usage import failure_key
+from pipelines.routing.decide.budget_usage import failure_count_key
 from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import OF_NOW
 from pipelines.routing.document import evaluations, gate_tools
@@ -42,7 +42,7 @@ class DecisionSubject:
     @property
     def signal_verdict(self) -> str:
         """The verdict of the deciding signal, the first valid one (law §5 step 3)."""
-        signal = self.outcome.signal
+        signal = self.outcome.deciding_signal
         return str(signal["verdict"]) if signal else ""
 
 
@@ -63,7 +63,7 @@ class Stay:
     error: str = ""
 
 
-def stay_after(answer: Staying) -> Stay:
+def stay_of_decision(answer: Staying) -> Stay:
     """Return what the token waits for when nothing leads on. A person answers an evaluation: it never
     advances silently (ALP A26)."""
     if isinstance(answer, Wait):
@@ -78,20 +78,20 @@ def stay_after(answer: Staying) -> Stay:
     return Stay("stuck", {"message": answer.message, "rule": answer.rule}, answer.error)
 
 
-def is_abort(about: DecisionSubject, answer: Finish) -> bool:
+def does_decision_abort_task(about: DecisionSubject, answer: Finish) -> bool:
     """Return whether the decision aborts, which ends the whole task, whichever branch decides it (law §7)."""
     if about.word:
         return about.word == "abort"
     if answer.by == "signal":
         return about.signal_verdict == "abort"
-    return answer.by == "gate" and not takes_rule(about, answer, (answer.end,))
+    return answer.by == "gate" and not was_rule_taken(about, answer, (answer.end,))
 
 
 def failure_reason(about: DecisionSubject, answer: Finish) -> str:
     """Return the reason that a task failed without a rejection: that of the signal that aborted it, or of a
     cancelled job that no rule matched (ALP A4), or the eval that no rule takes (contenox B10). Otherwise
     ""."""
-    signal = about.outcome.signal
+    signal = about.outcome.deciding_signal
     if answer.by == "signal" and signal and signal["verdict"] == "abort":
         return str(signal.get("reason") or "")
     if answer.by == "policy" and answer.end_kind == "failed" and about.outcome.result == "cancelled":
@@ -102,7 +102,7 @@ def failure_reason(about: DecisionSubject, answer: Finish) -> str:
     return ""
 
 
-def without_empty(wait: Mapping[str, Any]) -> dict[str, Any]:
+def wait_without_empty_entries(wait: Mapping[str, Any]) -> dict[str, Any]:
     """Return the wait without its empty entries."""
     return {key: value for key, value in wait.items() if value not in (None, [], ())}
 
@@ -135,7 +135,7 @@ def counter_changes(
     return {
         "visits": _count_names([target for target in lands if target in stations]),
         "edges": _count_names([f"{about.station}->{target}" for target in edges]),
-        "rules": {answer.rule: 1} if answer.rule and takes_rule(about, answer, targets) else {},
+        "rules": {answer.rule: 1} if answer.rule and was_rule_taken(about, answer, targets) else {},
         **_failure_counts(about, answer),
     }
 
@@ -148,16 +148,18 @@ def _count_names(names: list[str]) -> dict[str, int]:
 def _failure_counts(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
     """A station that is left for a station with a type of failure (AEEF E16): once, whatever it forks into."""
     kind = about.outcome.failure_type
-    return {"failures": {failure_key(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
+    return (
+        {"failures": {failure_count_key(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
+    )
 
 
 def enterable_stations(line: ParsedLine, source: str) -> Set[str]:
     """The stations that a token leaving `source` enters at once, without those where it first waits at a join."""
-    waits = {key for key in line.join_keys if line.waits_at(key, source)}
+    waits = {key for key in line.join_keys if line.does_token_wait_at_join(key, source)}
     return line.stations_by_key.keys() - waits if waits else line.stations_by_key.keys()
 
 
-def takes_rule(about: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
+def was_rule_taken(about: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
     """Return whether the rule that the decision names was taken. It was not if it only led to a policy, a
     budget's target or a person's vote: neither an exhausted budget nor a vote moves by the rule."""
     # A Wait has no `by`.
@@ -175,7 +177,7 @@ def add_counts(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str
     return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}
 
 
-def consecutive_reworks(about: DecisionSubject, answer: Move, so_far: int) -> int:
+def reworks_in_a_row_after(about: DecisionSubject, answer: Move, so_far: int) -> int:
     followed = answer.by == "signal" and about.signal_verdict == "rework"
     # In a row: any other move begins the count anew.
     return so_far + 1 if followed else 0
@@ -184,7 +186,9 @@ def consecutive_reworks(about: DecisionSubject, answer: Move, so_far: int) -> in
 # What is stored
 
 
-def stored_values(about: DecisionSubject, answer: Move | Finish) -> dict[str, dict[str, Any]]:
+def variables_and_context_to_store(
+    about: DecisionSubject, answer: Move | Finish
+) -> dict[str, dict[str, Any]]:
     """`variables` to set and what goes into the `context`: objects only, later overwrites earlier, outputs of failed
     stations do not count (law §5 step 9)."""
     output = about.outcome.output
@@ -216,13 +220,15 @@ def facts_with_votes(
     return {**facts_with_current(facts, now), "gates": {**facts.get("gates", {}), **words}}
 
 
-def answer_fact(line: ParsedLine, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def fact_of_question_outcome(
+    line: ParsedLine, question: Mapping[str, Any], outcome: Mapping[str, Any]
+) -> dict[str, Any]:
     """The outcome of a question's job as a fact, under the version that asked."""
     if gate_tools.KIND in question:
         tool = line.gate(question[gate_tools.KIND]["gate"]).tool
         assert tool is not None
-        return gate_tools.answer_fact(tool, question, outcome)
-    return evaluations.answer_fact(question, outcome)
+        return gate_tools.fact_of_tool_run(tool, question, outcome)
+    return evaluations.fact_of_evaluation_outcome(question, outcome)
 
 
 def facts_with_answer(
@@ -240,15 +246,15 @@ def facts_with_current(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict
     return {**frozen, **({"now": other} if other else {})}
 
 
-def refreshed_facts(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def facts_of_waiting_token_now(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts of a waiting token brought up to date: all of them if nobody was asked on the way,
     otherwise only those that step 7 reads."""
     if facts.get("gates") or facts.get("answers"):
         return facts_with_current(facts, now)
-    return current_facts(facts, now)
+    return facts_for_deciding_anew(facts, now)
 
 
-def current_facts(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def facts_for_deciding_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """The facts for asking again about the same outcome: the current ones, for rules and checks as well."""
     frozen = {name: value for name, value in facts.items() if name != "now"}
     # The latest wins: what was frozen, what had changed by then, what is so now.
@@ -302,7 +308,7 @@ ENDS = ("failed", "cancelled", "completed")
 ORDER = {status: place for place, status in enumerate((*LIVING, *ENDS))}
 
 
-def task_status(statuses: Iterable[str]) -> str:
+def task_status_of_positions(statuses: Iterable[str]) -> str:
     """Tell the status of a task (law §1) from its positions; forked tokens are none and must be left out."""
     return min(statuses, key=ORDER.__getitem__)
 
@@ -320,11 +326,11 @@ PAUSED: Final = "paused"
 Hold = dict[str, Any]
 
 
-def pause_hold(escalation: object, trigger: str) -> Hold:
+def hold_until_escalation_resolved(escalation: object, trigger: str) -> Hold:
     return {"paused_by": escalation, "trigger": trigger}
 
 
-def dependency_hold(others: Mapping[str, str]) -> Hold:
+def hold_until_tasks_complete(others: Mapping[str, str]) -> Hold:
     """The `wait` of a task that depends on these, {name: state}, none completed. A dependency that failed or was
     cancelled never completes and is named: a person has to decide. The state TURN: under the limit of the line it is
     their turn first."""
@@ -334,16 +340,16 @@ def dependency_hold(others: Mapping[str, str]) -> Hold:
     return {DEPENDS: list(others), **({LOST: lost} if lost else {}), **({TURN: turn} if turn else {})}
 
 
-def scope_hold(pause: int, by: str, reason: str, since: str) -> Hold:
+def hold_by_pause(pause: int, by: str, reason: str, since: str) -> Hold:
     """The `wait` of work under a pause, which names who paused it."""
     return {PAUSED: pause, "by": by, "since": since, **({"reason": reason} if reason else {})}
 
 
-def is_pause(wait: Hold) -> bool:
+def is_hold_by_pause(wait: Hold) -> bool:
     return PAUSED in wait
 
 
-def is_dependency(wait: Hold) -> bool:
+def is_hold_by_dependency(wait: Hold) -> bool:
     return DEPENDS in wait
 
 
@@ -359,6 +365,6 @@ def nest_holds(waits: Sequence[Hold]) -> Hold:
     return {**first, **({THEN: others} if others else {})}
 
 
-def review_roles(notify: Sequence[str], role: str, consulted: Collection[str]) -> list[str]:
+def roles_to_ask_for_review(notify: Sequence[str], role: str, consulted: Collection[str]) -> list[str]:
     """The roles that a review of an escalation asks: those that it notifies, else its own; none of them twice."""
     return [candidate for candidate in dict.fromkeys(notify or (role,)) if candidate not in consulted]

@@ -16,4 +16,4 @@ def escalation_targets(line: ParsedLine, station: str) -> tuple[str, ...]:
     if parsed_station.gate is None:
         return tuple(known)
     # Forward from here leads through its gate, which nobody passes by hand
-    return tuple(to for to in known if line.position(to) <= line.position(station))
+    return tuple(to for to in known if line.index_of_station(to) <= line.index_of_station(station))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
-from pipelines.routing.basics.facts import OF_MONTH, OUTPUT, SOURCE, with_claim
+from pipelines.routing.basics.facts import OF_MONTH, OUTPUT, SOURCE, facts_with_claim
 from pipelines.routing.basics.outcome import FORCED, Outcome, derived_outcome
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document import expected_results
@@ -82,7 +82,7 @@ def judge_outcome(line: ParsedLine, station: Station, outcome: Outcome, spent: A
     for kind, holds in ORDER[:1] if _did_no_work(outcome) else ORDER:
         saw = holds(about)
         if saw:
-            return _apply_fact(station, outcome, kind, saw)
+            return _judgement_by_fact(station, outcome, kind, saw)
     return OutcomeJudgement(outcome)
 
 
@@ -94,7 +94,7 @@ def _did_no_work(outcome: Outcome) -> bool:
     )
 
 
-def _apply_fact(
+def _judgement_by_fact(
     station: Station, outcome: Outcome, kind: str, saw: tuple[ObservedOperand, ...]
 ) -> OutcomeJudgement:
     word = station.outcome_of.get(kind) or FAILURES[kind][1]
@@ -105,7 +105,7 @@ def _apply_fact(
     reported = {name: value for name in decided if (value := getattr(outcome, name)) is not None}
     if reported != decided:
         # What was reported otherwise is kept as a claim (law §13).
-        facts = with_claim("result", {"said": reported}, outcome.facts) if reported else outcome.facts
+        facts = facts_with_claim("result", {"said": reported}, outcome.facts) if reported else outcome.facts
         outcome = replace(outcome, **decided, facts=facts)
     return OutcomeJudgement(replace(outcome, signals=tuple(_effective_signals(outcome))), kind, word, saw)
 
@@ -136,17 +136,17 @@ class JudgementInput:
     outcome: Outcome
     spent: Any
 
-    def fact(self, group: str, key: str) -> Any:
+    def observed_fact(self, group: str, key: str) -> Any:
         return self.outcome.facts.get(group, {}).get(key)
 
     @property
-    def expects(self) -> str:
+    def expected_result_kind(self) -> str:
         return expected_result(self.station) or NOTHING
 
     def deciding_output_fact(self, key: str, failure: str) -> tuple[ObservedOperand, ...]:
         """Return what was observed of the output, where it decides: somebody reads it, and the work passed of itself
         (or was judged by this before)."""
-        fact = self.fact(OUTPUT, key)
+        fact = self.observed_fact(OUTPUT, key)
         # Versions that were published before go on as they were decided then
         if not fact or self.line.revision <= OUTPUT_DECIDES_NOTHING or not reads_output(self.station):
             return ()
@@ -165,7 +165,7 @@ class JudgementInput:
             if before is not None and after is not None:
                 return (_fact_operand(f"{group}.{SOURCE}.tree", after),) if before == after else ()
         # Second choice: it counts from the base, not from the start of the visit (law §13).
-        changed = self.fact("git", "files_changed")
+        changed = self.observed_fact("git", "files_changed")
         return (_fact_operand("git.files_changed", changed),) if changed == 0 else ()
 
     @property
@@ -181,7 +181,7 @@ class JudgementInput:
         gone = [path for path in required if path not in left and path.rpartition("/")[2] not in left]
         if gone:
             return tuple(ObservedOperand("artifact", None, path) for path in gone)
-        if self.expects != expected_results.OUTPUT or self.has_output or left:
+        if self.expected_result_kind != expected_results.OUTPUT or self.has_output or left:
             return ()
         return (ObservedOperand("output", [], "$"),)
 
@@ -217,7 +217,7 @@ def undecisive_facts(judgement: OutcomeJudgement) -> Iterator[tuple[str, Observe
 
 
 def _over_budget_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    cost, limit = about.fact("usage", "cost_usd"), about.fact("usage", "limit")
+    cost, limit = about.observed_fact("usage", "cost_usd"), about.observed_fact("usage", "limit")
     if limit == OF_MONTH:  # which the line does not say, and the worker was told
         return (_fact_operand("usage.limit", limit),)
     if cost is None:
@@ -235,17 +235,23 @@ def _over_budget_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
 
 
 def _no_provider_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    answered = about.fact("agent", "provider")
+    answered = about.observed_fact("agent", "provider")
     return (_fact_operand("agent.provider", answered),) if answered == "unavailable" else ()
 
 
 def _no_final_event_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    return (_fact_operand("agent.final_event", False),) if about.fact("agent", "final_event") is False else ()
+    return (
+        (_fact_operand("agent.final_event", False),)
+        if about.observed_fact("agent", "final_event") is False
+        else ()
+    )
 
 
 def _denied_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    denied = about.fact("commands", "denied")
-    lacking = about.missing_results or (about.unchanged_evidence if about.expects == CHANGE else ())
+    denied = about.observed_fact("commands", "denied")
+    lacking = about.missing_results or (
+        about.unchanged_evidence if about.expected_result_kind == CHANGE else ()
+    )
     return (_fact_operand("commands.denied", denied), *lacking) if denied and lacking else ()
 
 
@@ -263,7 +269,7 @@ def _empty_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
 
 
 def _nothing_done_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    return about.unchanged_evidence if about.expects == CHANGE else ()
+    return about.unchanged_evidence if about.expected_result_kind == CHANGE else ()
 
 
 def _output_missing_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:

@@ -29,7 +29,7 @@ def is_drawn(key: bytes, gate: str, root: str, one_in: int) -> bool:
     """Return whether the tasks of the chain that began with `root` are drawn at `gate`. Raising the rate
     keeps every chain that was drawn. `key`: that of the installation; `gate` and `root` name the two
     uniquely in it."""
-    return is_below(draw_number(key, gate, root), one_in)
+    return is_draw_selected(draw_number(key, gate, root), one_in)
 
 
 def draw_number(key: bytes, gate: str, root: str) -> int:
@@ -39,6 +39,6 @@ def draw_number(key: bytes, gate: str, root: str) -> int:
     return int.from_bytes(hmac.digest(key, f"{gate}\0{root}".encode(), "sha256")[:8])
 
 
-def is_below(draw: int, one_in: int) -> bool:
+def is_draw_selected(draw: int, one_in: int) -> bool:
     """Return whether this draw is selected at that rate."""
     return draw < RANGE // one_in

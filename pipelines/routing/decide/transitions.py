@@ -80,20 +80,28 @@ def decision_transition(
         targets = answer.to if to is None else to
         entries = tuple(_station_entry(about, answer, place, target, len(targets) == 1) for target in targets)
         return Transition(
-            _counter_changes(about, answer, place, to), effects.stored_values(about, answer), entries
+            _counter_changes(about, answer, place, to),
+            effects.variables_and_context_to_store(about, answer),
+            entries,
         )
     if isinstance(answer, Finish):
         reason = effects.failure_reason(about, answer)
         ended = TokenEnd(
-            answer.end_kind, answer.end, answer.error or "", reason, effects.is_abort(about, answer)
+            answer.end_kind,
+            answer.end,
+            answer.error or "",
+            reason,
+            effects.does_decision_abort_task(about, answer),
         )
         return Transition(
-            _counter_changes(about, answer, place), effects.stored_values(about, answer), ended=ended
+            _counter_changes(about, answer, place),
+            effects.variables_and_context_to_store(about, answer),
+            ended=ended,
         )
     # Behind a gate nothing counts before it is approved (law §5, steps 8 and 9).
     if isinstance(answer, Wait) and answer.status != REVIEW:
-        return Transition(_counter_changes(about, answer, place), stays=effects.stay_after(answer))
-    return Transition(stays=effects.stay_after(answer))
+        return Transition(_counter_changes(about, answer, place), stays=effects.stay_of_decision(answer))
+    return Transition(stays=effects.stay_of_decision(answer))
 
 
 def _counter_changes(
@@ -105,13 +113,13 @@ def _counter_changes(
 def _station_entry(
     about: DecisionSubject, answer: Move, place: TokenPlace, target: str, alone: bool
 ) -> StationEntry:
-    waits = place.line.waits_at(target, place.station)
+    waits = place.line.does_token_wait_at_join(target, place.station)
     failure_type = about.outcome.failure_type or ""
     return StationEntry(
         target,
         effects.origin_after(place.station, place.origin, target),
         # A `rework` signal leads to one station; a fork begins the count anew.
-        effects.consecutive_reworks(about, answer, place.signal_reworks) if alone else 0,
+        effects.reworks_in_a_row_after(about, answer, place.signal_reworks) if alone else 0,
         "" if waits else answer.feedback or "",
         Arrival(place.station, answer.standing, place.order, failure_type) if waits else None,
     )
@@ -166,7 +174,7 @@ def _blocking_stay(
     return Stay("stuck", {"message": f"{merge.station} and {other} must never run in parallel."}, FORBIDDEN)
 
 
-def rejecting_gate(last: Mapping[str, tuple[str, Any]], contents: Mapping[str, Any]) -> str:
+def gate_that_rejected_same_content(last: Mapping[str, tuple[str, Any]], contents: Mapping[str, Any]) -> str:
     """Find the gate whose last word was a rejection of the very same: an unchanged question is not asked again (law §6,
     last sentence). `last`: of each gate the last word and what it was about; `contents`: what would be asked now."""
     for gate, content in contents.items():

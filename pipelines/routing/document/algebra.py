@@ -115,7 +115,7 @@ class PathTest:
         steps.spend()
         return self.path.nodes(document, steps)
 
-    def holds_of(self, nodes: list[Any], steps: EvaluationBudget) -> bool:
+    def is_true_of_nodes(self, nodes: list[Any], steps: EvaluationBudget) -> bool:
         """Return whether the test is true of these nodes."""
         if self.of == "count":
             nodes = [len(nodes)]
@@ -135,7 +135,7 @@ class PathTest:
     def _test_document(self, document: Any, operand: str, view: ConditionView) -> bool:
         nodes = self.find_nodes(document, view.steps)
         view.saw.append(ObservedOperand(operand, nodes, self.path.text))
-        return self.holds_of(nodes, view.steps)
+        return self.is_true_of_nodes(nodes, view.steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.names import no_such
+from pipelines.routing.document.document_readers.names import unknown_reference_message
 from pipelines.routing.document.document_readers.reader import (
     Reader,
     expected_hint,
@@ -93,7 +93,7 @@ class CountedTexts(Texts):
     def check_member(self, member: str, index: int, reader: Reader, key: str, around: ReadContext) -> None:
         known = getattr(around.names, self.part) if self.part else (member,)
         if member not in known:
-            message = no_such(self.what, member)
+            message = unknown_reference_message(self.what, member)
             reader.problems.note(
                 member_path(reader.path_of(key), index), message, expected_hint(member, known)
             )
@@ -111,10 +111,10 @@ class EdgeTexts(CountedTexts):
                 path, _("%(member)s is no edge", member=quoted_value(member)), "write it as from->to"
             )
         elif source not in names.stations:
-            message = no_such("station", source)
+            message = unknown_reference_message("station", source)
             reader.problems.note(path, message, expected_hint(source, names.stations))
         elif target not in names.places:
-            message = no_such("station or end", target)
+            message = unknown_reference_message("station or end", target)
             reader.problems.note(path, message, expected_hint(target, names.places))
 
     def schema(self) -> Schema:

@@ -266,7 +266,9 @@ def evaluate_group(group: CheckGroup | None, read: Read) -> GroupVerdict:
     return GroupVerdict(action, tuple(results[id(check)] for check in group.checks()))
 
 
-def evaluate_reason(group: CheckGroup | None, read: Read) -> tuple[bool, tuple[CheckResult, ...]]:
+def is_reason_to_ask_with_results(
+    group: CheckGroup | None, read: Read
+) -> tuple[bool, tuple[CheckResult, ...]]:
     """Return whether a group is a reason to ask (law §15, Sampling), with its results: where it passes, and
     where one of its checks cannot be read. A group without checks is no reason."""
     if group is None:

@@ -62,7 +62,7 @@ def _verdict_test(condition: VerdictTest) -> Test:
     return lambda view: view.verdict in verdicts
 
 
-def _failure_type(condition: FailureTypeTest) -> Test:
+def _failure_type_test(condition: FailureTypeTest) -> Test:
     types = condition.types
     return lambda view: view.failure_type in types
 
@@ -95,7 +95,7 @@ def _eval_test(condition: EvalTest) -> Test:
 def _output_test(condition: OutputTest) -> Test:
     one = _single_value_finder(condition)
     if one is None:
-        nodes_of, holds_of = condition.find_nodes, condition.holds_of
+        nodes_of, holds_of = condition.find_nodes, condition.is_true_of_nodes
 
         def of_all(view: ConditionView) -> bool:
             condition.refuse_unreadable(view)
@@ -118,7 +118,7 @@ def _output_test(condition: OutputTest) -> Test:
 def _fact_test(condition: FactTest) -> Test:
     one = _single_value_finder(condition)
     if one is None:
-        nodes_of, holds_of = condition.find_nodes, condition.holds_of
+        nodes_of, holds_of = condition.find_nodes, condition.is_true_of_nodes
         return lambda view: holds_of(nodes_of(view.facts, view.steps), view.steps)
     holds, operand = _operator_test(condition), condition.prepared
 
@@ -189,7 +189,7 @@ _FORMS: dict[type, Callable[[Any], Test]] = {
     Always: _always_test,
     ResultTest: _result_test,
     VerdictTest: _verdict_test,
-    FailureTypeTest: _failure_type,
+    FailureTypeTest: _failure_type_test,
     EvalTest: _eval_test,
     OutputTest: _output_test,
     FactTest: _fact_test,

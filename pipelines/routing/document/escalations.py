@@ -130,19 +130,19 @@ def escalation_rule(declared: Iterable[EscalationRule], preset: str, trigger: st
     return EscalationRule(trigger, OUTSIDER)
 
 
-def role_key(role: str) -> str:
+def group_key_of_role(role: str) -> str:
     """Return the role as a key of groups: “Development Manager” is `development-manager`."""
     # What Django's `slugify` makes of it; routing imports no Django (house §1).
     plain = unicodedata.normalize("NFKD", role).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain)).strip("-_")
 
 
-def role_agents(role: str) -> frozenset[str]:
+def agents_owned_by_role(role: str) -> frozenset[str]:
     """The keys of the agents whose owners have this role."""
     return frozenset(role.removeprefix(OWNERS_OF).split(",")) if role.startswith(OWNERS_OF) else frozenset()
 
 
-def groups_of(role: str, groups: Iterable[tuple[str, str]]) -> frozenset[str]:
+def keys_of_groups_with_role(role: str, groups: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The keys of the groups, each given with its name, that have this role as their name or key."""
-    key, name = role_key(role), role.casefold()
+    key, name = group_key_of_role(role), role.casefold()
     return frozenset(group for group, called in groups if group == key or called.casefold() == name)

@@ -79,7 +79,7 @@ def answers_by_key(answers: Iterable[EvaluationAnswer]) -> dict[str, EvaluationA
     return {evaluation_key(answer.kind, answer.payload): answer for answer in answers}
 
 
-def question_evaluator(question: Mapping[str, Any], able: Collection[str]) -> str:
+def evaluator_that_answers(question: Mapping[str, Any], able: Collection[str]) -> str:
     """Return who answers: the evaluator that the question names, else the first of `EVALUATORS` that can.
     `able`: the machines that can. A named machine that is missing is replaced by a person, never by
     another machine."""
@@ -89,7 +89,7 @@ def question_evaluator(question: Mapping[str, Any], able: Collection[str]) -> st
     return next((candidate for candidate in candidates if candidate in able), PERSON)
 
 
-def answer_fact(question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def fact_of_evaluation_outcome(question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
     """The fact that the outcome of an evaluation's job is: its `eval` is the word, its `feedback` the text. Whatever
     is not one of the two words, a job that was cancelled or failed among them, is `unanswered` (law §3)."""
     kind = next(iter(question))

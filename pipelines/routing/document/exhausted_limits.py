@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import SOME_TEXT, Schema, enum_schema, object_schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.names import Names, no_such
+from pipelines.routing.document.document_readers.names import Names, unknown_reference_message
 from pipelines.routing.document.document_readers.reader import Reader, expected_hint
 from pipelines.routing.document.fields.field import Field, ReadContext
 
@@ -44,7 +44,7 @@ class ExhaustedAction(Field):
 def _read_target(reader: Reader, names: Names) -> str | None:
     target = reader.text("to", required=True)
     if target and target not in names.places:
-        message = no_such("station or end", target)
+        message = unknown_reference_message("station or end", target)
         reader.note("to", message, expected_hint(target, names.places))
     reader.note_unknown_keys()
     return target or None

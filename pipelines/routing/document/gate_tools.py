@@ -253,17 +253,17 @@ class ToolRecord(Record[Tool]):
 TOOL: Final = ToolRecord.of(Tool, first=("argv", "outcome", "retries", "timeout"))
 
 
-def answer_fact(tool: Tool, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def fact_of_tool_run(tool: Tool, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
     """The fact that a run is. A run that was cancelled (its worker was lost) has no result: a person is asked."""
     if outcome.get("result") == "cancelled":
         return {**question, "answer": UNANSWERED, "text": "The tool could not be run to its end."}
-    word, why = judge_run(tool, outcome)
+    word, why = tool_result_and_reason(tool, outcome)
     feedback = outcome.get("feedback") or outcome.get("summary")
     text = "\n".join(part for part in (why, feedback) if isinstance(part, str) and part)
     return {**question, "answer": word, **({"text": text} if text else {})}
 
 
-def judge_run(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
+def tool_result_and_reason(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
     """The result and why, in this order: trouble, exit code, `fail_if`, `pass_if`, `warn_if`. With `pass_if` what it
     does not take fails, unless `warn_if` does. A condition that cannot be evaluated is false."""
     trouble, code = outcome.get("failure_type"), outcome.get("exit_code")
@@ -273,16 +273,16 @@ def judge_run(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str, str]:
     if code not in tool.outcome.success_on:
         return FAIL, f"exit code {code}"
     view = _tool_view(outcome, code)
-    if _is_true(tool.outcome.fail_if, view):
+    if _is_set_and_true(tool.outcome.fail_if, view):
         return FAIL, "fail_if"
-    if tool.outcome.pass_if is not None and _is_true(tool.outcome.pass_if, view):
+    if tool.outcome.pass_if is not None and _is_set_and_true(tool.outcome.pass_if, view):
         return PASS, ""
-    if _is_true(tool.outcome.warn_if, view):
+    if _is_set_and_true(tool.outcome.warn_if, view):
         return WARN, "warn_if"
     return (PASS, "") if tool.outcome.pass_if is None else (FAIL, "pass_if is not met")
 
 
-def _is_true(condition: Condition | None, view: ConditionView) -> bool:
+def _is_set_and_true(condition: Condition | None, view: ConditionView) -> bool:
     try:
         return condition is not None and condition_holds(condition, view)
     except (EvaluationFailed, NotAnswered):

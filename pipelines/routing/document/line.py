@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pipelines.routing.basics.canonical import CanonicalError, canonical_json, digest
+from pipelines.routing.basics.canonical import CanonicalError, canonical_digest, canonical_json
 from pipelines.routing.basics.problems import DocumentError, Malformed, Problem
 from pipelines.routing.basics.values import check_storable
 from pipelines.routing.basics.wording import PartName
@@ -129,8 +129,8 @@ __all__ = [
     "Requirement",
     "Rule",
     "Station",
+    "canonical_digest",
     "canonical_json",
-    "digest",
     "read_line",
 ]
 

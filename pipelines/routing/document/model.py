@@ -14,7 +14,7 @@ from pipelines.routing.basics.values import to_integer
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import FactTest, condition_leaf_tests
 from pipelines.routing.document.budgets import BUDGET, Budget, standard_budgets
-from pipelines.routing.document.document_readers.names import no_such
+from pipelines.routing.document.document_readers.names import unknown_reference_message
 from pipelines.routing.document.document_readers.reader import Reader, quoted_value
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END, End
 from pipelines.routing.document.escalations import ESCALATION, EscalationRule, escalation_rule
@@ -124,7 +124,9 @@ class Pairs(Field):
                 continue
             for index, station in enumerate(member):
                 if station not in around.names.stations:
-                    reader.problems.note(member_path(path, index), no_such("station", station))
+                    reader.problems.note(
+                        member_path(path, index), unknown_reference_message("station", station)
+                    )
             pairs.append((member[0], member[1]))
         return tuple(pairs)
 
@@ -254,14 +256,14 @@ class ParsedLine:
 
     def next_station(self, key: str) -> Station | None:
         """The next in the order of the document; None after the last."""
-        after = self.position(key) + 1
+        after = self.index_of_station(key) + 1
         return self.stations[after] if after < len(self.stations) else None
 
-    def position(self, key: str) -> int:
+    def index_of_station(self, key: str) -> int:
         """0 for the first station. Raises KeyError."""
         return self._positions[key]
 
-    def waits_at(self, target: str, source: str) -> bool:
+    def does_token_wait_at_join(self, target: str, source: str) -> bool:
         """Return whether a token that leaves `source` for `target` waits there for its siblings. A token from
         a station that the join does not wait for enters as it would any station."""
         station = self.stations_by_key.get(target)
@@ -286,7 +288,7 @@ class ParsedLine:
         return self.handoff if own is None else own
 
     @cached_property
-    def named_limits(self) -> tuple[Budget, ...]:
+    def named_budgets_in_force(self) -> tuple[Budget, ...]:
         """Named budgets that bind: those that the line declares, then the standard ones of its policy."""
         declared = {budget.key for budget in self.budgets}
         more = standard_budgets(self.stations_by_key, declared) if self.policy.standard_budgets else ()

@@ -11,7 +11,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.document.algebra import ConditionView, OutputTest, condition_leaf_tests
-from pipelines.routing.document.document_readers.names import no_such, note_duplicates
+from pipelines.routing.document.document_readers.names import note_duplicates, unknown_reference_message
 from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.evaluations import Evaluation
 from pipelines.routing.document.expected_results import (
@@ -115,7 +115,7 @@ class BranchesField(Texts):
         for index, station in enumerate(stations):
             if station not in around.names.stations:
                 path = member_path(reader.path_of(key), index)
-                reader.problems.note(path, no_such("station", station))
+                reader.problems.note(path, unknown_reference_message("station", station))
         note_duplicates(reader, key, stations, "the station", around.names.stations)
         return stations
 
@@ -278,14 +278,14 @@ class Station:
         return tuple(dict.fromkeys(filter(None, (self.agent, self.second_agent))))
 
     @cached_property
-    def readable_rules(self) -> tuple[Rule, ...]:
+    def rules_above_first_faulty(self) -> tuple[Rule, ...]:
         """The rules above the first faulty one: there a decision stops."""
         return self.rules[: next((at for at, rule in enumerate(self.rules) if rule.fault), len(self.rules))]
 
     @cached_property
     def rule_tests(self) -> tuple[Callable[[ConditionView], bool], ...]:
         """Tests of the conditions of the readable rules."""
-        return tuple(rule.test for rule in self.readable_rules)
+        return tuple(rule.test for rule in self.rules_above_first_faulty)
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -305,14 +305,18 @@ class Station:
         """Tell whether a condition of its readable rules asks for the output."""
         return any(
             isinstance(leaf, OutputTest)
-            for rule in self.readable_rules
+            for rule in self.rules_above_first_faulty
             for leaf in condition_leaf_tests(rule.when)
         )
 
     @property
     def first_faulty_rule(self) -> Rule | None:
         """The first faulty rule."""
-        return self.rules[len(self.readable_rules)] if len(self.readable_rules) < len(self.rules) else None
+        return (
+            self.rules[len(self.rules_above_first_faulty)]
+            if len(self.rules_above_first_faulty) < len(self.rules)
+            else None
+        )
 
 
 def _check_station(reader: Reader, around: ReadContext) -> None:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.guarantees import Guarantee, NeverReached
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.guarantees.guarantee_proofs import REFUTED, proof_flags
+from pipelines.routing.guarantees.guarantee_proofs import REFUTED, proved_flag_of_each_guarantee
 from pipelines.routing.guarantees.protection import Protection, protection_answers
 
 
@@ -36,7 +36,7 @@ def broken_guarantees(line: ParsedLine, target: str, past: MovedPast) -> tuple[G
     if not guarantees:
         return ()
     begun = replace(line, start=target, guarantees=guarantees)
-    proved = proof_flags(LintSubject(begun), guarantees)
+    proved = proved_flag_of_each_guarantee(LintSubject(begun), guarantees)
     broken = {guarantee.id for guarantee, is_proved in zip(guarantees, proved, strict=True) if not is_proved}
     return tuple(guarantee for guarantee in line.guarantees if guarantee.id in broken)
 

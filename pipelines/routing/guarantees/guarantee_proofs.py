@@ -97,7 +97,9 @@ def prove_guarantees(
     return tuple(map(proving.answer, selected))
 
 
-def proof_flags(subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None) -> tuple[bool, ...]:
+def proved_flag_of_each_guarantee(
+    subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None
+) -> tuple[bool, ...]:
     """Tell of every guarantee of the line, or of these, if it is proved. No path that breaks one is searched for."""
     proving = _GuaranteeProver(subject.line, subject)
     return tuple(map(proving.is_proved, subject.line.guarantees if guarantees is None else guarantees))
@@ -138,7 +140,10 @@ class _GuaranteeProver:
             return GuaranteeAnswer(guarantee, sentence, PROVED, why)
         refutation = self._refuter.find_refutation(guarantee, self._nearness(guarantee))
         if refutation.steps is not None:
-            path, moves = walk_text(self._line, refutation.steps), walk_moves(self._line, refutation.steps)
+            path, moves = (
+                walk_in_words(self._line, refutation.steps),
+                walk_moves(self._line, refutation.steps),
+            )
             return GuaranteeAnswer(guarantee, sentence, REFUTED, "", refutation.steps, path, moves)
         tried = (
             _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
@@ -150,7 +155,9 @@ class _GuaranteeProver:
     def _nearness(self, guarantee: Guarantee) -> Near:
         if guarantee.never is not None:
             return _break_nearness(
-                MarkedReach(self._line, self._ways_out, mark_of_guarantee(self._line, guarantee)).distances()
+                MarkedReach(
+                    self._line, self._ways_out, mark_of_guarantee(self._line, guarantee)
+                ).moves_to_break_by_spot()
             )
         if guarantee.at_most is not None:
             return self._visit_nearness(guarantee.at_most.visit, guarantee.at_most.times)
@@ -189,7 +196,7 @@ class _GuaranteeProver:
             return self._visits_proof(guarantee.at_most.visit, guarantee.at_most.times)
         if guarantee.ends_within is not None:
             return self._moves_proof(guarantee.ends_within)
-        return self._cost(Decimal(guarantee.cost_at_most or 0))
+        return self._cost_proof(Decimal(guarantee.cost_at_most or 0))
 
     def _is_limited(self, mark: Mark) -> bool:
         """Tell if limits keep every token from what the mark guards."""
@@ -225,13 +232,13 @@ class _GuaranteeProver:
 
     def _walk_proof(self, most: int, station: str, why: str) -> tuple[bool, str]:
         try:
-            proved = not self._counts.may_exceed(most, station)
+            proved = not self._counts.may_exceed_entries_or_moves(most, station)
             return proved, "" if proved else why
         except TooManyPlaces:
             places = f"{MOST_PLACES:,}"
             return False, _("more than %(places)s combinations of limits are possible", places=places)
 
-    def _cost(self, amount: Decimal) -> tuple[bool, str]:
+    def _cost_proof(self, amount: Decimal) -> tuple[bool, str]:
         bound = cost_bound(
             self._subject, {key: most for key, most in self._counts.max_entries.items() if most}
         )
@@ -293,7 +300,7 @@ MOST = 12
 """Places that are told; of a longer walk the first and the last ones."""
 
 
-def walk_text(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
+def walk_in_words(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
     """“Build (rule 1 of Build with n = 5) → Review (blocked) → Merge”."""
     if not steps:
         return "a task begins there"

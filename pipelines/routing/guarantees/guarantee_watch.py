@@ -57,20 +57,20 @@ class GuaranteeWatch:
         self.most_moves = guarantee.ends_within
         self.most_cost = None if guarantee.cost_at_most is None else Decimal(guarantee.cost_at_most)
 
-    def begin(self, walk: SimulatedTask) -> WatchedWalk:
+    def watched_walk_at_start(self, walk: SimulatedTask) -> WatchedWalk:
         mark = self.mark.is_initially_set if self.mark else False
         at_start = mark and self.mark is not None and self.mark.reach == self.line.start
         start = WatchedWalk({walk.positions[0].token: TokenPast(mark)}, at_start)
         return self._with_task_limits(start, walk)
 
-    def step(
+    def watched_walk_after_step(
         self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, record: StepRecord
     ) -> WatchedWalk:
         moved = self._moved_position(walk, step)
         if moved is None:
             return replace(before, broken=before.broken or self._exceeds_task_limits(record.walk))
         old = before.pasts.get(moved.token, TokenPast())
-        words = self._words(moved, step, record.decision)
+        words = self._last_word_by_gate(moved, step, record.decision)
         broken = self._reaches_guarded_gate(old.mark, moved, step, record.decision)
         pasts = dict(before.pasts)
         if isinstance(record.decision, Move | Finish):
@@ -78,7 +78,7 @@ class GuaranteeWatch:
             broken = broken or self._enters_guarded(new.mark, moved.station, record.decision)
             pasts.pop(moved.token)
             if isinstance(record.decision, Move):
-                pasts |= dict.fromkeys(self._children(walk, moved, record.decision), new)
+                pasts |= dict.fromkeys(self._tokens_after_move(walk, moved, record.decision), new)
             broken = broken or self._exceeds_moves(new)
         pasts, at_joins = self._merge_joined(pasts, record)
         return self._with_task_limits(WatchedWalk(pasts, before.broken or broken or at_joins), record.walk)
@@ -94,7 +94,7 @@ class GuaranteeWatch:
         mark = self.mark.mark_after(old.mark, station, passed, words) if self.mark else False
         return TokenPast(mark, old.moves + 1 if self.most_moves is not None else 0)
 
-    def _children(self, walk: SimulatedTask, moved: SimulatedPosition, decision: Move) -> list[int]:
+    def _tokens_after_move(self, walk: SimulatedTask, moved: SimulatedPosition, decision: Move) -> list[int]:
         if len(decision.to) == 1:
             return [moved.token]
         # Numbered on in the order of the targets, as `simulate.walk_decisions` does it
@@ -105,7 +105,9 @@ class GuaranteeWatch:
             return False
         if isinstance(decision, Finish):
             return decision.end == self.mark.reach
-        return any(to == self.mark.reach and not self.line.waits_at(to, source) for to in decision.to)
+        return any(
+            to == self.mark.reach and not self.line.does_token_wait_at_join(to, source) for to in decision.to
+        )
 
     def _exceeds_moves(self, past: TokenPast) -> bool:
         return self.most_moves is not None and past.moves > self.most_moves
@@ -130,10 +132,10 @@ class GuaranteeWatch:
     ) -> dict[str, str]:
         """Words at the gate of the station."""
         key = self.line.station(moved.station).gate
-        words = self._words(moved, step, decision)
+        words = self._last_word_by_gate(moved, step, decision)
         return {key: words[key]} if key in words else {}
 
-    def _words(
+    def _last_word_by_gate(
         self, moved: SimulatedPosition, step: ScenarioStep, decision: DecisionAnswer | None
     ) -> dict[str, str]:
         """The last word at each gate on the way, an approval by checks alone among them."""
@@ -154,7 +156,7 @@ class GuaranteeWatch:
                 words[key] = word["decision"]
         return {**words, **{key: word["decision"] for key, word in step.gates.items()}}
 
-    def _outcome(self, moved: SimulatedPosition, step: ScenarioStep) -> Mapping[str, Any]:
+    def _outcome_at_position(self, moved: SimulatedPosition, step: ScenarioStep) -> Mapping[str, Any]:
         if step.kind == "outcome" or moved.asked is None:
             return step.outcome
         outcome: Mapping[str, Any] = moved.asked.situation["outcome"]
@@ -162,7 +164,7 @@ class GuaranteeWatch:
 
     def _has_outcome_passed(self, moved: SimulatedPosition, step: ScenarioStep) -> bool:
         """Tell whether the outcome passed with which the token comes to a gate; `proceed` makes no failed one pass."""
-        return outcome_passed(self.line, moved.station, self._outcome(moved, step))
+        return outcome_passed(self.line, moved.station, self._outcome_at_position(moved, step))
 
     # Joins
 
@@ -178,7 +180,7 @@ class GuaranteeWatch:
             return pasts, False
         marks = [past.mark for past in gone]
         merged = TokenPast(
-            self.mark.merge_marks(marks) if self.mark else False, max(past.moves for past in gone)
+            self.mark.mark_of_merged_branches(marks) if self.mark else False, max(past.moves for past in gone)
         )
         broken = False
         for join in record.joined:

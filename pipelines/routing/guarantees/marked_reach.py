@@ -43,9 +43,9 @@ class MarkedReach:
         self._breaking: set[Spot] = set()
         self.broken: WayOut | None = None
         self.begins = mark.is_initially_set and mark.reach == line.start
-        self._add(MarkedPlace(line.start, "", mark.is_initially_set))
+        self._visit_later_once(MarkedPlace(line.start, "", mark.is_initially_set))
         while self._todo:
-            self._leave(self._todo.pop())
+            self._follow_ways_out(self._todo.pop())
 
     @property
     def is_proved(self) -> bool:
@@ -55,16 +55,16 @@ class MarkedReach:
         self.broken = self.broken or way
         self._breaking.add((place.station, place.mark))
 
-    def distances(self) -> dict[Spot, int]:
+    def moves_to_break_by_spot(self) -> dict[Spot, int]:
         """Count how many moves it takes from there at least to break it."""
         return spot_distances(self._leads, self._breaking)
 
-    def _add(self, place: MarkedPlace) -> None:
+    def _visit_later_once(self, place: MarkedPlace) -> None:
         if place not in self._seen:
             self._seen.add(place)
             self._todo.append(place)
 
-    def _leave(self, place: MarkedPlace) -> None:
+    def _follow_ways_out(self, place: MarkedPlace) -> None:
         for way in self._ways[place.station]:
             # What a join reports of branches that did not pass is no success, and brings no signal.
             if place.judged and (way.standing == PASSED or way.needs_signal):
@@ -74,17 +74,17 @@ class MarkedReach:
             mark = self._mark.mark_after(place.mark, way.source, way.passed, way.words)
             for target in [place.origin] if way.target == ORIGIN else [way.target]:
                 if target:
-                    self._enter(place, way, target, mark)
+                    self._enter_target(place, way, target, mark)
 
-    def _enter(self, place: MarkedPlace, way: WayOut, target: str, mark: bool) -> None:
+    def _enter_target(self, place: MarkedPlace, way: WayOut, target: str, mark: bool) -> None:
         if target not in self._line.stations_by_key:
             if target == self._mark.reach and mark:
                 self._record_break(place, way)
             return
         self._leads.setdefault((target, mark), set()).add((place.station, place.mark))
         # What waits at a join has not entered the station yet.
-        if self._line.waits_at(target, way.source):
-            self._arrive(place, target, way, mark)
+        if self._line.does_token_wait_at_join(target, way.source):
+            self._arrive_at_station(place, target, way, mark)
             return
         if target == self._mark.reach and mark:
             self._record_break(place, way)
@@ -92,11 +92,11 @@ class MarkedReach:
             origin = way.source if target != way.source else place.origin
         else:
             origin = ""
-        self._add(MarkedPlace(target, origin, mark))
+        self._visit_later_once(MarkedPlace(target, origin, mark))
 
     # Joins
 
-    def _arrive(self, place: MarkedPlace, station: str, way: WayOut, mark: bool) -> None:
+    def _arrive_at_station(self, place: MarkedPlace, station: str, way: WayOut, mark: bool) -> None:
         arrived = self._arrived.setdefault(station, set())
         new = (way.source, way.standing == PASSED, mark)
         if new in arrived:
@@ -107,12 +107,12 @@ class MarkedReach:
         origins = sorted({source for source, _, _ in arrived}) if self._returns else [""]
         for merged in {mark for _, _, mark in arrived}:
             for origin in origins:
-                self._add(MarkedPlace(station, origin, merged, judged=True))
+                self._visit_later_once(MarkedPlace(station, origin, merged, judged=True))
         for merged in set(self._merged_marks(join.aggregation, join.wait_for, arrived)):
             if station == self._mark.reach and merged:
                 self._record_break(place, way)
             for origin in origins:
-                self._add(MarkedPlace(station, origin, merged))
+                self._visit_later_once(MarkedPlace(station, origin, merged))
 
     def _merged_marks(
         self, aggregation: str, sources: tuple[str, ...], arrived: set[tuple[str, bool, bool]]
@@ -124,8 +124,8 @@ class MarkedReach:
         marks = [{mark for at, passed, mark in arrived if at == source and passed} for source in sources]
         if all(marks):
             # Each branch with the mark wherever it may have it, then without wherever it may not
-            yield self._mark.merge_marks([True in branch_marks for branch_marks in marks])
-            yield self._mark.merge_marks([False not in branch_marks for branch_marks in marks])
+            yield self._mark.mark_of_merged_branches([True in branch_marks for branch_marks in marks])
+            yield self._mark.mark_of_merged_branches([False not in branch_marks for branch_marks in marks])
 
 
 def spot_distances(leads: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]) -> dict[Spot, int]:

@@ -41,7 +41,7 @@ class Mark:
             return mark or word == self.word
         return mark or word is not None
 
-    def merge_marks(self, marks: Collection[bool]) -> bool:
+    def mark_of_merged_branches(self, marks: Collection[bool]) -> bool:
         """Mark of what branches become together."""
         # The past is that of all branches: one that passed is enough, and so is one word (law §14).
         return any(marks) if self.word else all(marks)

@@ -15,7 +15,11 @@ from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.guarantees import Guarantee, NeverReached
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, REQUEST
 from pipelines.routing.document.line import ParsedLine, Station
-from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, proof_flags, prove_guarantees
+from pipelines.routing.guarantees.guarantee_proofs import (
+    GuaranteeAnswer,
+    prove_guarantees,
+    proved_flag_of_each_guarantee,
+)
 from pipelines.routing.sentences.part_names import station as station_named
 
 ADMIN, OWNER = "admin", "owner"
@@ -155,7 +159,9 @@ class _ProtectedStation:
         self.names = {"place": station_named(self.line, station.key), "repository": repository}
         # A guarantee whose gate is called as a station is one about the station.
         gates = [gate for gate in self.line.gates if gate.key not in self.line.stations_by_key]
-        passed = proof_flags(subject, tuple(map(self._passing_guarantee, (gate.key for gate in gates))))
+        passed = proved_flag_of_each_guarantee(
+            subject, tuple(map(self._passing_guarantee, (gate.key for gate in gates)))
+        )
         self.before = [gate for gate, proved in zip(gates, passed, strict=True) if proved]
 
     def answers(self, protection: Protection) -> Iterator[GuaranteeAnswer]:

@@ -67,19 +67,19 @@ class Refuter:
         most = min(MOST_STEPS, self._left)
         watch = GuaranteeWatch(self._line, guarantee)
         start = start_task(self._line, ScenarioScript("start", "start"))
-        first = WatchedNode(start, watched=watch.begin(start))
+        first = WatchedNode(start, watched=watch.watched_walk_at_start(start))
         if first.watched.broken:
             return Refutation(())
         known, number = {self._node_key(first, guarantee)}, 0
         todo = [(0, 0, first)]
         while todo:
             _, _, node = heapq.heappop(todo)
-            for step, record in self._steps(node.walk, guarantee):
+            for step, record in self._possible_steps(node.walk, guarantee):
                 most -= 1
                 self._left -= 1
                 if most < 0:
                     return Refutation(None, cut=True)
-                watched = watch.step(node.watched, node.walk, step, record)
+                watched = watch.watched_walk_after_step(node.watched, node.walk, step, record)
                 new = WatchedNode(record.walk, node, step, watched=watched, depth=node.depth + 1)
                 if watched.broken:
                     return Refutation(new.steps())
@@ -98,9 +98,9 @@ class Refuter:
         # Beyond what conditions ask for, a count makes no difference.
         edges = tuple(min(walk.edges.get(edge, 0), most) for edge, most in self._edges.items())
         spent = walk.spent if guarantee.cost_at_most is not None else 0
-        return coarse_key(walk), promised, self._under_review(walk), visits, edges, spent
+        return coarse_key(walk), promised, self._outcomes_and_targets_under_review(walk), visits, edges, spent
 
-    def _under_review(self, walk: SimulatedTask) -> tuple[Hashable, ...]:
+    def _outcomes_and_targets_under_review(self, walk: SimulatedTask) -> tuple[Hashable, ...]:
         """Tell of positions at gates what waits there: a word leads on from this outcome, to these targets."""
         return tuple(
             (dumps(position.asked.situation["outcome"]), tuple(position.wait.get("to", ())))
@@ -108,7 +108,9 @@ class Refuter:
             if position.is_active and position.asked is not None
         )
 
-    def _steps(self, walk: SimulatedTask, guarantee: Guarantee) -> Iterator[tuple[ScenarioStep, StepRecord]]:
+    def _possible_steps(
+        self, walk: SimulatedTask, guarantee: Guarantee
+    ) -> Iterator[tuple[ScenarioStep, StepRecord]]:
         def tried(position: SimulatedPosition) -> Iterator[Candidate]:
             return map(Candidate, self._steps_at(walk, position, guarantee))
 
@@ -127,11 +129,11 @@ class Refuter:
             return
         if position.status == READY:
             yield from _other_results(own)
-            yield from map(_outcome_step, self._signals())
+            yield from map(_outcome_step, self._signal_outcomes())
         elif position.status == REVIEW and position.asked is not None:
             yield from self._send_back_steps(position)
 
-    def _signals(self) -> Iterator[dict[str, object]]:
+    def _signal_outcomes(self) -> Iterator[dict[str, object]]:
         yield {"result": "blocked"}
         yield {"result": "failure"}
         yield {"result": "success", "signals": [{"verdict": "rework"}]}

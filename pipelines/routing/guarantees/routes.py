@@ -32,7 +32,7 @@ MOST_ROUTES = 4_000
 """Of one station; beyond it what is left out of rules is not told apart any more."""
 
 
-def surely_passed(gate: Gate) -> bool:
+def is_surely_passed(gate: Gate) -> bool:
     """Tell whether nothing goes on from it without an approval, or the checks that stand for one."""
     return (gate.has_people and gate.sample is None) or (not gate.has_people and gate.enforces_checks)
 
@@ -96,7 +96,7 @@ class Routes:
         self.failed_by_policy: list[RulePass] = []
         """Those that go by `on_failure` because the compose of a rule failed, or because no second route is taken."""
 
-    def all(self) -> Iterator[RulePass]:
+    def all_passes(self) -> Iterator[RulePass]:
         known: set[tuple[object, ...]] = set()
         todo = [*self._first_routes()]
         while todo:
@@ -139,7 +139,7 @@ class Routes:
         if route.people_only and not gate.has_people:
             yield replace(route, gate_passed=gate.mode == "skip")
             return
-        words = {gate.key: APPROVE} if surely_passed(gate) else {}
+        words = {gate.key: APPROVE} if is_surely_passed(gate) else {}
         unchecked = route.people_only and (gate.enforces_checks or gate.runs_its_tool)
         yield replace(route, words=words, gate_passed=not unchecked)
         if REWORK in gate.offers and self.can_be_asked_at_station(route):
@@ -196,7 +196,7 @@ class Routes:
         """Add the approvals, once all gates of the rule were passed. Where a person demanded this, nobody is asked."""
         words = dict(route.words)
         for gate in map(self.line.gate, rule.gates):
-            if gate.key not in route.spoken and surely_passed(gate):
+            if gate.key not in route.spoken and is_surely_passed(gate):
                 words[gate.key] = APPROVE
         return words
 

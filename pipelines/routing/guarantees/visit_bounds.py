@@ -53,14 +53,14 @@ class LineCounts:
         """An upper bound of the entries of each station, of all branches together."""
         into: dict[str, dict[str, int | None]] = {station.key: {} for station in self.line.stations}
         after: dict[str, set[str]] = {station.key: set() for station in self.line.stations}
-        for source, target, own in self._moves():
+        for source, target, own in self._moves_with_limits():
             so_far = into[target].get(source, 0)
             into[target][source] = None if own is None or so_far is None else so_far + own
             after[source].add(target)
         most = dict.fromkeys(into, 0)
         for group in reversed(strong_components(after)):
             raise_bounds(
-                sorted(group, key=self.line.position),
+                sorted(group, key=self.line.index_of_station),
                 most,
                 partial(entry_limit, self.line),
                 lambda key: self._entry_sum(key, into[key], most),
@@ -74,7 +74,7 @@ class LineCounts:
         # Each entry may be followed by as many reruns by `rework` signals.
         return total * (1 + self.line.station(key).limits.signal_retries)
 
-    def _moves(self) -> Iterator[tuple[str, str, int | None]]:
+    def _moves_with_limits(self) -> Iterator[tuple[str, str, int | None]]:
         """Yield each move with its own limit, except for `rework` signals; the moves of a rule count once for
         each of its targets."""
         moves: set[tuple[str, str, int | None, str]] = set()
@@ -84,12 +84,12 @@ class LineCounts:
                 if way.by == "signal":
                     continue
                 rule = f"{way.by}:{way.rule.id}" if way.rule and way.by != "gate" else f"{way.by}:{way.at}"
-                for target in self._targets(way):
+                for target in self._station_targets(way):
                     moves.add((way.source, target, self._move_limit(way), rule))
         for source, target, limit, _ in sorted(moves, key=str):
             yield source, target, limit
 
-    def _targets(self, way: WayOut) -> tuple[str, ...]:
+    def _station_targets(self, way: WayOut) -> tuple[str, ...]:
         if way.target == ORIGIN:
             return tuple(key for key in self.line.stations_by_key if key != way.source)
         return (way.target,) if way.target in self.line.stations_by_key else ()
@@ -100,13 +100,13 @@ class LineCounts:
             return rounds if way.words.get(way.at) == SEND_BACK else None
         if way.by != "rule" or way.rule is None:
             return None
-        waits = self.line.waits_at(way.target, way.source)
+        waits = self.line.does_token_wait_at_join(way.target, way.source)
         limits = [limit for (kind, _), limit in rule_limits(self.line, way) if kind == "rules" or not waits]
         return min(limits) if limits else None
 
     # The walk
 
-    def may_exceed(self, bound: int, station: str = "") -> bool:
+    def may_exceed_entries_or_moves(self, bound: int, station: str = "") -> bool:
         """Return whether a token could enter `station` more than `bound` times; without a station: make more
         than `bound` moves. Raises TooManyPlaces."""
         keys = self._counted_limits(station)
@@ -143,7 +143,7 @@ class LineCounts:
         limits: dict[Limit, None] = {("visits", station): None} if station else {}
         for own in self.ways.values():
             for way in own:
-                for key, _ in self._limits(way):
+                for key, _ in self._limits_with_allowance(way):
                     limits[key] = None
         return list(limits)
 
@@ -187,7 +187,7 @@ class LineCounts:
             target = place.origin if way.target == ORIGIN else way.target
             if not target or self._lacks_origin(place, way):
                 continue
-            limits = self._limits(way, target)
+            limits = self._limits_with_allowance(way, target)
             if any(place.counts[at[key]] >= most for key, most in limits if key in at):
                 continue
             # With branches another token may have used the limit up, and its counts are not kept.
@@ -226,7 +226,7 @@ class LineCounts:
         limits = [limit for target in targets for limit in rule_limits(self.line, way, target)]
         return any(key not in at or place.counts[at[key]] >= most for key, most in limits)
 
-    def _limits(self, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
+    def _limits_with_allowance(self, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
         """Everything that holds this move, with how much it allows."""
         target = target or way.target
         limits: list[tuple[Limit, int]] = []
@@ -242,12 +242,14 @@ class LineCounts:
         if station is not None and station.limits.max_visits is not None:
             limits.append((("visits", target), station.limits.max_visits))
         if way.by != "exhausted":
-            limits += self._budgets(way.source, target, way.rule if way.by == "rule" else None)
+            limits += self._budget_limits_of_move(way.source, target, way.rule if way.by == "rule" else None)
         return limits
 
-    def _budgets(self, source: str, target: str, rule: Rule | None) -> Iterator[tuple[Limit, int]]:
+    def _budget_limits_of_move(
+        self, source: str, target: str, rule: Rule | None
+    ) -> Iterator[tuple[Limit, int]]:
         """Named ones that every such move spends of, whatever its type of failure."""
-        for budget in self.line.named_limits:
+        for budget in self.line.named_budgets_in_force:
             step = MoveTarget(source, target, rule.id if rule else None)
             if (
                 budget.kind in ("rules", "edges", "cross_stage", "restart", "loop")

@@ -10,19 +10,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.transitions import onward_target
+from pipelines.routing.analysis.lint.transitions import policy_target_after_pass
 from pipelines.routing.decide.steps.gates import RANK
 from pipelines.routing.document.gates import JUMP_GATE, Gate
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.document.rules import BLOCKED, Rule
 from pipelines.routing.document.stations import Station
-from pipelines.routing.guarantees.routes import APPROVE, SEND_BACK, Opened, Routes, RulePass, Words
-from pipelines.routing.guarantees.routes import surely_passed as surely_passed
+from pipelines.routing.guarantees.routes import (
+    APPROVE,
+    SEND_BACK,
+    Opened,
+    Routes,
+    RulePass,
+    Words,
+    is_surely_passed,
+)
 from pipelines.routing.guarantees.rule_outcomes import BLOCKED as BLOCKED_STANDING
 from pipelines.routing.guarantees.rule_outcomes import FAILED, PASSED
 
-__all__ = ["APPROVE", "SEND_BACK", "WayOut", "Words", "surely_passed", "ways_out"]
+__all__ = ["APPROVE", "SEND_BACK", "WayOut", "Words", "is_surely_passed", "ways_out"]
 REJECT, ABORT = "reject", "abort"
 
 
@@ -69,7 +76,8 @@ def ways_out(subject: LintSubject) -> dict[str, tuple[WayOut, ...]]:
     """List those of every station."""
     line = subject.line
     return {
-        station.key: _distinct_ways(_StationWays(line, station, subject).all()) for station in line.stations
+        station.key: _distinct_ways(_StationWays(line, station, subject).all_ways())
+        for station in line.stations
     }
 
 
@@ -82,18 +90,18 @@ class _StationWays:
         self.line, self.station = line, station
         self.gate = line.gate(station.gate) if station.gate else None
         self.routes = Routes(line, station, subject)
-        self.spent = [budget.exhausted_to for budget in line.named_limits if budget.exhausted_to]
+        self.spent = [budget.exhausted_to for budget in line.named_budgets_in_force if budget.exhausted_to]
 
-    def all(self) -> Iterator[WayOut]:
-        yield from self._of_signals()
-        yield from self._of_station_gate()
-        for route in self.routes.all():
+    def all_ways(self) -> Iterator[WayOut]:
+        yield from self._ways_by_signals()
+        yield from self._ways_by_station_gate()
+        for route in self.routes.all_passes():
             for rule in self.routes.possible_matches(route):
-                yield from self._of_rule(rule, route)
+                yield from self._ways_by_rule(rule, route)
             if self.routes.is_unmatched(route):
-                yield from self._of_policy(route)
+                yield from self._ways_by_policy(route)
         for route in self.routes.failed_by_policy:
-            yield from self._of_failure(route)
+            yield from self._ways_by_failure_policy(route)
 
     def _ways_to(
         self,
@@ -128,12 +136,12 @@ class _StationWays:
         if not waits or GATE_PASSED not in self.line.requirements_of(self.station.key):
             return True
         if target in self.line.stations_by_key:
-            return self.line.position(target) <= self.line.position(self.station.key)
+            return self.line.index_of_station(target) <= self.line.index_of_station(self.station.key)
         return target not in self.line.ends_by_key or self.line.end(target).kind != "completed"
 
     # By rules
 
-    def _of_rule(self, rule: Rule, route: RulePass) -> Iterator[WayOut]:
+    def _ways_by_rule(self, rule: Rule, route: RulePass) -> Iterator[WayOut]:
         yield from self._gate_arrivals(
             tuple((key, tuple(sorted(route.words.items()))) for key in rule.gates), route
         )
@@ -151,7 +159,7 @@ class _StationWays:
 
     # At gates
 
-    def _of_station_gate(self) -> Iterator[WayOut]:
+    def _ways_by_station_gate(self) -> Iterator[WayOut]:
         """List what its gate leads to of itself; what goes on from it are routes."""
         if self.gate is None:
             return
@@ -196,15 +204,15 @@ class _StationWays:
 
     # By the policy
 
-    def _of_policy(self, route: RulePass) -> Iterator[WayOut]:
+    def _ways_by_policy(self, route: RulePass) -> Iterator[WayOut]:
         if route.seen.standing == FAILED:
-            yield from self._of_failure(route)
+            yield from self._ways_by_failure_policy(route)
         elif route.seen.standing == PASSED:
-            target = onward_target(self.line, self.station)
+            target = policy_target_after_pass(self.line, self.station)
             if target is not None:
                 yield from self._ways_to(target, "policy", route)
 
-    def _of_failure(self, route: RulePass) -> Iterator[WayOut]:
+    def _ways_by_failure_policy(self, route: RulePass) -> Iterator[WayOut]:
         knob = self.line.policy.on_failure
         if knob == "halt":
             yield from self._ways_to("failed", "policy", route)
@@ -213,7 +221,7 @@ class _StationWays:
 
     # By signals
 
-    def _of_signals(self) -> Iterator[WayOut]:
+    def _ways_by_signals(self) -> Iterator[WayOut]:
         """Leave at once. A visit that a signal ends counts as one that did not pass, since one that reports a failure
         with it is ended so, too."""
         for outcome_state in (PASSED, FAILED, BLOCKED_STANDING):

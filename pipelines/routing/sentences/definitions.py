@@ -66,7 +66,7 @@ def _station_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     return Wording.of(f"Station {change.new} ({change.key}) is new", _("Station %(new)s is new", **words))
 
 
-def _station_gate(pair: VersionPair, change: DefinitionChange) -> str:
+def _station_gate_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     words = {
         "station": station_name(pair.new, change.key),
         "old": _gate_name(pair.old, change.old),
@@ -206,7 +206,7 @@ SENTENCES: dict[str, Say] = {
         "Who is told of escalations: it", "Who is told of escalations", "escalations"
     ),
     "station": _station_sentence,
-    "station_gate": _station_gate,
+    "station_gate": _station_gate_sentence,
     "max_visits": _station_field_sentence("Entries allowed of", "most runs", "limits.max_visits"),
     "signal_reworks": _station_field_sentence("Reworks by signal allowed at", "most reworks by signal"),
     "result_document": _station_field_sentence(

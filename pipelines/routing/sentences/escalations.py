@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.basics.durations import format_duration
-from pipelines.routing.document.escalations import OUTSIDER, role_agents
+from pipelines.routing.document.escalations import OUTSIDER, agents_owned_by_role
 from pipelines.routing.document.line import ParsedLine
 
 
@@ -38,7 +38,7 @@ def deadlock_words(kind: str) -> str:
 def role_words(role: str) -> str:
     """Return who answers, for use in a sentence: a role of Gateline by its people, any other as the line
     calls it."""
-    if agents := role_agents(role):
+    if agents := agents_owned_by_role(role):
         return f"whoever answers for {' or '.join(sorted(agents))}"
     return ROLES.get(role.casefold(), role)
 
@@ -52,7 +52,7 @@ ROLES = {
 }
 
 
-def answer_terms(line: ParsedLine, trigger: str, role: str) -> str:
+def escalation_answer_terms(line: ParsedLine, trigger: str, role: str) -> str:
     """Return who answers an escalation, how soon, and what happens when they do not."""
     escalation = line.escalation_rule(trigger)
     words = {"role": role_words(role), "time": format_duration(escalation.sla or 0)}
@@ -73,14 +73,14 @@ BREACHED = {
 }
 
 
-def late_words(role: str, trigger: str) -> str:
+def unanswered_escalation_sentence(role: str, trigger: str) -> str:
     """Return the sentence that nobody of the role answered an escalation in time."""
     words = {"role": role_words(role), "what": trigger_words(trigger)}
     sentence = "{role} did not answer in time: {what}".format(**words)
     return sentence[:1].upper() + sentence[1:]
 
 
-def action_words(action: str) -> str:
+def breach_action_words(action: str) -> str:
     """Return what was done when an escalation was not answered in time."""
     return {
         "block": "all work on the task is held",

@@ -251,4 +251,4 @@ SUPPLIED = {
 
 
 def budget_name(line: ParsedLine, key: str) -> str:
-    return next((budget.name for budget in line.named_limits if budget.key == key), key)
+    return next((budget.name for budget in line.named_budgets_in_force if budget.key == key), key)

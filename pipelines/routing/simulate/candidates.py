@@ -59,13 +59,13 @@ class Candidates:
         if position.arrival:
             return
         if position.status == READY:
-            yield from self._of_station(position.station)
+            yield from self._candidates_of_station(position.station)
         elif position.status == REVIEW:
             yield from (Candidate(step) for step in self._vote_steps(position))
         elif position.status == BLOCKED and position.wait.get("evaluation"):
             yield from (Candidate(step) for step in answer_steps(position.wait["evaluation"]))
 
-    def _of_station(self, key: str) -> tuple[Candidate, ...]:
+    def _candidates_of_station(self, key: str) -> tuple[Candidate, ...]:
         if key not in self._outcomes:
             station = self._line.station(key)
             candidates = [
@@ -126,7 +126,7 @@ def _outcome_candidates(line: ParsedLine, station: Station, subject: StationAnal
                 line, station, liveness.witness, liveness.rule.id, liveness.rule.gates
             )
     for name in STANDINGS:
-        rest = analysis.remainder(name)
+        rest = analysis.outcomes_no_rule_takes(name)
         if rest and rest.witness:
             yield from _witness_candidates(line, station, rest.witness)
 
@@ -240,7 +240,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def sample_value(field: Input) -> Any:
+def sample_input_value(field: Input) -> Any:
     """Return a value for one field without a default, within its bounds; None for a secret, which nobody can
     make up, and for a text that has to match a pattern."""
     if field.type in ("text", "long_text"):
@@ -269,7 +269,7 @@ def _sample_text(field: Input) -> str:
 # Forms
 
 
-def form_inputs(station: Station) -> tuple[Input, ...]:
+def manual_form_fields(station: Station) -> tuple[Input, ...]:
     """The fields that a person fills in who completes this station."""
     kind = KINDS.get(station.kind)
     return kind.form(station) if kind and not kind.chooses else ()
@@ -278,7 +278,7 @@ def form_inputs(station: Station) -> tuple[Input, ...]:
 def reportable_outcomes(station: Station, outcome: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The outcome as a person can report it: with the form of the station filled in, in every choice that it leaves
     open. Nothing where the form does not take it. Who reports no `result: success` need not fill the form in."""
-    fields, output = form_inputs(station), outcome.get("output", {})
+    fields, output = manual_form_fields(station), outcome.get("output", {})
     needless = "output" not in outcome and outcome.get("result") != "success"
     if not fields or needless or not isinstance(output, Mapping):
         yield dict(outcome)
@@ -312,7 +312,7 @@ def _possible_entries(field: Input) -> tuple[Any, ...]:
         return (None,)
     if field.type == "yes_no":
         return (True, False)
-    made = sample_value(field)
+    made = sample_input_value(field)
     if made is None:
         return ()
     return field.choices if field.type == "choice" else (made,)

@@ -131,7 +131,7 @@ def _resolution_choices(
     index = walk.index_of(position.token)
     first = index == walk.first_active_index
     for escalation in walk.escalations:
-        position_index = walk.waiting_index(escalation)
+        position_index = walk.index_held_by(escalation)
         if position_index == index or (position_index is None and first):
             for resolution in _resolution_words(line, position, escalation, holds=position_index is not None):
                 step = ScenarioStep(

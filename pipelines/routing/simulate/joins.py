@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from pipelines.routing.decide.branch_joins.branches import Branch, Fork, Write
 from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys, contradicting_values
-from pipelines.routing.decide.branch_joins.join_decision import PASS, Merge, accounted_branches, due_merge
+from pipelines.routing.decide.branch_joins.join_decision import (
+    PASS,
+    Merge,
+    accounted_branches,
+    first_decidable_merge,
+)
 from pipelines.routing.decide.transitions import join_transition
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate import walk_escalations
@@ -29,7 +34,7 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
 
     The station is entered, to report or for the outcome of the join, unless it may not begin there.
     """
-    merge = due_merge(line, open_branches(walk))
+    merge = first_decidable_merge(line, open_branches(walk))
     if merge is None:
         return None
     arrived = [walk.positions[index] for index in merge.arrived]
@@ -68,7 +73,7 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
         stayed = replace(one, status=change.stays.status, wait=wait, error=change.stays.error)
         walk = walk.with_position(index, stayed)
     elif merge.verdict == PASS:
-        walk = walk_escalations.pause_work(walk)
+        walk = walk_escalations.pause_or_resume_work(walk)
     join = DecidedJoin(merge.station, merge, keys)
     entered = (merge.station,) if change.stays is None else ()
     return StepRecord(walk, merge.station, entered=entered, joined=(join,)), index

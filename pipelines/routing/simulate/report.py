@@ -83,7 +83,9 @@ def _coverage_line(words: str, coverage: dict[str, Any], yes: str, no: str, miss
     return f"{words}: {len(coverage[yes])} of {coverage['all']}{left}"
 
 
-def run_report(line: ParsedLine, scenarios: Iterable[ScenarioScript], name: str = "") -> ScenarioReport:
+def run_and_report_scenarios(
+    line: ParsedLine, scenarios: Iterable[ScenarioScript], name: str = ""
+) -> ScenarioReport:
     """Run them all."""
     results = run_scenarios(line, scenarios)
     return ScenarioReport(name or line.key, results, Coverage.of(line, parts_covered_by_all(results)))

@@ -52,7 +52,7 @@ class ScenarioResult:
         return {**document, "steps": [step.to_dict() for step in self.steps]} if traces else document
 
 
-def walk_expectation(result: ScenarioResult) -> Expectation:
+def expectation_of_same_walk(result: ScenarioResult) -> Expectation:
     """Everything that a walk showed, as what is expected of the next one. It was walked: there is a `walk`."""
     assert result.walk is not None
     end = result.walk.end if result.walk.is_over else None

@@ -24,7 +24,7 @@ from pipelines.routing.simulate.path_search import (
     edge_key,
     fine_key,
 )
-from pipelines.routing.simulate.run import run_scenario, walk_expectation
+from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import start_task
 
@@ -65,7 +65,9 @@ def generate_scenarios(
     """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have.
     `going` is asked before each step; once it says no, what was found so far is all."""
     subject = LintSubject(line)
-    standings = {liveness.rule.id: (station, liveness) for station, _, liveness in subject.rule_liveness()}
+    standings = {
+        liveness.rule.id: (station, liveness) for station, _, liveness in subject.liveness_of_all_rules()
+    }
     reasons = {rule: _never_matches_reason(subject, *pair) for rule, pair in standings.items()}
     never = {rule: why for rule, why in reasons.items() if why}
     hunt = _ScenarioSearch(line, subject, [rule for rule in standings if rule not in never], bound, going)
@@ -73,7 +75,7 @@ def generate_scenarios(
     keys, scenarios, missing = set(taken_keys), [], []
     for rule, (station, liveness) in standings.items():
         name = f"{station.name}: {liveness.rule.label or rule}"
-        scenario = _build_scenario(line, rule, name, hunt.affordable_steps(rule, paths.get(rule)), keys)
+        scenario = _build_scenario(line, rule, name, hunt.steps_if_affordable(rule, paths.get(rule)), keys)
         if scenario is not None:
             scenarios.append(scenario)
         elif rule in never:
@@ -89,7 +91,7 @@ def _never_matches_reason(subject: LintSubject, station: Station, liveness: Live
     """Return why the rule is proved never to be taken on a way by rules, policy and votes; or an empty text."""
     if liveness.status == DEAD:
         return dead_rule_reason(liveness)
-    if station.key not in subject.reached_keys:
+    if station.key not in subject.keys_reached_from_start:
         return f"no rule and no policy leads from {subject.line.start} to {station.key}; only a jump or a person's hand"
     return ""
 
@@ -128,7 +130,7 @@ class _ScenarioSearch:
                     self._record_cut(remaining)
         return paths
 
-    def affordable_steps(
+    def steps_if_affordable(
         self, rule: str, steps: tuple[ScenarioStep, ...] | None
     ) -> tuple[ScenarioStep, ...] | None:
         """The steps, if as many may still be walked to prove them."""
@@ -191,14 +193,14 @@ def _build_scenario(
     """Return the scenario with the result of its run as its expectation; None unless it takes the rule."""
     if steps is None:
         return None
-    result = run_scenario(line, ScenarioScript(_free_key(rule, keys), name[:200], steps))
+    result = run_scenario(line, ScenarioScript(_unused_scenario_key(rule, keys), name[:200], steps))
     if not result.holds or rule not in result.matched_rules or result.walk is None:
         return None
     keys.add(result.scenario.key)
-    return replace(result.scenario, expect=walk_expectation(result))
+    return replace(result.scenario, expect=expectation_of_same_walk(result))
 
 
-def _free_key(rule: str, keys: Collection[str]) -> str:
+def _unused_scenario_key(rule: str, keys: Collection[str]) -> str:
     plain = _STRANGE.sub("-", rule.lower()).strip("-._") or "rule"
     key, number = f"takes-{plain}"[:64], 2
     while key in keys:

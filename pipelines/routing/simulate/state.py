@@ -10,7 +10,7 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.branch_joins.branches import Arrival, Fork, Write
 from pipelines.routing.decide.branch_joins.join_decision import Merge
 from pipelines.routing.decide.decisions import DecisionAnswer
-from pipelines.routing.decide.effects import ENDS, add_counts, task_status
+from pipelines.routing.decide.effects import ENDS, add_counts, task_status_of_positions
 from pipelines.routing.decide.station_facts import Visit, facts_by_station
 from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition
 from pipelines.routing.document.model import ParsedLine
@@ -144,7 +144,7 @@ class SimulatedTask:
     def status(self) -> str:
         if self.task_end is not None:
             return self.task_end.kind
-        return task_status(position.status for position in self.positions)
+        return task_status_of_positions(position.status for position in self.positions)
 
     @property
     def is_over(self) -> bool:
@@ -194,7 +194,7 @@ class SimulatedTask:
         )
         return next(indices, None)
 
-    def waiting_index(self, escalation: SimulatedEscalation) -> int | None:
+    def index_held_by(self, escalation: SimulatedEscalation) -> int | None:
         """Return the index of the position that this escalation holds, or None where it holds none and only
         prevents forward moves."""
         index = self.index_of(escalation.token)
@@ -210,7 +210,7 @@ class SimulatedTask:
     def current_facts(self, line: ParsedLine, index: int) -> dict[str, Any]:
         """Return the current facts of the task, without those that the token itself carries."""
         return {
-            **self.counts(),
+            **self.copy_of_counters(),
             "open_escalations": len(self.escalations),
             **({"beside": self.other_stations(index)} if line.forbidden_parallel else {}),
             "context": dict(self.context),
@@ -240,7 +240,7 @@ class SimulatedTask:
         """The last word at each gate."""
         return {gate: word for gate, (word, _about) in self.last_words.items()}
 
-    def counts(self) -> dict[str, Any]:
+    def copy_of_counters(self) -> dict[str, Any]:
         return {name: dict(getattr(self, name)) for name in COUNTERS}
 
 
@@ -315,7 +315,7 @@ class StepRecord:
                 if self.walk.escalations
                 else {}
             ),
-            **self.walk.counts(),
+            **self.walk.copy_of_counters(),
             "context": dict(self.walk.context),
             "variables": dict(self.walk.variables),
         }

@@ -21,7 +21,7 @@ from pipelines.routing.decide.transitions import (
     TokenPlace,
     Transition,
     decision_transition,
-    rejecting_gate,
+    gate_that_rejected_same_content,
     rerun_transition,
 )
 from pipelines.routing.document.model import ParsedLine
@@ -100,7 +100,7 @@ def _enter_stations(
         )
         walk = replace(walk, tokens=walk.tokens + len(new), forked={**walk.forked, walk.clock: old.token})
     positions = (*walk.positions[:index], *new, *walk.positions[index + 1 :])
-    return walk_escalations.pause_work(replace(walk, positions=positions)), new
+    return walk_escalations.pause_or_resume_work(replace(walk, positions=positions)), new
 
 
 def decide_joins(line: ParsedLine, record: StepRecord) -> StepRecord:
@@ -147,13 +147,13 @@ def _stay_position(
     situation: dict[str, Any],
     decision: Any,
 ) -> SimulatedPosition:
-    where = effects.stay_after(decision)
-    wait = effects.without_empty(where.wait)
+    where = effects.stay_of_decision(decision)
+    wait = effects.wait_without_empty_entries(where.wait)
     open_review = OpenReview(situation, decision) if isinstance(decision, Wait | Ask | Escalate) else None
     stayed = replace(position, status=where.status, wait=wait, error=where.error, asked=open_review)
     if stayed.status == REVIEW and walk.last_words:
         contents = {gate: gate_evidence(line, stayed, gate) for gate in wait["gates"]}
-        rejected = rejecting_gate(walk.last_words, contents)
+        rejected = gate_that_rejected_same_content(walk.last_words, contents)
         if rejected:
             # An unchanged re-ask after a rejection is not asked: the task is held (law §6).
             return replace(stayed, status=HELD, wait={**wait, "rejection": {"gate": rejected}}, asked=None)
@@ -169,11 +169,13 @@ def refreshed_situation(line: ParsedLine, walk: SimulatedTask, index: int) -> di
     assert open_review is not None
     return {
         **open_review.situation,
-        "facts": effects.refreshed_facts(open_review.situation["facts"], walk.current_facts(line, index)),
+        "facts": effects.facts_of_waiting_token_now(
+            open_review.situation["facts"], walk.current_facts(line, index)
+        ),
     }
 
 
-def reconsider_all(line: ParsedLine, record: StepRecord) -> StepRecord:
+def decide_all_waiting_again(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Every token that was held for something missing is decided again; where the same would come out it stays."""
     for token in [position.token for position in record.walk.positions if position.lacks_preconditions]:
         index = record.walk.index_of(token)
@@ -199,7 +201,7 @@ def rerun_station(
     change = rerun_transition(TokenPlace(line, old.station, old.origin), at, feedback)
     [entry] = change.entries
     again = walk.with_changes(change).with_position(index, old.enter_station(entry))
-    return StepRecord(walk_escalations.pause_work(again), old.station, entered=(entry.station,))
+    return StepRecord(walk_escalations.pause_or_resume_work(again), old.station, entered=(entry.station,))
 
 
 def gate_evidence(line: ParsedLine, position: SimulatedPosition, gate: str) -> dict[str, Any]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.routing.decide.effects import BLOCK, nest_holds, pause_hold, review_roles
+from pipelines.routing.decide.effects import (
+    BLOCK,
+    hold_until_escalation_resolved,
+    nest_holds,
+    roles_to_ask_for_review,
+)
 from pipelines.routing.document.escalations import REVIEW, EscalationRule
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.state import HELD, READY, SimulatedEscalation, SimulatedTask
@@ -34,9 +39,9 @@ def open_escalation(
         # What is done on a breach never comes: a walk has no time.
         BLOCK in escalation_rule.at_once,
     )
-    walk = pause_work(_walk_with_escalation(walk, new), but=index)
+    walk = pause_or_resume_work(_walk_with_escalation(walk, new), but=index)
     if "convene_review" in escalation_rule.at_once:
-        walk = _convene_review(walk, escalation_rule, new)
+        walk = _escalate_to_review_roles(walk, escalation_rule, new)
     return walk, new
 
 
@@ -44,12 +49,12 @@ def _walk_with_escalation(walk: SimulatedTask, new: SimulatedEscalation) -> Simu
     return replace(walk, escalations=(*walk.escalations, new), escalated=new.number)
 
 
-def pause_work(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
+def pause_or_resume_work(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
     """Pause the work that has not reported yet for every open escalation that blocks; resume it when there is
     none. `but`: the index of a position that has just reported."""
     wait = nest_holds(
         [
-            pause_hold(escalation.number, escalation.trigger)
+            hold_until_escalation_resolved(escalation.number, escalation.trigger)
             for escalation in walk.escalations
             if escalation.blocks
         ]
@@ -62,7 +67,7 @@ def pause_work(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
     return replace(walk, positions=positions)
 
 
-def _convene_review(
+def _escalate_to_review_roles(
     walk: SimulatedTask, escalation_rule: EscalationRule, of: SimulatedEscalation
 ) -> SimulatedTask:
     """A role that is asked already is not asked twice."""
@@ -71,7 +76,7 @@ def _convene_review(
         for escalation in walk.escalations
         if (escalation.trigger, escalation.station) == (REVIEW, of.station)
     }
-    for role in review_roles(escalation_rule.notify, of.role, roles):
+    for role in roles_to_ask_for_review(escalation_rule.notify, of.role, roles):
         walk = _walk_with_escalation(
             walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station)
         )
@@ -81,4 +86,4 @@ def _convene_review(
 def close_escalation(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
     """Close the escalation; work that only it blocked goes on."""
     left = tuple(other for other in walk.escalations if other.number != escalation.number)
-    return pause_work(replace(walk, escalations=left))
+    return pause_or_resume_work(replace(walk, escalations=left))

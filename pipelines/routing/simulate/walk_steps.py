@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.routing.analysis.redecide.recorded_decision import decide_again
-from pipelines.routing.basics.facts import with_source
+from pipelines.routing.basics.facts import facts_with_source
 from pipelines.routing.basics.outcome import derived_outcome
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide import effects
@@ -39,11 +39,11 @@ from pipelines.routing.simulate.state import (
 )
 from pipelines.routing.simulate.walk_decisions import (
     apply_decision,
+    decide_all_waiting_again,
     decide_joins,
     decides_otherwise,
     gate_evidence,
     new_situation,
-    reconsider_all,
     refreshed_situation,
     rerun_station,
 )
@@ -61,7 +61,7 @@ def escalate_by_hand(line: ParsedLine, walk: SimulatedTask, index: int, step: Sc
 def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
     escalation = find_escalation(walk, step)
-    position_index = walk.waiting_index(escalation)
+    position_index = walk.index_held_by(escalation)
     word, route = step.said["word"], step.said.get("route", "")
     if position_index is None and word in ("retry", "route", "choose"):
         raise StepRefused(f"{escalation.trigger} holds no station: let it go on, or cancel the task")
@@ -69,8 +69,8 @@ def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: 
     if word == "cancel":
         return StepRecord(after.with_end(CANCELLED), walk.positions[index].station)
     if position_index is None:
-        return reconsider_all(line, StepRecord(after, walk.positions[index].station))
-    return reconsider_all(
+        return decide_all_waiting_again(line, StepRecord(after, walk.positions[index].station))
+    return decide_all_waiting_again(
         line, _apply_resolution(line, after, position_index, word, route, step.said.get("reason", ""))
     )
 
@@ -119,7 +119,9 @@ def _chosen_values(position: SimulatedPosition, route: str) -> dict[str, Any]:
 # What was missing
 
 
-def reconsider_position(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def decide_with_preconditions_met(
+    line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep
+) -> StepRecord:
     """Declare everything present that a scenario may declare, except what the step names. Only another run
     mends a station's gate that was not passed, only somebody who resolves it an open escalation."""
     position = walk.positions[index]
@@ -136,7 +138,7 @@ def reconsider_position(line: ParsedLine, walk: SimulatedTask, index: int, step:
     situation = refreshed_situation(line, walk, index)
     if not decides_otherwise(line, position, situation):
         raise StepRefused(f"{', '.join(position.wait['missing'])} is still missing at {position.station}")
-    return reconsider_all(line, apply_decision(line, walk, index, situation))
+    return decide_all_waiting_again(line, apply_decision(line, walk, index, situation))
 
 
 def _declarable_preconditions(position: SimulatedPosition) -> Iterator[str]:
@@ -150,14 +152,14 @@ RETRIED = ("stuck", BLOCKED, HELD)
 
 def take_step(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> StepRecord:
     """Perform one step. Raises StepRefused where it cannot happen."""
-    index = _position_index(walk, step) if step.kind != "resolve" else _present_index(walk)
+    index = _position_index(walk, step) if step.kind != "resolve" else _index_of_present_position(walk)
     try:
         return TAKERS[step.kind](line, walk, index, step)
     except Malformed as fault:
         raise StepRefused(str(fault)) from None
 
 
-def _present_index(walk: SimulatedTask) -> int:
+def _index_of_present_position(walk: SimulatedTask) -> int:
     """Return the present position: an escalation that is resolved may have arisen elsewhere."""
     if walk.is_over:
         raise StepRefused(f"the walk is over: it ended at {walk.end}")
@@ -165,7 +167,7 @@ def _present_index(walk: SimulatedTask) -> int:
 
 
 def _position_index(walk: SimulatedTask, step: ScenarioStep) -> int:
-    first = _present_index(walk)
+    first = _index_of_present_position(walk)
     if step.at is None:
         return first
     indices = [
@@ -208,7 +210,7 @@ def _with_observations(
     tree = next(
         (candidate for _, facts in reversed(walk.past) if (candidate := visit_tree(facts))), "workspace"
     )
-    observed_facts = with_source(
+    observed_facts = facts_with_source(
         outcome.facts, {"station": position.station, "tree": visit_tree(outcome.facts) or tree}
     )
     return replace(walk, past=(*walk.past, (position.station, observed_facts)))
@@ -311,5 +313,5 @@ TAKERS = {
     "retry": _take_retry,
     "escalate": escalate_by_hand,
     "resolve": resolve_escalation,
-    "reconsider": reconsider_position,
+    "reconsider": decide_with_preconditions_met,
 }

@@ -12,19 +12,19 @@ from django.urls import reverse
 from pipelines.lines.project_lint import examine_document
 from pipelines.models import Project
 from pipelines.routing.analysis.lint.checks import not_publishable
-from pipelines.routing.analysis.lint.checks.no_rule_takes import is_gap
+from pipelines.routing.analysis.lint.checks.no_rule_takes import is_untaken_worth_finding
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.policy_outcome import policy_outcome_text
 from pipelines.routing.analysis.lint.rule_liveness import UntakenOutcomes
-from pipelines.routing.analysis.lint.run import check_cause
+from pipelines.routing.analysis.lint.run import cause_label_of_check
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
 from pipelines.routing.analysis.lint.transitions import rejection_targets
-from pipelines.routing.analysis.lint.visits import endless_targets
+from pipelines.routing.analysis.lint.visits import unbounded_cycle_targets_by_rule
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.analysis.satisfiability.situations import Witness
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.basics.wording import as_heading, as_sentence, people_text
 from pipelines.routing.document.algebra import EdgeTest, condition_leaf_tests
 from pipelines.routing.document.line import ParsedLine, Station
@@ -94,12 +94,12 @@ def examination_data(examination: Examination, draft: Mapping[str, Any]) -> dict
         "untaken": {
             station.key: [_untaken_data(remedies, station, gap) for gap in gaps]
             for station, standings in zip(line.stations, examination.stations, strict=True)
-            if (gaps := [gap for gap in standings.untaken if is_gap(station, gap.outcomes)])
+            if (gaps := [gap for gap in standings.untaken if is_untaken_worth_finding(station, gap.outcomes)])
         },
         "otherwise": {station.key: fallback_text(line, station) for station in line.stations},
-        "onward": remedies.subject.onward_targets,
+        "onward": remedies.subject.policy_target_by_station,
         "rejected": rejection_targets(line),
-        "endless": endless_targets(remedies.subject),
+        "endless": unbounded_cycle_targets_by_rule(remedies.subject),
         "signs": line_badges(remedies.subject),
     }
 
@@ -115,7 +115,7 @@ def _finding_data(finding: Finding, draft: Mapping[str, Any], remedies: Remedies
         "check": finding.check,
         "severity": finding.severity,
         "path": finding.path,
-        "cause": people_text(check_cause(finding.check)),
+        "cause": people_text(cause_label_of_check(finding.check)),
         "message": message,
         "short": as_heading(finding.short) or message.removesuffix("."),
         "why": as_sentence(finding.why),
@@ -193,7 +193,7 @@ def _liveness_reason(study: StationAnalysis, numbers: Mapping[str, int], livenes
         return "Never matches: nothing that reaches this station satisfies it."
     if liveness.status == DEAD:
         rules = [str(numbers[rule_id]) for rule_id in liveness.killers]
-        return plural(
+        return singular_or_plural(
             "Never matches: rule %(rules)s already takes everything.",
             "Never matches: rules %(rules)s already take everything.",
             len(rules),
@@ -201,7 +201,7 @@ def _liveness_reason(study: StationAnalysis, numbers: Mapping[str, int], livenes
     # By their numbers: the canvas shows no ids
     shadows = [str(numbers[shadow.by]) for shadow in study.shadows(liveness.rule)]
     if liveness.status == SHADOWED and shadows:
-        return plural(
+        return singular_or_plural(
             "Rule %(rules)s takes a part of it.", "Rules %(rules)s take a part of it.", len(shadows)
         ) % {"rules": ", ".join(shadows)}
     return ""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.document.policy import Policy
-from pipelines.routing.sentences.escalations import answer_terms, role_words, trigger_words
+from pipelines.routing.sentences.escalations import escalation_answer_terms, role_words, trigger_words
 from pipelines.routing.sentences.fields import requirement_words
 from pipelines.routing.sentences.names import target_name
 
@@ -54,12 +54,14 @@ def _station_badges(subject: LintSubject, station: Station) -> dict[str, list[st
 def _limit_sentences(line: ParsedLine, station: Station) -> Iterator[str]:
     most = station.limits.max_visits
     if most is not None:
-        words = plural(
+        words = singular_or_plural(
             "Entered at most %(n)s time; %(then)s.", "Entered at most %(n)s times; %(then)s.", most
         )
         yield words % {"n": most, "then": _exhausted_text(line, line.policy.on_exhausted, None)}
     yield from (
-        _budget_sentence(line, budget) for budget in line.named_limits if station.key in budget.stations
+        _budget_sentence(line, budget)
+        for budget in line.named_budgets_in_force
+        if station.key in budget.stations
     )
 
 
@@ -73,7 +75,11 @@ def _exclusion_sentences(line: ParsedLine, station: Station) -> Iterator[str]:
 def _rule_limit(line: ParsedLine, station: Station, rule: Rule) -> dict[str, Any]:
     # As budgets name an edge: `build->test`
     ways = {f"{station.key}->{to}" for to in rule.to}
-    budgets = [budget for budget in line.named_limits if rule.id in budget.rules or ways & set(budget.edges)]
+    budgets = [
+        budget
+        for budget in line.named_budgets_in_force
+        if rule.id in budget.rules or ways & set(budget.edges)
+    ]
     numbers = [n for n in (rule.max_retries, rule.max_visits) if n is not None]
     most = [*numbers, *(budget.most for budget in budgets if budget.most is not None)]
     if not most:
@@ -87,13 +93,13 @@ def _rule_limit(line: ParsedLine, station: Station, rule: Rule) -> dict[str, Any
 def _own_limit_sentences(line: ParsedLine, rule: Rule) -> Iterator[str]:
     then = _exhausted_text(line, rule.on_exhausted or line.policy.on_exhausted, rule.exhausted_to)
     if rule.max_retries is not None:
-        words = plural(
+        words = singular_or_plural(
             "Taken at most %(n)s time; %(then)s.", "Taken at most %(n)s times; %(then)s.", rule.max_retries
         )
         yield words % {"n": rule.max_retries, "then": then}
     if rule.max_visits is not None:
         names = ", ".join(target_name(line, key) for key in rule.to)
-        words = plural(
+        words = singular_or_plural(
             "Lets %(targets)s be entered at most %(n)s time; %(then)s.",
             "Lets %(targets)s be entered at most %(n)s times; %(then)s.",
             rule.max_visits,
@@ -103,11 +109,15 @@ def _own_limit_sentences(line: ParsedLine, rule: Rule) -> Iterator[str]:
 
 def _line_limit_sentences(line: ParsedLine) -> Iterator[str]:
     """Budgets that name no place. Those of types of failure are many, and told together."""
-    wide = [budget for budget in line.named_limits if not (budget.stations or budget.rules or budget.edges)]
+    wide = [
+        budget
+        for budget in line.named_budgets_in_force
+        if not (budget.stations or budget.rules or budget.edges)
+    ]
     yield from (_budget_sentence(line, budget) for budget in wide if budget.kind != "failure_type")
     types = sum(budget.kind == "failure_type" for budget in wide)
     if types:
-        words = plural(
+        words = singular_or_plural(
             "%(n)s type of failure has a limit.", "%(n)s types of failure have a limit each.", types
         )
         yield words % {"n": types}
@@ -117,7 +127,7 @@ def _budget_sentence(line: ParsedLine, budget: Budget) -> str:
     then = _exhausted_text(
         line, budget.on_exhausted or line.policy.on_exhausted, budget.exhausted_to, budget.role
     )
-    words = plural(
+    words = singular_or_plural(
         "Limit “%(name)s”: at most %(n)s time; %(then)s.",
         "Limit “%(name)s”: at most %(n)s times; %(then)s.",
         budget.most or 0,
@@ -162,7 +172,7 @@ def _is_escalated(policy: Policy, knob: str, station: Station) -> bool:
 def _escalation_sentence(line: ParsedLine, trigger: str) -> str:
     words = {
         "why": trigger_words(trigger),
-        "who": answer_terms(line, trigger, line.escalation_rule(trigger).role),
+        "who": escalation_answer_terms(line, trigger, line.escalation_rule(trigger).role),
     }
     return "Escalated if {why}. {who}".format(**words)
 

@@ -114,7 +114,7 @@ def canvas_details(
     takes (and in words where rules come first), targets of rejections, limits of rules, and how often tasks
     took each rule."""
     if onward is None:
-        onward = LintSubject(line).onward_targets
+        onward = LintSubject(line).policy_target_by_station
     return {
         "onward": onward,
         "otherwise": {
@@ -173,8 +173,8 @@ def _version_drawing(version_id: int) -> LineDrawing:
 
 @lru_cache(maxsize=512)
 def version_policy_targets(version_id: int) -> Mapping[str, str]:
-    """`LintSubject.onward_targets`, which every look at a task asks for: a version never changes."""
-    return LintSubject(versions.by_id(version_id)).onward_targets
+    """`LintSubject.policy_target_by_station`, which every look at a task asks for: a version never changes."""
+    return LintSubject(versions.by_id(version_id)).policy_target_by_station
 
 
 DRAWN = {

@@ -31,7 +31,7 @@ from pipelines.queries import versions as parsed_versions
 from pipelines.queries.pauses import paused_stations, pauses_over_line, pauses_over_project
 from pipelines.queries.workers import network_gaps
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
-from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.document.networks import document_to_publish, published_document
@@ -186,7 +186,7 @@ def _create_line(
     """A line under a key that is free: its document `under` that key. Raises Conflict: others take keys faster."""
     used_keys = set(project.lines.filter(key__startswith=stem).values_list("key", flat=True))
     # Somebody else may take it before this is written: the constraint refuses the second
-    key = free_key(stem, used_keys)
+    key = first_unused_key(stem, used_keys)
     return publishing.create_line(project, key, name, under(key), request.user)
 
 

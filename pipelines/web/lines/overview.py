@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.queries.workers import ENFORCED, NetworkGaps
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.inputs import TYPES
 from pipelines.routing.document.kinds import KINDS, kind_executes
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement, Rule, Station
@@ -121,7 +121,7 @@ def work_text(station: Station) -> str:
 def rule_summary(line: ParsedLine, number: int, rule: Rule) -> RuleSummary:
     limits = []
     if rule.max_retries is not None:
-        words = plural("at most %(n)s time", "at most %(n)s times", rule.max_retries)
+        words = singular_or_plural("at most %(n)s time", "at most %(n)s times", rule.max_retries)
         limits.append(words % {"n": rule.max_retries})
     if rule.max_visits is not None:
         limits.append(f"at most {rule.max_visits} entries of the target")

@@ -21,7 +21,7 @@ from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, ScenarioSubject
 from pipelines.models import Line, Scenario, Task
 from pipelines.queries.scenario_recording import record_scenario
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import part_names
@@ -78,7 +78,7 @@ def run_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     except (DraftUnreadable, Refused) as refused:
         return _scenarios_page(request, line, against, refused=refused)
     failed = report.failed_count
-    message = plural(
+    message = singular_or_plural(
         "%(failed)d of %(all)d scenario failed", "%(failed)d of %(all)d scenarios failed", len(report.results)
     )
     if not report.results:
@@ -104,7 +104,7 @@ def generate_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
         scenarios.run_stored(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _scenarios_page(request, line, against, refused=refused)
-    message = plural("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
+    message = singular_or_plural("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
     if generated.missing:
         return _scenarios_page(
             request, line, against, missing=generated.missing, stopped=generated.stopped, message=message

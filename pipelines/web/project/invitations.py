@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from pipelines.models import Invitation, Project
 from pipelines.people import invitations
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.web.project.invitation_list import InviteForm
 from pipelines.web.project.settings import members_page
 from pipelines.web.shell.forms import AddMemberForm
@@ -35,7 +35,8 @@ def invite_person(request: SignedInRequest, project: Project) -> HttpResponse:
     )
     count = len(made)
     messages.success(
-        request, plural("%(n)s invitation created", "%(n)s invitations created", count) % {"n": count}
+        request,
+        singular_or_plural("%(n)s invitation created", "%(n)s invitations created", count) % {"n": count},
     )
     return redirect("project-settings", project.owner.key, project.key)
 

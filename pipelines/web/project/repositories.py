@@ -28,7 +28,7 @@ from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import displayed_address as shown_address
 from pipelines.queries.allowed_folders import may_see_paths
 from pipelines.routing.basics.command_text import command_text
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.web.project.prepare_forms import prepare_forms
 from pipelines.web.project.protection_forms import protection_context
 from pipelines.web.shell.page import (
@@ -374,8 +374,8 @@ def _check_fact(check: dict[str, Any], in_folder: bool) -> str:
     if check["check"] in ("reach", "files") and check["said"]:
         count = int(check["said"])
         if check["check"] == "files":
-            return plural("%(count)d file", "%(count)d files", count) % {"count": count}
-        return plural("%(count)d branch", "%(count)d branches", count) % {"count": count}
+            return singular_or_plural("%(count)d file", "%(count)d files", count) % {"count": count}
+        return singular_or_plural("%(count)d branch", "%(count)d branches", count) % {"count": count}
     fact = str(check["said"]) or ((IN_FOLDER if in_folder else BY_SERVER) if check["check"] == "push" else "")
     warning = str(check.get("warning", ""))
     # A warning that begins with the fact says it already.

@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_variables
 from pipelines.models import Project, Worker
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.ports.vault.value_lookup import ValueScope, decrypted_secrets, record_use
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.web.project.repositories import CheckRow
@@ -86,7 +86,9 @@ class AgentChoice:
         names = ", ".join(self.runners)
         if list(self.runners) == [platform.node()]:
             return f"this machine ({names})"
-        return f"{plural('runner', 'runners', len(self.runners))} {names}" if names else "any runner"
+        return (
+            f"{singular_or_plural('runner', 'runners', len(self.runners))} {names}" if names else "any runner"
+        )
 
     @property
     def failed_count(self) -> int:

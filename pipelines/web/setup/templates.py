@@ -13,7 +13,7 @@ from pipelines.lines.starters.catalogue import STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, template_with_commands
 from pipelines.models import Line, Project, User
 from pipelines.ports.terms import SHIPPED
-from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.document.agents import PRESETS
 from pipelines.web.lines.drawing import LineDrawing, picture_of, with_still
 
@@ -74,7 +74,7 @@ def create_line(
     name = _free_name(project, starter.line.name, of)
     more = "      sign_in: runner\n" if on_runner else ""
     used_keys = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
-    key = free_key(starter.key, used_keys)
+    key = first_unused_key(starter.key, used_keys)
     text = starter.text_with_key(key)
     for old_agent in starter_agents(starter):
         # In the text, so that the comments of the template stay.

@@ -13,7 +13,12 @@ from pipelines.routing.decide.deadlocks import CIRCULAR
 from pipelines.routing.decide.escalation_targets import escalation_targets
 from pipelines.routing.document.escalations import OUTSIDER, PRESETS
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
+from pipelines.routing.sentences.escalations import (
+    deadlock_words,
+    role_words,
+    trigger_words,
+    unanswered_escalation_sentence,
+)
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence
 from pipelines.templatetags.cuts import shortened
@@ -117,7 +122,7 @@ def escalation_sentence(row: Escalation) -> Sentence:
     words = {"what": trigger_words(row.trigger), "role": role_words(row.role)}
     text = "Escalated to {role}: {what}.".format(**words)
     if row.breached_at:
-        text = late_words(row.role, row.trigger) + "."
+        text = unanswered_escalation_sentence(row.role, row.trigger) + "."
     name = row.trigger if row.trigger == "RetryLimitExceeded" else ""
     return Sentence(text, row.reason or "The task does not move forward until this is resolved.", name)
 

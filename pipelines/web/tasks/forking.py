@@ -17,7 +17,7 @@ from pipelines.models import Event, Status, Task
 from pipelines.queries import versions
 from pipelines.queries.history import timeline_items
 from pipelines.routing.basics import wording
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import place_name, station_name
 from pipelines.web.shell.forms import ForkForm, first_error
@@ -142,7 +142,7 @@ def plan_words(line: ParsedLine, plan: ForkPlan, files: ForkFiles) -> Iterator[t
     if files.commit:
         yield "repository", f"It has the files of commit {files.commit[:7]}, on a branch of its own."
     elif files.files:
-        counted = plural("%(n)s file", "%(n)s files", files.files) % {"n": files.files}
+        counted = singular_or_plural("%(n)s file", "%(n)s files", files.files) % {"n": files.files}
         yield "file", f"It has the {counted} of that moment."
     else:
         yield "file", "It has no changed files yet."

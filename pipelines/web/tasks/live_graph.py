@@ -10,7 +10,7 @@ from datetime import datetime
 
 from pipelines.models import Status
 from pipelines.queries.board import Board, Column
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.lines.marks import PlaceMark, TaskPath, mark_paused
@@ -74,7 +74,9 @@ def _count_mark(
 ) -> PlaceMark:
     # Of a long column only the first cards are read, so there may be more.
     number = {"n": f"{count}+" if more else count}
-    template = plural("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else "%(n)s here"
+    template = (
+        singular_or_plural("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else "%(n)s here"
+    )
     words, state = template % number, STATES[column.worst]
     if column.oldest is None:
         return PlaceMark(state, words)

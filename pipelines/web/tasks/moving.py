@@ -19,7 +19,7 @@ from pipelines.queries import versions
 from pipelines.queries.history import latest_change
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.basics import wording
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, place_name
 from pipelines.web.shell.forms import MoveForm, first_error
@@ -153,7 +153,9 @@ def _left_behind_sentences(line: ParsedLine, plan: MovePlan) -> Iterator[tuple[s
         yield "x", f"Running work at {place_name(line, plan.work)} is stopped."
     if plan.closes:
         gates = _joined_with_conjunction([gate_name(line, gate) for gate in plan.closes], "and")
-        fallen = plural(" %(n)s vote no longer counts.", " %(n)s votes no longer count.", plan.votes)
+        fallen = singular_or_plural(
+            " %(n)s vote no longer counts.", " %(n)s votes no longer count.", plan.votes
+        )
         yield "gate", f"The review at {gates} is closed." + (fallen % {"n": plan.votes} if plan.votes else "")
 
 

@@ -13,7 +13,7 @@ from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.models import Job, Purpose
 from pipelines.queries import versions
 from pipelines.queries.usage import short_number
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.agents import Preset
 from pipelines.routing.document.kinds.agent import KIND, agent_preset
 from pipelines.routing.sentences.names import station_name
@@ -173,7 +173,7 @@ class StepRow:
         number = len(self.last_output_lines)
         if self.step.denied:
             return "What it was told"
-        return plural("Show %d line", "Show all %d lines", number) % number
+        return singular_or_plural("Show %d line", "Show all %d lines", number) % number
 
     @property
     def is_long(self) -> bool:
@@ -232,7 +232,7 @@ class StepsView:
 
     @property
     def show_earlier_label(self) -> str:
-        counted = plural("%d earlier step", "%d earlier steps", self.first) % self.first
+        counted = singular_or_plural("%d earlier step", "%d earlier steps", self.first) % self.first
         return f"Show the {min(self.first, PAGE_SIZE)} before ({counted})"
 
     @property
@@ -262,7 +262,7 @@ class StepsView:
     @property
     def commands_text(self) -> str:
         counts = self.stream.commands
-        words = plural("%d command", "%d commands", counts.run) % counts.run
+        words = singular_or_plural("%d command", "%d commands", counts.run) % counts.run
         return f"{words}, {counts.failed} failed" if counts.failed else words
 
     @property
@@ -325,7 +325,9 @@ def edit_diff_lines(changes: Sequence[TextChange], budget: StepBudget) -> list[D
         lines = list(_diff_lines_of_change(change, budget))
         diff_lines += lines[:DIFF_LINES]
         if more := len(lines[DIFF_LINES:]):
-            diff_lines.append(DiffLine("gap", "", plural("%d more line", "%d more lines", more) % more))
+            diff_lines.append(
+                DiffLine("gap", "", singular_or_plural("%d more line", "%d more lines", more) % more)
+            )
     return diff_lines
 
 

@@ -14,7 +14,7 @@ from pipelines.queries.failure_causes import has_failed_station_run
 from pipelines.queries.pauses import paused_stations
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, drawn_edge
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, version_policy_targets
@@ -111,7 +111,7 @@ def _time_spent_text(seconds: float, visits: int) -> str:
     if visits == 1:
         return duration(seconds)
     words = {"time": duration(seconds), "n": visits}
-    return plural("%(time)s in %(n)s run", "%(time)s in %(n)s runs", visits) % words
+    return singular_or_plural("%(time)s in %(n)s run", "%(time)s in %(n)s runs", visits) % words
 
 
 def _expected_text(seconds: float) -> str:
@@ -157,7 +157,7 @@ def _mark_failure(path: TaskPath, token: Token, jobs: Iterable[Job]) -> None:
     """Mark the station where the token ended or is stuck, where runs of it failed, with how often."""
     times = sum(has_failed_station_run(job) for job in jobs if job.station == token.station)
     if times and token.station in path.places:
-        words = plural("failed", "failed %(n)s times", times) % {"n": times}
+        words = singular_or_plural("failed", "failed %(n)s times", times) % {"n": times}
         mark = path.places[token.station]
         rest = (
             (f"{words} · {mark.words}", mark.since, f"{words} · {mark.ticking}") if mark.since else (words,)

@@ -12,7 +12,7 @@ from pipelines.models import ENDED, Job, Purpose
 from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.failure_causes import NOT_PREPARED
 from pipelines.queries.task_view import EVENTS, TaskView
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, waiting_question
 from pipelines.web.changes.task_changes import task_changes_panel
@@ -74,7 +74,8 @@ class OutputEntry:
         """Changes of the station in git, counted."""
         git = self.outcome.get("git") or {}
         files, commits = integer_or_zero(git, "file_count"), integer_or_zero(git, "commit_count")
-        return f"{files} {plural('file', 'files', files)} and {commits} {plural('commit', 'commits', commits)} in git"
+        file_word = singular_or_plural("file", "files", files)
+        return f"{files} {file_word} and {commits} {singular_or_plural('commit', 'commits', commits)} in git"
 
 
 def integer_or_zero(git: Any, name: str) -> int:

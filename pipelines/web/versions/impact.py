@@ -18,7 +18,7 @@ from pipelines.lines import line_migration
 from pipelines.lines.line_migration import Impact
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, VersionStation
 from pipelines.queries import versions as parsed_versions
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine
@@ -197,10 +197,12 @@ def mapping_selects(line: Line, migration_impact: Impact, mapping: dict[str, str
 def _mapping_help(migration_impact: Impact, key: str) -> str:
     if key in migration_impact.unmapped_stations:
         n = migration_impact.unmapped_stations[key]
-        return plural("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
+        return singular_or_plural("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
     if key in migration_impact.next_gone:
         n = migration_impact.next_gone[key]
-        text = plural("The work of %(n)s task may lead there.", "The work of %(n)s tasks may lead there.", n)
+        text = singular_or_plural(
+            "The work of %(n)s task may lead there.", "The work of %(n)s tasks may lead there.", n
+        )
         return text % {"n": n}
     return ""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.routing.basics.facts import with_claim
+from pipelines.routing.basics.facts import facts_with_claim
 from pipelines.routing.basics.outcome import OutcomeError, is_signal, read_outcome
 from pipelines.work.results.files import FileRefused, open_plain_file
 from pipelines.work.results.strict_json import Unreadable, parse_storable_json
@@ -80,7 +80,7 @@ def document_fields(document: Mapping[str, Any], style: str = NATIVE) -> Outcome
         # A list of signals that is none is refused with its place, like any other field.
         fields["signals"] = [*before, signal] if isinstance(before, list) else before
     if document.get("facts") is not None:  # the work says so: a claim (law §13)
-        fields["facts"] = with_claim("facts", {"said": document["facts"]})
+        fields["facts"] = facts_with_claim("facts", {"said": document["facts"]})
     return _flux_outcome(document, fields) if style == FLUX else fields
 
 

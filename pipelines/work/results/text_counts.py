@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.work.results.text import ESCAPE
 
 TAIL: Final = 16 * 1024
@@ -53,11 +53,14 @@ def passed_tests_text(*streams: bytes) -> str:
     if not counts["passed"]:
         packages = len(_GO_PACKAGE.findall(text))
         return (
-            plural("%(n)s package passed", "%(n)s packages passed", packages) % {"n": packages}
+            singular_or_plural("%(n)s package passed", "%(n)s packages passed", packages) % {"n": packages}
             if packages
             else ""
         )
-    words = [plural("%(n)s test passed", "%(n)s tests passed", counts["passed"]) % {"n": counts["passed"]}]
+    words = [
+        singular_or_plural("%(n)s test passed", "%(n)s tests passed", counts["passed"])
+        % {"n": counts["passed"]}
+    ]
     if counts["skipped"]:
         words.append(f"{counts['skipped']} skipped")
     return ", ".join(words)

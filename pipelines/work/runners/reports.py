@@ -15,7 +15,7 @@ from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.routing.basics.facts import OUTPUT, SOURCE, with_source
+from pipelines.routing.basics.facts import OUTPUT, SOURCE, facts_with_source
 from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped_for_storage, masked_value
@@ -147,7 +147,7 @@ def _station_outcome(
         # Before sources are set: claims are a group of facts, too, and get theirs with the others
         outcome = outcome_with_claims(outcome, *_workspace_states(runner_report.job))
     if "facts" in outcome:
-        outcome["facts"] = with_source(outcome["facts"], _observed_trees(runner_report.job, stored))
+        outcome["facts"] = facts_with_source(outcome["facts"], _observed_trees(runner_report.job, stored))
     return outcome
 
 

@@ -18,7 +18,7 @@ from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.formats.evidence.trees.file_kinds import TESTS, path_sensitivity
 from pipelines.formats.evidence.trees.tree_diff import DELETED, MODIFIED, file_changes
-from pipelines.routing.basics.facts import with_source
+from pipelines.routing.basics.facts import facts_with_source
 from pipelines.work.file_measure import TooLarge, measure_file
 from pipelines.work.orders.order import ARTIFACTS, CONTEXT, HANDOFF, INPUTS
 from pipelines.work.results.document import read_document
@@ -291,7 +291,7 @@ class Packed:
         if before and _without_git(before.manifest) == _without_git(self.picture.manifest):
             began = now  # looking at a repository writes into its `.git`, and is no change
         pictures = {"before": self.stood or began, "tree": self.git.tree if self.git else now}
-        return {**outcome, "facts": with_source(facts, pictures)}
+        return {**outcome, "facts": facts_with_source(facts, pictures)}
 
 
 def _without_git(manifest: Iterable[Entry]) -> list[Entry]:

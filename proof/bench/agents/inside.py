@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.routing.basics.facts import with_source
+from pipelines.routing.basics.facts import facts_with_source
 from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.document.agents import PRESETS
@@ -135,7 +135,7 @@ def told(case: Case, preset: str, attempt: Attempt, outcome: dict[str, Any]) -> 
     seen = {"before": before, "tree": "changed" if tree else before}
     if case.expects == "output":
         outcome.setdefault("output", outcome.get("summary", ""))
-    read = read_outcome({**outcome, "facts": with_source(outcome.get("facts", {}), seen)})
+    read = read_outcome({**outcome, "facts": facts_with_source(outcome.get("facts", {}), seen)})
     station = {"key": "a", "work": {"kind": "agent", "agent": preset}, "expects": case.expects}
     line = read_line({"key": "line", "stations": [station]})
     answer = judge_outcome(line, line.stations[0], read)

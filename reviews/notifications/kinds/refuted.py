@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pipelines.ports.observers import GuaranteeRefuted
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from reviews.models import Notification
 from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
@@ -29,7 +29,7 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
 
 def notification_text(row: Notification) -> NotificationText:
     count = row.data["count"]
-    words = plural(
+    words = singular_or_plural(
         "%(n)s guarantee of %(line)s v%(version)s does not hold. The version runs on.",
         "%(n)s guarantees of %(line)s v%(version)s do not hold. The version runs on.",
         count,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.decide.approval import CountedVote, tally_votes
-from pipelines.routing.decide.effects import flatten_holds, is_pause
+from pipelines.routing.decide.effects import flatten_holds, is_hold_by_pause
 from tests.engine.stateful.people import Cast
 from tests.engine.stateful.sight import ENDED, Row, Subject
 
@@ -73,7 +73,7 @@ def state_of(subject: Subject, cast: Cast) -> str:
 def _held(subject: Subject) -> str:
     """By what of its wait says so; what holds work that there is to do has its open job."""
     # What holds it besides a pause is what it waits for when that is over
-    wait = next((hold for hold in flatten_holds(subject.token["wait"]) if not is_pause(hold)), None)
+    wait = next((hold for hold in flatten_holds(subject.token["wait"]) if not is_hold_by_pause(hold)), None)
     if wait is None:
         return "held_by_pause"
     if "deadlock" in wait:

@@ -11,7 +11,7 @@ from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_expression, parsed_condition
 from pipelines.formats.foreign.document_export import export_document
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.gate_tools import judge_run
+from pipelines.routing.document.gate_tools import tool_result_and_reason
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import decided, goes
 
@@ -320,7 +320,7 @@ def test_an_expression_is_false_where_something_is_missing(text: str, of_the_fir
     found = given.gates_by_key["g"].tool
     assert found is not None
     run = {"exit_code": 0, "output": OUTPUT}
-    assert judge_run(found, run)[0] == ("pass" if of_the_first else "fail")
+    assert tool_result_and_reason(found, run)[0] == ("pass" if of_the_first else "fail")
     assert parsed_condition(condition_expression(parsed_condition(text))) == parsed_condition(text)
 
 

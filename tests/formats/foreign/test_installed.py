@@ -10,7 +10,7 @@ import pytest
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.known_systems import systems_by_key
-from pipelines.routing.analysis.lint.run import check_cause, lint_line
+from pipelines.routing.analysis.lint.run import cause_label_of_check, lint_line
 from pipelines.routing.basics.plugins import load_plugins
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
@@ -124,4 +124,4 @@ def test_a_check_adds_findings_and_takes_none_away() -> None:
     assert added["installed:broken"].severity == "warning", "what it raised is told, and decides nothing"
     assert "failed: ValueError: no idea" in str(added["installed:broken"].message)
     assert "failed: ValueError" in str(added["installed:severe"].message)
-    assert len(added) == 3 and str(check_cause("installed:named")) == "Checks of installed packages"
+    assert len(added) == 3 and str(cause_label_of_check("installed:named")) == "Checks of installed packages"

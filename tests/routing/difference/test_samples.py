@@ -11,14 +11,14 @@ from pipelines.routing.analysis.difference.rework import rework_facts, rework_ru
 from pipelines.routing.analysis.difference.routing_effects import LinePair, may_demand_rework
 from pipelines.routing.analysis.difference.samples import (
     Sample,
-    check_variants,
-    find_sample,
-    matching_outputs,
+    facts_with_each_gate_refusing,
+    first_situation_decided_otherwise,
+    outcomes_at_check_values,
+    outputs_at_condition_values,
     passing_outcome,
-    refusal_facts,
-    routing_key,
+    routing_part_of_decision,
     shared_station_keys,
-    situation_variants,
+    situations_telling_rules_apart,
     with_facts,
 )
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
@@ -73,12 +73,12 @@ OTHER: list[tuple[DecisionAnswer, DecisionAnswer]] = [
 
 @pytest.mark.parametrize(("one", "two"), SAME)
 def test_rules_messages_and_order_in_a_fork_do_not_route(one: DecisionAnswer, two: DecisionAnswer) -> None:
-    assert routing_key(one) == routing_key(two)
+    assert routing_part_of_decision(one) == routing_part_of_decision(two)
 
 
 @pytest.mark.parametrize(("one", "two"), OTHER)
 def test_everything_else_does(one: DecisionAnswer, two: DecisionAnswer) -> None:
-    assert routing_key(one) != routing_key(two)
+    assert routing_part_of_decision(one) != routing_part_of_decision(two)
 
 
 def test_the_first_situation_that_is_decided_otherwise_is_the_sample() -> None:
@@ -89,12 +89,12 @@ def test_the_first_situation_that_is_decided_otherwise_is_the_sample() -> None:
         {"station": "a", "outcome": OK, "facts": {"origin": "b"}},
         {"station": "a", "outcome": OK},
     ]
-    found = find_sample(pair, iter(tries))
+    found = first_situation_decided_otherwise(pair, iter(tries))
     assert isinstance(found, Sample)
     assert (found.situation, found.old["to"], found.new["to"]) == (tries[2], ["b"], ["c"])
     assert "trace" not in found.old and "trace" not in found.new
     assert found.to_dict() == {"situation": tries[2], "old": found.old, "new": found.new}
-    assert find_sample(pair, iter(tries[:2])) is None
+    assert first_situation_decided_otherwise(pair, iter(tries[:2])) is None
 
 
 # Values
@@ -126,14 +126,19 @@ def test_the_first_situation_that_is_decided_otherwise_is_the_sample() -> None:
     ],
 )
 def test_outcomes_with_the_values_that_checks_name_and_their_neighbours(gate: Any, tries: list[Any]) -> None:
-    assert list(check_variants(OK, [gate])) == tries
+    assert list(outcomes_at_check_values(OK, [gate])) == tries
 
 
 def test_what_an_outcome_says_already_is_kept_beside_a_value() -> None:
     given = {**OK, "output": {"m": 1}, "usage": {"cost_usd": 9}}
-    assert next(check_variants(given, [checking("output.n", 2)]))["output"] == {"m": 1, "n": 2}
-    assert next(check_variants(given, [checking("tokens_in", 2)]))["usage"] == {"cost_usd": 9, "tokens_in": 2}
-    assert next(check_variants({**OK, "output": [1]}, [checking("output.n", 2)]))["output"] == {"n": 2}
+    assert next(outcomes_at_check_values(given, [checking("output.n", 2)]))["output"] == {"m": 1, "n": 2}
+    assert next(outcomes_at_check_values(given, [checking("tokens_in", 2)]))["usage"] == {
+        "cost_usd": 9,
+        "tokens_in": 2,
+    }
+    assert next(outcomes_at_check_values({**OK, "output": [1]}, [checking("output.n", 2)]))["output"] == {
+        "n": 2
+    }
 
 
 @pytest.mark.parametrize(
@@ -161,13 +166,15 @@ def rule_of(when: dict[str, Any]) -> Rule:
 
 def test_objects_in_which_each_operand_finds_its_value() -> None:
     test = {"output": {"path": "n", "op": "gt", "value": 3}}
-    assert list(matching_outputs(rule_of(test))) == [{"n": 3}, {"n": 4}, {"n": 2}]
-    assert list(matching_outputs(rule_of({"not": test}))) == list(matching_outputs(rule_of(test)))
+    assert list(outputs_at_condition_values(rule_of(test))) == [{"n": 3}, {"n": 4}, {"n": 2}]
+    assert list(outputs_at_condition_values(rule_of({"not": test}))) == list(
+        outputs_at_condition_values(rule_of(test))
+    )
     other = {"output": {"path": "$.a.b", "op": "equals", "value": "x"}}
-    both = list(matching_outputs(rule_of({"any": [test, {"all": [other]}]})))
+    both = list(outputs_at_condition_values(rule_of({"any": [test, {"all": [other]}]})))
     assert both[:3] == [{"n": 3}, {"n": 4}, {"n": 2}]
     assert {"a": {"b": "x"}} in both[3:]
-    assert list(matching_outputs(rule_of(OK))) == []
+    assert list(outputs_at_condition_values(rule_of(OK))) == []
 
 
 # Facts
@@ -190,7 +197,7 @@ def test_each_gate_refuses_in_each_way_while_the_others_approve() -> None:
     of = ruled({"gates": ["g"]}, gates=[REVIEW])
     less = ruled({}, gates=[{**REVIEW, "approval": {"max_rounds": 2}}])
     yes = {"g": {"decision": "approve"}, "h": {"decision": "approve"}}
-    found = list(refusal_facts(LinePair(of, less), yes, {"g": (of.gate("g"), of)}))
+    found = list(facts_with_each_gate_refusing(LinePair(of, less), yes, {"g": (of.gate("g"), of)}))
     assert [each["gates"]["g"]["decision"] for each in found] == [
         "approve",
         "reject",
@@ -207,7 +214,9 @@ def test_each_gate_refuses_in_each_way_while_the_others_approve() -> None:
 
 def facts_of(old: ParsedLine, new: ParsedLine, given: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     base = given or {"station": "a", "outcome": OK}
-    found = situation_variants(LinePair(old, new), base, old.stations[0].rules[0], new.stations[0].rules[0])
+    found = situations_telling_rules_apart(
+        LinePair(old, new), base, old.stations[0].rules[0], new.stations[0].rules[0]
+    )
     return [{key: fact for key, fact in each.get("facts", {}).items() if fact} for each in found]
 
 
@@ -252,7 +261,8 @@ def test_a_signal_to_proceed_is_tried_where_nothing_was_signalled() -> None:
         rule = of.stations[0].rules[0]
         given = {"station": "a", "outcome": outcome}
         return [
-            each["outcome"].get("signals") for each in situation_variants(LinePair(of, of), given, rule, rule)
+            each["outcome"].get("signals")
+            for each in situations_telling_rules_apart(LinePair(of, of), given, rule, rule)
         ]
 
     assert [{"verdict": "proceed"}] in outcomes(OK)
@@ -266,7 +276,7 @@ def test_outputs_are_tried_in_which_a_composition_finds_something_and_nothing() 
     pair = LinePair(composed, ruled({}))
     outputs = [
         each["outcome"].get("output")
-        for each in situation_variants(
+        for each in situations_telling_rules_apart(
             pair, {"station": "a", "outcome": OK}, rule, pair.new.stations[0].rules[0]
         )
     ]
@@ -274,7 +284,7 @@ def test_outputs_are_tried_in_which_a_composition_finds_something_and_nothing() 
     assert {"x": "found", "y": "found"} in outputs
     assert {"y": "found"} in outputs and "found" in outputs
     given = {"station": "a", "outcome": {**OK, "output": {"x": 1}}}
-    kept = [each["outcome"]["output"] for each in situation_variants(pair, given, rule, rule)]
+    kept = [each["outcome"]["output"] for each in situations_telling_rules_apart(pair, given, rule, rule)]
     assert {"x": 1, "y": "found"} in kept and "found" not in kept
 
 

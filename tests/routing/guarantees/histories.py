@@ -95,7 +95,7 @@ class Observer:
         several = len(decision.to) > 1
         for number, target in enumerate(decision.to, 1):
             self.of[self.walk.tokens + number if several else token] = new
-            if not self.line.waits_at(target, source):
+            if not self.line.does_token_wait_at_join(target, source):
                 self._enter(target, new)
 
     def _merged(self, taken: StepRecord) -> None:
@@ -118,7 +118,7 @@ class Observer:
                 self._far(one)
                 targets = each.decision.to if isinstance(each.decision, Move) else (each.decision.end,)
                 for target in targets:
-                    if not self.line.waits_at(target, each.station):
+                    if not self.line.does_token_wait_at_join(target, each.station):
                         self._enter(target, one)
         for token in living - set(self.of):
             self.of[token] = one
@@ -296,7 +296,7 @@ def brute_force(line: ParsedLine, guarantee: Json, most: int) -> bool:
 def _place(observer: Observer) -> str:
     """Everything that decides what can still happen, and what has been promised so far."""
     walk = observer.walk
-    counts = {name: sorted(counts.items()) for name, counts in walk.counts().items()}
+    counts = {name: sorted(counts.items()) for name, counts in walk.copy_of_counters().items()}
     tokens = [
         (
             each.station,

@@ -56,7 +56,9 @@ def test_an_excerpt_says_the_same_as_the_whole_line(check: str) -> None:
             whole = FirstMatchAnalysis(of, station)
             part = subject.analysis(station)
             assert part.standings == whole.rule_liveness
-            assert {s: part.remainder(s) for s in STANDINGS} == {s: whole.remainder(s) for s in STANDINGS}
+            assert {s: part.outcomes_no_rule_takes(s) for s in STANDINGS} == {
+                s: whole.outcomes_no_rule_takes(s) for s in STANDINGS
+            }
 
 
 def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.visits import worst_visits
+from pipelines.routing.analysis.lint.visits import max_entries_by_station
 from pipelines.routing.document.line import read_line
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
@@ -27,7 +27,9 @@ def test_a_budget_on_the_way_bounds_the_cycle() -> None:
 
 def test_visits_are_bounded_by_what_leads_there() -> None:
     loop = {"id": "x", "when": {"result": "failure"}, "to": "a", "max_retries": 2}
-    assert worst_visits(LintSubject(line({"rules": [loop]}, {}, {"limits": {"max_visits": 1}}))) == {
+    assert max_entries_by_station(
+        LintSubject(line({"rules": [loop]}, {}, {"limits": {"max_visits": 1}}))
+    ) == {
         "a": 3,
         "b": 3,
         "c": 1,
@@ -49,7 +51,7 @@ def test_a_cap_without_end_costs_no_time_and_each_cycle_is_told_apart() -> None:
         "a → b → a",
         "c → d → c",
     ]
-    assert worst_visits(LintSubject(of))["a"] == 1_000_000_000
+    assert max_entries_by_station(LintSubject(of))["a"] == 1_000_000_000
 
 
 def test_a_long_way_backwards_is_counted_exactly() -> None:
@@ -58,7 +60,7 @@ def test_a_long_way_backwards_is_counted_exactly() -> None:
         for n in range(400)
     ]
     of = read_line({"gateline": 1, "key": "x", "start": "s399", "stations": stations})
-    assert set(worst_visits(LintSubject(of)).values()) == {1}
+    assert set(max_entries_by_station(LintSubject(of)).values()) == {1}
 
 
 def test_stations_are_called_by_their_names() -> None:

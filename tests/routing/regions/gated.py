@@ -45,9 +45,9 @@ class Claims:
         with limiting_effort(UNITS):
             self.analysis = FirstMatchAnalysis(self.line, station)
             self.standings = self.analysis.rule_liveness
-            self.rests = {name: self.analysis.remainder(name) for name in STANDINGS}
+            self.rests = {name: self.analysis.outcomes_no_rule_takes(name) for name in STANDINGS}
             self.constants = {
-                each.rule.id: self.analysis.constant_value(each.rule) for each in self.standings
+                each.rule.id: self.analysis.constant_truth_of_rule(each.rule) for each in self.standings
             }
 
     def hold(self, attempts: int) -> None:

@@ -58,7 +58,7 @@ def fired(of: ParsedLine, situation: Situation) -> list[str]:
 def seen_by_rules(of: ParsedLine, case: RoutingContext) -> DerivedOutcome | None:
     """With which result, verdict and eval the rules are first tested; None: they are not."""
     outcome, recorded = case.situation.outcome, case.recorded
-    word = outcome.signal["verdict"] if outcome.signal else None
+    word = outcome.deciding_signal["verdict"] if outcome.deciding_signal else None
     if word == "proceed":
         return FORCED["success"]
     if word == "rework":
@@ -79,7 +79,7 @@ def true_of(of: ParsedLine, situation: Situation) -> tuple[set[str], str] | None
     seen = seen_by_rules(of, case)
     if seen is None or situation.outcome.output_error:
         return None
-    view = case.view(TakenRoute(seen))
+    view = case.condition_view(TakenRoute(seen))
     return {rule.id for rule in of.station("a").rules if condition_holds(rule.when, view)}, seen.outcome_state
 
 
@@ -108,10 +108,12 @@ class _Claims:
         self.dead = {s.rule.id for s in standings if s.status == DEAD}
         self.never = {s.rule.id for s in standings if s.never}
         self.alone = {s.rule.id for s in standings if s.status == LIVE and not s.why}
-        self.always = {s.rule.id for s in standings if analysis.constant_value(s.rule) is True}
-        self.never |= {s.rule.id for s in standings if analysis.constant_value(s.rule) is False}
+        self.always = {s.rule.id for s in standings if analysis.constant_truth_of_rule(s.rule) is True}
+        self.never |= {s.rule.id for s in standings if analysis.constant_truth_of_rule(s.rule) is False}
         self.killers = {s.rule.id: set(s.killers) for s in standings if s.status == DEAD and not s.never}
-        self.closed = {standing for standing in STANDINGS if analysis.remainder(standing) is None}
+        self.closed = {
+            standing for standing in STANDINGS if analysis.outcomes_no_rule_takes(standing) is None
+        }
 
     def hold_against(self, data: dict[str, Any]) -> None:
         situation = read_situation(data)
@@ -147,7 +149,7 @@ def _witnesses_do_what_is_claimed(of: ParsedLine, analysis: FirstMatchAnalysis) 
             assert fired(of, situation)[: len(expected)] == expected, standing
             _is_decided_as_shown(of, standing.witness)
     for name in STANDINGS:
-        rest = analysis.remainder(name)
+        rest = analysis.outcomes_no_rule_takes(name)
         if rest is not None and rest.witness is not None:
             situation = read_situation(rest.witness.situation)
             assert fired(of, situation)[:1] == ["none"], rest
@@ -175,7 +177,7 @@ def _count(analysis: FirstMatchAnalysis, attempts: int) -> None:
         counted["rules"] += 1
         counted[standing.status] += 1
     counted["witnesses"] += sum(s.witness is not None for s in analysis.rule_liveness)
-    rests = [analysis.remainder(name) for name in STANDINGS]
+    rests = [analysis.outcomes_no_rule_takes(name) for name in STANDINGS]
     counted["rests proved empty"] += rests.count(None)
     counted["rests with a witness"] += sum(rest is not None and rest.witness is not None for rest in rests)
     counted["rests unknown"] += sum(rest is not None and rest.witness is None for rest in rests)

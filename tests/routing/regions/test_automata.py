@@ -55,7 +55,7 @@ def test_outside_the_subset_nothing_is_claimed(pattern: str) -> None:
 @settings(max_examples=80, deadline=None, database=None)
 @given(text=st.text(alphabet=" \t\u2003-+0123.eEx", max_size=7))
 def test_the_pattern_of_numerals_is_the_law_of_numbers(text: str) -> None:
-    assert TextTest("matches", NUMERAL).holds(text) == (number_in_text(text) is not None)
+    assert TextTest("matches", NUMERAL).is_true_of_text(text) == (number_in_text(text) is not None)
 
 
 kinds = st.sampled_from(["contains", "starts_with", "ends_with"])
@@ -72,6 +72,6 @@ def test_no_text_is_in_a_set_that_is_said_to_be_empty(
     wanted: frozenset[tuple[TextTest, bool]], text: str
 ) -> None:
     among = TextSet(tests=wanted)
-    assert not (among.is_empty and among.holds(text))
-    assert all(among.holds(sample) for sample in among.samples(5))
+    assert not (among.is_empty and among.contains(text))
+    assert all(among.contains(sample) for sample in among.samples(5))
     assert among.is_empty == (not list(among.samples(1)))

@@ -26,7 +26,7 @@ def nothing_is_unknown(analysis: FirstMatchAnalysis) -> None:
     for standing in analysis.rule_liveness:
         assert (standing.status == UNKNOWN, standing.why) == (False, ""), standing
     for name in STANDINGS:
-        rest = analysis.remainder(name)
+        rest = analysis.outcomes_no_rule_takes(name)
         assert rest is None or rest.witness is not None, rest
 
 

@@ -40,6 +40,6 @@ def test_a_bound_ends_with_its_block_and_binds_every_question_within() -> None:
 
 
 def test_a_text_too_long_to_be_left_out_is_beyond_the_bound_at_once() -> None:
-    but_one = texts.finite_sets(frozenset(["x" * 3_000])).no
+    but_one = texts.text_sets_of_list(frozenset(["x" * 3_000])).no
     with pytest.raises(Unknown):
-        next(but_one.meet(texts.operator_sets("ends_with", "z").yes).samples(1))
+        next(but_one.intersection(texts.true_and_false_text_sets("ends_with", "z").yes).samples(1))

@@ -45,7 +45,7 @@ def unknown(analysis: FirstMatchAnalysis) -> list[str]:
     """Why anything about the station is not known."""
     with limiting_effort(UNITS):
         whys = [standing.why for standing in analysis.rule_liveness]
-        rests = [analysis.remainder(standing) for standing in STANDINGS]
+        rests = [analysis.outcomes_no_rule_takes(standing) for standing in STANDINGS]
     return [why for why in whys if why] + [rest.why for rest in rests if rest and rest.why]
 
 

@@ -36,14 +36,20 @@ def test_a_comparison_is_exact_at_its_border_and_so_is_what_it_leaves(
     op: str, holds: tuple[bool, ...]
 ) -> None:
     held = numbers.comparison_set(op, 5)
-    assert tuple(map(held.holds, (4, 5, 6))) == holds
-    assert tuple(map(held.complement().holds, (4, 5, 6))) == tuple(not each for each in holds)
+    assert tuple(map(held.contains, (4, 5, 6))) == holds
+    assert tuple(map(held.complement().contains, (4, 5, 6))) == tuple(not each for each in holds)
     assert held.complement().complement() == held
 
 
 def test_a_range_has_both_its_ends_and_an_empty_one_nothing() -> None:
-    assert [numbers.interval_set(1, 3).holds(n) for n in (0, 1, 2, 3, 4)] == [False, True, True, True, False]
-    assert [numbers.interval_set(1, 3).complement().holds(n) for n in (0, 1, 3, 4)] == [
+    assert [numbers.interval_set(1, 3).contains(n) for n in (0, 1, 2, 3, 4)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert [numbers.interval_set(1, 3).complement().contains(n) for n in (0, 1, 3, 4)] == [
         True,
         False,
         False,
@@ -55,7 +61,7 @@ def test_a_range_has_both_its_ends_and_an_empty_one_nothing() -> None:
 
 def test_intervals_that_touch_share_the_point_only_if_both_have_it() -> None:
     def shared(left: str, right: str) -> NumberSet:
-        return numbers.comparison_set(left, 2).meet(numbers.comparison_set(right, 2))
+        return numbers.comparison_set(left, 2).intersection(numbers.comparison_set(right, 2))
 
     assert shared("lte", "gte") == numbers.single_number_set(2)
     assert shared("lt", "gte").is_empty
@@ -71,10 +77,10 @@ def test_intervals_that_touch_share_the_point_only_if_both_have_it() -> None:
     ("low", "high"), [(1, 2), (1, 3), (-4, -3), (Decimal("0.5"), Decimal("0.6")), (7, 8)]
 )
 def test_between_two_ends_a_number_is_found(first: str, second: str, low: Any, high: Any) -> None:
-    held = numbers.comparison_set(first, low).meet(numbers.comparison_set(second, high))
+    held = numbers.comparison_set(first, low).intersection(numbers.comparison_set(second, high))
     found = list(held.samples())
     assert found
-    assert all(map(held.holds, found))
+    assert all(map(held.contains, found))
 
 
 def test_the_simplest_number_is_shown_first() -> None:
@@ -91,12 +97,12 @@ def test_the_simplest_number_is_shown_first() -> None:
 
 def test_choices_meet_and_turn_round() -> None:
     some, but = choices.choice_among("a", "b"), ValueChoice(None, frozenset(["b", "c"]))
-    assert some.meet(but) == but.meet(some) == choices.choice_among("a")
+    assert some.intersection(but) == but.intersection(some) == choices.choice_among("a")
     assert some.complement() == ValueChoice(None, frozenset(["a", "b"]))
     assert some.complement().complement() == some
-    assert but.meet(ValueChoice(None, frozenset(["d"]))) == ValueChoice(None, frozenset("bcd"))
+    assert but.intersection(ValueChoice(None, frozenset(["d"]))) == ValueChoice(None, frozenset("bcd"))
     assert (choices.ANY.is_empty, choices.NONE.is_empty, but.is_empty) == (False, True, False)
-    assert [but.holds(each) for each in "abc"] == [True, False, False]
+    assert [but.contains(each) for each in "abc"] == [True, False, False]
 
 
 VALUES = [
@@ -157,20 +163,20 @@ TESTS: list[tuple[str, Any, list[Any]]] = [
 
 @pytest.mark.parametrize(("op", "value", "those"), TESTS)
 def test_an_operator_is_a_set_and_everything_else(op: str, value: Any, those: list[Any]) -> None:
-    yes, no = cells.operator_cells(op, value)
+    yes, no = cells.true_and_false_cells(op, value)
     expected = [any(type(v) is type(t) and v == t for t in those) for v in VALUES]
-    assert [yes.holds(v) for v in VALUES] == expected
-    assert [no.holds(v) for v in VALUES] == [not each for each in expected]
-    assert yes.meet(no).is_empty
+    assert [yes.contains(v) for v in VALUES] == expected
+    assert [no.contains(v) for v in VALUES] == [not each for each in expected]
+    assert yes.intersection(no).is_empty
 
 
 def test_lists_that_have_and_have_not_a_member_are_none() -> None:
-    has, has_not = cells.operator_cells("contains", 1)
-    assert has.meet(has_not).is_empty
-    assert not has.meet(cells.operator_cells("contains", 2)[0]).is_empty
-    assert has.meet(cells.operator_cells("equals", [2])[0]).is_empty
-    assert not has.meet(cells.operator_cells("equals", [1, 2])[0]).is_empty
-    assert has_not.meet(cells.operator_cells("equals", [1, 2])[0]).is_empty
+    has, has_not = cells.true_and_false_cells("contains", 1)
+    assert has.intersection(has_not).is_empty
+    assert not has.intersection(cells.true_and_false_cells("contains", 2)[0]).is_empty
+    assert has.intersection(cells.true_and_false_cells("equals", [2])[0]).is_empty
+    assert not has.intersection(cells.true_and_false_cells("equals", [1, 2])[0]).is_empty
+    assert has_not.intersection(cells.true_and_false_cells("equals", [1, 2])[0]).is_empty
 
 
 # Evals
@@ -179,32 +185,38 @@ def test_lists_that_have_and_have_not_a_member_are_none() -> None:
 def test_an_eval_says_a_number_or_none_at_all() -> None:
     few = EvalSet(within=numbers.interval_set(1, 3))
     others = EvalSet(outside=numbers.interval_set(1, 3))
-    assert [few.holds(text) for text in ("1", " 3 ", "2.5", "4", "x")] == [True, True, True, False, False]
-    assert [others.holds(text) for text in ("1", " 3 ", "2.5", "4", "x")] == [False, False, False, True, True]
-    assert few.meet(others).is_empty
+    assert [few.contains(text) for text in ("1", " 3 ", "2.5", "4", "x")] == [True, True, True, False, False]
+    assert [others.contains(text) for text in ("1", " 3 ", "2.5", "4", "x")] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert few.intersection(others).is_empty
     assert not few.is_empty
     assert not others.is_empty
-    assert others.holds(others.sample())
-    assert few.holds(few.sample())
+    assert others.contains(others.sample_text())
+    assert few.contains(few.sample_text())
 
 
 def test_evals_that_meet_keep_only_what_both_allow() -> None:
-    met = EvalSet(within=numbers.interval_set(1, 3)).meet(EvalSet(within=numbers.interval_set(3, 5)))
-    assert [met.holds(text) for text in ("1", "3", "5")] == [False, True, False]
-    listed = EvalSet(texts.finite_sets(frozenset(["2", "9", "x"])).yes)
-    assert listed.meet(EvalSet(within=numbers.interval_set(1, 3))).sample() == "2"
-    assert listed.meet(EvalSet(outside=numbers.interval_set(1, 3))).texts.only == {"9", "x"}
-    both_out = EvalSet(outside=numbers.single_number_set(1)).meet(
+    met = EvalSet(within=numbers.interval_set(1, 3)).intersection(EvalSet(within=numbers.interval_set(3, 5)))
+    assert [met.contains(text) for text in ("1", "3", "5")] == [False, True, False]
+    listed = EvalSet(texts.text_sets_of_list(frozenset(["2", "9", "x"])).yes)
+    assert listed.intersection(EvalSet(within=numbers.interval_set(1, 3))).sample_text() == "2"
+    assert listed.intersection(EvalSet(outside=numbers.interval_set(1, 3))).texts.only == {"9", "x"}
+    both_out = EvalSet(outside=numbers.single_number_set(1)).intersection(
         EvalSet(outside=numbers.single_number_set(2))
     )
-    assert [both_out.holds(text) for text in ("1", "2", "3", "x")] == [False, False, True, True]
+    assert [both_out.contains(text) for text in ("1", "2", "3", "x")] == [False, False, True, True]
 
 
 def test_a_number_whose_text_is_taken_is_spelled_otherwise() -> None:
-    taken = texts.finite_sets(frozenset(["1", "1 ", "1  "])).no
+    taken = texts.text_sets_of_list(frozenset(["1", "1 ", "1  "])).no
     among = EvalSet(taken, within=numbers.single_number_set(1))
-    assert among.sample().strip() == "1"
-    assert among.sample() not in ("1", "1 ", "1  ")
+    assert among.sample_text().strip() == "1"
+    assert among.sample_text() not in ("1", "1 ", "1  ")
 
 
 # Texts and automata
@@ -212,12 +224,12 @@ def test_a_number_whose_text_is_taken_is_spelled_otherwise() -> None:
 
 def test_texts_are_shown_simplest_first_and_never_one_that_is_left_out() -> None:
     assert list(texts.ANY.samples(4)) == ["other", "", "other 2", "other 3"]
-    assert list(texts.finite_sets(frozenset(["other", ""])).no.samples(2)) == ["other 2", "other 3"]
-    assert list(texts.finite_sets(frozenset(["bb", "a", "b"])).yes.samples()) == ["a", "b", "bb"]
+    assert list(texts.text_sets_of_list(frozenset(["other", ""])).no.samples(2)) == ["other 2", "other 3"]
+    assert list(texts.text_sets_of_list(frozenset(["bb", "a", "b"])).yes.samples()) == ["a", "b", "bb"]
     assert (
-        texts.operator_sets("starts_with", "ab")
-        .yes.meet(texts.finite_sets(frozenset(["ab"])).no)
-        .holds("abx")
+        texts.true_and_false_text_sets("starts_with", "ab")
+        .yes.intersection(texts.text_sets_of_list(frozenset(["ab"])).no)
+        .contains("abx")
     )
 
 

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.satisfiability import choices
-from pipelines.routing.analysis.satisfiability.document_guesses import guess_documents, shapes_around
+from pipelines.routing.analysis.satisfiability.document_guesses import (
+    documents_with_leaf_at_path,
+    guess_documents,
+)
 from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, limiting_effort, spend_effort
 from pipelines.routing.analysis.satisfiability.formulas import (
     Conjunction,
@@ -17,7 +20,7 @@ from pipelines.routing.analysis.satisfiability.formulas import (
 )
 from pipelines.routing.analysis.satisfiability.rework import may_demand_rework
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
-from pipelines.routing.analysis.satisfiability.solver import Box, solve_formulas
+from pipelines.routing.analysis.satisfiability.solver import Box, first_accepted_result
 from pipelines.routing.basics.values import MISSING
 from tests.routing.regions.support import analysed, both, either, output
 from tests.routing.support import ruled
@@ -34,20 +37,20 @@ from tests.routing.support import ruled
     ],
 )
 def test_a_leaf_is_wrapped_in_what_its_path_walks_through(path: str, leaf: Any, shapes: list[Any]) -> None:
-    assert list(shapes_around(path, leaf)) == shapes
+    assert list(documents_with_leaf_at_path(path, leaf)) == shapes
 
 
 def test_what_a_filter_names_is_put_beside_the_leaf() -> None:
-    shapes = list(shapes_around("$.a[?@.kind == 'x'].b", 7))
+    shapes = list(documents_with_leaf_at_path("$.a[?@.kind == 'x'].b", 7))
     assert shapes[0] == {"a": [{"b": 7}]}
     assert {"a": [{"kind": "x", "b": 7}]} in shapes
     assert {"a": [{"kind": True, "b": 7}]} in shapes
-    numbered = list(shapes_around('$[?@.n > 3 && @.m == "y"].b', 7))
+    numbered = list(documents_with_leaf_at_path('$[?@.n > 3 && @.m == "y"].b', 7))
     assert numbered[0] == [{"b": 7}]
     for wanted in ({"n": "y"}, {"n": 3}, {"n": 4}, {"n": True}, {"m": "y"}, {"m": 3}, {"m": 4}, {"m": True}):
         assert [{**wanted, "b": 7}] in numbered, wanted
     assert len(numbered) <= 12
-    assert {"a": [{"n": -2, "b": 7}]} in list(shapes_around("$.a[?@.n == -2].b", 7))
+    assert {"a": [{"n": -2, "b": 7}]} in list(documents_with_leaf_at_path("$.a[?@.n == -2].b", 7))
 
 
 def test_a_filter_is_met_by_a_document_made_for_it() -> None:
@@ -151,22 +154,24 @@ def test_a_point_is_found_or_there_is_none(formulas: list[Any], found: tuple[int
 
     if found is None:
         with pytest.raises(Impossible):
-            solve_formulas(formulas, GIVEN, lowest)
+            first_accepted_result(formulas, GIVEN, lowest)
     else:
-        assert solve_formulas(formulas, GIVEN, lowest) == found
+        assert first_accepted_result(formulas, GIVEN, lowest) == found
 
 
 def test_what_is_given_stays_as_it_was() -> None:
     given = dict(GIVEN)
-    solve_formulas([is_(X, 1), is_(Z, 1)], given, lambda box: None)
+    first_accepted_result([is_(X, 1), is_(Z, 1)], given, lambda box: None)
     assert given == GIVEN
 
 
 def test_a_choice_that_holds_anyhow_binds_nothing() -> None:
     choice = Disjunction((is_(X, 1, 2), is_(Z, 1)))
-    assert solve_formulas([choice], GIVEN, dict) == GIVEN
+    assert first_accepted_result([choice], GIVEN, dict) == GIVEN
     assert (
-        solve_formulas([Disjunction((Conjunction((is_(X, 1, 2), is_(Y, 1, 2))), is_(Z, 1)))], GIVEN, dict)
+        first_accepted_result(
+            [Disjunction((Conjunction((is_(X, 1, 2), is_(Y, 1, 2))), is_(Z, 1)))], GIVEN, dict
+        )
         == GIVEN
     )
 
@@ -178,9 +183,9 @@ def test_a_doubt_is_told_only_where_nothing_else_was_found() -> None:
         return "found"
 
     choice = Disjunction((is_(X, 1), is_(X, 2)))
-    assert solve_formulas([choice], GIVEN, doubted) == "found"
+    assert first_accepted_result([choice], GIVEN, doubted) == "found"
     with pytest.raises(Unknown, match=r"^a doubt$"):
-        solve_formulas([choice, is_(X, 1)], GIVEN, doubted)
+        first_accepted_result([choice, is_(X, 1)], GIVEN, doubted)
 
 
 def test_more_cases_than_the_bound_are_unknown() -> None:
@@ -189,9 +194,9 @@ def test_more_cases_than_the_bound_are_unknown() -> None:
 
     pairs = [Disjunction((is_((f"v{i}",), 1), is_((f"w{i}",), 1))) for i in range(12)]
     with pytest.raises(Unknown, match=r"^more cases than the bound allows$"):
-        solve_formulas(pairs, {}, refused)
+        first_accepted_result(pairs, {}, refused)
     with pytest.raises(Impossible):
-        solve_formulas(pairs[:8], {}, refused)
+        first_accepted_result(pairs[:8], {}, refused)
 
 
 # Effort

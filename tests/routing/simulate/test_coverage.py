@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.simulate.coverage import Coverage, CoveredParts, covered_parts, parts_covered_by_all
-from pipelines.routing.simulate.report import run_report
+from pipelines.routing.simulate.report import run_and_report_scenarios
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, said, walked
 from tests.routing.support import line, ruled
@@ -55,7 +55,7 @@ def test_the_report_says_what_failed_and_what_was_never_taken() -> None:
         read_scenario({**said(FAILED, expect={"path": ["a", "b"]}), "key": "off", "name": "Off the way"}),
         read_scenario(said(OK)),
     ]
-    told = run_report(LINE, scenarios)
+    told = run_and_report_scenarios(LINE, scenarios)
     assert told.failed_count == 1
     assert told.problems(50) == [
         "1 of 2 scenarios failed",

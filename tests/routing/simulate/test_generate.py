@@ -11,7 +11,7 @@ import pytest
 from pipelines.formats import native
 from pipelines.lines.demo import example
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.simulate.report import run_report
+from pipelines.routing.simulate.report import run_and_report_scenarios
 from pipelines.routing.simulate.scenario import read_scenario
 from pipelines.routing.simulate.scenario_generation import (
     NEVER,
@@ -32,7 +32,7 @@ def covered(of: ParsedLine, beyond: frozenset[str] = frozenset()) -> GeneratedSc
     """All rules but those `beyond` the bound have a scenario, each holds and takes its own rule last."""
     generated = generate_scenarios(of)
     assert {missing.rule for missing in generated.missing} == beyond
-    told = run_report(of, [read_scenario(each.to_dict()) for each in generated.scenarios])
+    told = run_and_report_scenarios(of, [read_scenario(each.to_dict()) for each in generated.scenarios])
     assert told.problems(0 if beyond else 100) == []
     assert {result.matched_rules[-1] for result in told.results} == set(of.rules_by_id) - beyond
     return generated

@@ -10,8 +10,8 @@ import pytest
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.simulate.candidates import Candidate, Candidates, to_storable_json
 from pipelines.routing.simulate.expectations import ExpectationFailure
-from pipelines.routing.simulate.report import run_report
-from pipelines.routing.simulate.run import run_scenario, walk_expectation
+from pipelines.routing.simulate.report import run_and_report_scenarios
+from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario
 from pipelines.routing.simulate.scenario import Expectation, ScenarioScript, read_scenario
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, start_task
 from tests.routing.support import ruled
@@ -144,7 +144,7 @@ def test_a_failure_is_one_line() -> None:
 
 def test_a_report_of_nothing_says_so() -> None:
     of = ruled({"when": {"result": "failure"}}, {})
-    found = run_report(of, [], "my line")
+    found = run_and_report_scenarios(of, [], "my line")
     assert found.to_text().splitlines() == [
         "0 of 0 scenarios hold.",
         "Rules taken: 0 of 2; never taken: r1, r2 (0.0%)",
@@ -156,7 +156,7 @@ def test_a_report_of_nothing_says_so() -> None:
     assert found.problems() == ["there are no scenarios"]
     few = "0.0% of the rules are taken, fewer than 0.5%"
     assert found.problems(min_coverage=0.5) == ["there are no scenarios", few]
-    assert (found.line, run_report(of, []).line) == ("my line", "line")
+    assert (found.line, run_and_report_scenarios(of, []).line) == ("my line", "line")
 
 
 def test_a_result_says_what_became_of_the_scenario() -> None:
@@ -176,12 +176,14 @@ def test_a_result_says_what_became_of_the_scenario() -> None:
     }
     assert {**found.to_dict(), "steps": None} == {**said, "steps": None}
     assert len(found.to_dict()["steps"]) == len(found.steps) == 2
-    assert walk_expectation(found) == Expectation(("a",), ("r1",), "completed", "completed")
+    assert expectation_of_same_walk(found) == Expectation(("a",), ("r1",), "completed", "completed")
 
 
 def test_of_a_walk_that_is_not_over_no_end_is_expected() -> None:
     found = run_scenario(ruled({}), ScenarioScript("s", "s"))
-    assert walk_expectation(found) == Expectation(("a",), (), None, found.walk.status if found.walk else "")
+    assert expectation_of_same_walk(found) == Expectation(
+        ("a",), (), None, found.walk.status if found.walk else ""
+    )
 
 
 def test_a_scenario_that_cannot_begin_has_no_walk() -> None:

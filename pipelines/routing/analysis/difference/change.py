@@ -11,7 +11,7 @@ from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Sample,
     Situation,
-    find_sample,
+    first_situation_decided_otherwise,
     passing_outcome,
     with_facts,
 )
@@ -21,7 +21,7 @@ from pipelines.routing.analysis.satisfiability.evals import EvalSet
 from pipelines.routing.analysis.satisfiability.formulas import EVAL, STATUS, Formula, eval_literal
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
 from pipelines.routing.analysis.satisfiability.situation_bounds import COUPLED, count_bounds, first_variable
-from pipelines.routing.analysis.satisfiability.solver import Box, solve_formulas
+from pipelines.routing.analysis.satisfiability.solver import Box, first_accepted_result
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -116,7 +116,7 @@ class _NoSample(Exception):
     """Enough parts of the region were tried."""
 
 
-def change_with_sample(
+def change_with_sample_or_reason(
     sides: StationPair,
     change: Change,
     formulas: Iterable[Formula],
@@ -132,21 +132,21 @@ def change_with_sample(
 
     def accept(box: Box) -> Sample:
         nonlocal tries
-        built = sides.situations(recorded_box(box))
+        built = sides.situations(box_without_forced_outcome(box))
         tries += 1
         for situation in built[:MAX_TRIED]:
-            sample = find_sample(sides.pair, variants(situation, box))
+            sample = first_situation_decided_otherwise(sides.pair, variants(situation, box))
             if sample is not None:
                 return sample
         # By Unknown the solver goes on to other boxes, and nothing is proved any more.
         raise _NoSample if tries >= MAX_TRIED else Unknown(NO_SAMPLE)
 
-    recorded, all_statuses = _recorded_statuses(change)
+    recorded, all_statuses = _status_variable_and_values(change)
     try:
         for statuses in (all_statuses - {EXHAUSTED}, all_statuses & {EXHAUSTED}):
             try:
                 box: Box = {**_FORCED[change.after is not None], recorded: ValueChoice(statuses)}
-                return replace(change, sample=solve_formulas(every, box, accept))
+                return replace(change, sample=first_accepted_result(every, box, accept))
             except Impossible:
                 continue
     except _NoSample:
@@ -156,7 +156,7 @@ def change_with_sample(
     return None
 
 
-def _recorded_statuses(change: Change) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
+def _status_variable_and_values(change: Change) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
     """The variable of the outcome as it was recorded, and what it may be."""
     if change.after is None:
         return STATUS, EVERY_STATUS
@@ -170,7 +170,7 @@ _FORCED: dict[bool, Box] = {
 """What the rules see after a gate has demanded rework, by whether one has."""
 
 
-def recorded_box(box: Box) -> Box:
+def box_without_forced_outcome(box: Box) -> Box:
     """Return the box without what the forced failure route put in the place of result, verdict and eval."""
     # No gate demanded rework: the rules saw the outcome as it was recorded.
     if first_variable(STATUS) not in box:

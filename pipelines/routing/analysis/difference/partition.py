@@ -41,12 +41,12 @@ class OutcomeRegion:
         return any((key, not sign) in other.holds for key, sign in self.holds)
 
 
-def condition_text(rule: Rule) -> str:
+def canonical_condition_json(rule: Rule) -> str:
     """The condition as written, canonically; absent is `always`."""
     return canonical_json(rule.source.get("when", {"always": True})).decode()
 
 
-def readable_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def rules_above_first_faulty(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The rules above the first faulty one: there a decision stops."""
     readable_rules: list[Rule] = []
     for rule in rules:
@@ -65,12 +65,12 @@ def station_regions(
     person's vote: on the route that a vote demands that gate is passed.
     """
     rules = [rule for rule in station.rules if rule is not left_out]
-    read = readable_rules(rules)
+    read = rules_above_first_faulty(rules)
     reached = rules_reached_formula(line)
     before: Facts = {} if reached is None else {("reaches the rules", True): reached}
     regions = []
     for rule in read:
-        own = (condition_text(rule), True)
+        own = (canonical_condition_json(rule), True)
         # A rule above with the same condition takes all that this one would.
         if (own[0], False) not in before:
             effect = routing_effects.rule_effect(line, station, rule)
@@ -82,7 +82,7 @@ def station_regions(
     if len(read) < len(rules):
         return [
             *regions,
-            OutcomeRegion(routing_effects.unreadable_effect(), before),
+            OutcomeRegion(routing_effects.stuck_on_faulty_rule_effect(), before),
             *_failed_regions(line, station),
         ]
     return [*regions, *_unmatched_regions(line, station, before)]

@@ -122,21 +122,23 @@ def _revisit_policy(line: ParsedLine, rule: Rule) -> tuple[str, bool]:
 def gate_signature(line: ParsedLine, gate: Gate) -> Key | None:
     """Return all of a gate that a decision reads; None for one that never stops anything."""
     by_tool = gate.tool_actions
-    if gate.mode == "skip" or not (gate.has_people or by_tool or (gate.enforces_checks and _may_stop(gate))):
+    if gate.mode == "skip" or not (
+        gate.has_people or by_tool or (gate.enforces_checks and _may_checks_stop(gate))
+    ):
         return None
     checks = (
         _check_group_signature(gate.checks)
-        if gate.checks and gate.enforces_checks and _may_stop(gate)
+        if gate.checks and gate.enforces_checks and _may_checks_stop(gate)
         else None
     )
-    asks = gate.has_people or _may_stop(gate) or "hold" in by_tool
+    asks = gate.has_people or _may_checks_stop(gate) or "hold" in by_tool
     tool = canonical_json(TOOL.write(gate.tool)) if gate.tool and by_tool else None
     words = (gate.on_reject or line.policy.on_reject, gate.approval.max_rounds) if asks else ()
     sample = canonical_json(SAMPLE.write(gate.sample)) if gate.sample and gate.has_people else None
     return (gate.key, gate.has_people, checks, words, tool, sample)
 
 
-def _may_stop(gate: Gate) -> bool:
+def _may_checks_stop(gate: Gate) -> bool:
     return gate.checks is not None and any(
         RANK.get(check.action) and check.severity != "warn" for check in gate.checks.checks()
     )
@@ -156,7 +158,7 @@ def _member_signature(member: Check | CheckGroup) -> Key:
 
 def reviewer_may_demand_rework(gate: Gate) -> bool:
     """Return whether a person may demand the forced failure route at the gate."""
-    may_hold = (gate.enforces_checks and _may_stop(gate)) or "hold" in gate.tool_actions
+    may_hold = (gate.enforces_checks and _may_checks_stop(gate)) or "hold" in gate.tool_actions
     asks = gate.has_people or may_hold
     return "rework" in gate.offers and gate.mode != "skip" and asks
 
@@ -182,7 +184,7 @@ def sole_rework_gate(line: ParsedLine, rule: Rule) -> str:
     return "" if gates[0].enforces_checks else gates[0].key
 
 
-def unreadable_effect() -> RoutingEffect:
+def stuck_on_faulty_rule_effect() -> RoutingEffect:
     """Return the effect of a faulty rule that is reached: the task is stuck (law §5, step 6)."""
     return RoutingEffect(frozenset([("stuck",)]), error="InvalidTransitionSyntax")
 
@@ -194,11 +196,11 @@ def policy_effect(line: ParsedLine, station: Station, outcome_state: str) -> Rou
     if outcome_state == "blocked":
         return RoutingEffect(frozenset([(BLOCKED,)]))
     if outcome_state == "failed":
-        return _on_failure(line)
-    return _no_match(line, station) if station.rules else _no_rules(line, station)
+        return _on_failure_effect(line)
+    return _no_match_effect(line, station) if station.rules else _no_rules_effect(line, station)
 
 
-def _on_failure(line: ParsedLine) -> RoutingEffect:
+def _on_failure_effect(line: ParsedLine) -> RoutingEffect:
     knob = line.policy.on_failure
     if knob == "halt":
         # law §4: `halt` carries no error.
@@ -210,7 +212,7 @@ def _on_failure(line: ParsedLine) -> RoutingEffect:
     return RoutingEffect(frozenset([target_signature(line, knob.removeprefix("station:"))]))
 
 
-def _no_match(line: ParsedLine, station: Station) -> RoutingEffect:
+def _no_match_effect(line: ParsedLine, station: Station) -> RoutingEffect:
     knob = line.policy.no_match
     if knob == "default":
         return RoutingEffect(frozenset([_next_target_signature(line, station)]))
@@ -221,7 +223,7 @@ def _no_match(line: ParsedLine, station: Station) -> RoutingEffect:
     return RoutingEffect(frozenset([(knob, "no_match")]))
 
 
-def _no_rules(line: ParsedLine, station: Station) -> RoutingEffect:
+def _no_rules_effect(line: ParsedLine, station: Station) -> RoutingEffect:
     knob = line.policy.no_rules
     if knob == "refuse":
         return RoutingEffect(frozenset([("stuck",)]), error=NO_MATCH)

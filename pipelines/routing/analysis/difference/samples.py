@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from pipelines.routing.analysis.difference.routing_effects import LinePair
-from pipelines.routing.analysis.satisfiability.document_guesses import shapes_around
+from pipelines.routing.analysis.satisfiability.document_guesses import documents_with_leaf_at_path
 from pipelines.routing.analysis.satisfiability.effort import spend_effort
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
@@ -46,7 +46,7 @@ class Sample:
         return {"situation": self.situation, "old": self.old, "new": self.new}
 
 
-def routing_key(decision: DecisionAnswer) -> tuple[Any, ...]:
+def routing_part_of_decision(decision: DecisionAnswer) -> tuple[Any, ...]:
     """Return all of a decision that routes: no rule, no message, no `by`, no order within a fork."""
     if isinstance(decision, Move):
         variables = jsontext.dumps(sorted(decision.variables.items()))
@@ -68,7 +68,7 @@ def _evaluation_key(evaluation: Any) -> str | None:
     return None if evaluation is None else evaluation_key(*next(iter(evaluation.items())))
 
 
-def find_sample(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
+def first_situation_decided_otherwise(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
     """The first of the situations that the two versions decide otherwise."""
     for candidate in islice(situations, MAX_TRIES):
         spend_effort(DECISION)
@@ -78,7 +78,7 @@ def find_sample(pair: LinePair, situations: Iterator[Situation]) -> Sample | Non
         except Malformed:
             # A situation that was made up may be none at all.
             continue
-        if routing_key(old) != routing_key(new):
+        if routing_part_of_decision(old) != routing_part_of_decision(new):
             return Sample(candidate, _plain_decision(old), _plain_decision(new))
     return None
 
@@ -87,30 +87,30 @@ def _plain_decision(decision: DecisionAnswer) -> dict[str, Any]:
     return decision.to_stored_dict()
 
 
-def situation_variants(
+def situations_telling_rules_apart(
     pair: LinePair, situation: Situation, old: Rule | None, new: Rule | None
 ) -> Iterator[Situation]:
     """The situation, then the same with facts that could tell the effects of the two rules apart."""
     sides = [(line, rule) for line, rule in ((pair.old, old), (pair.new, new)) if rule is not None]
     gates = {key: (line.gate(key), line) for line, rule in sides for key in rule.gates}
     passed = {"gates": {key: {"decision": "approve"} for key in gates}}
-    for base in (situation, *_composable_situations(situation, sides)):
+    for base in (situation, *_situations_for_compose_paths(situation, sides)):
         yield base
         if gates:
             yield with_facts(base, passed)
         yield _with_answer_texts(with_facts(base, passed))
         for facts in _origin_facts(pair, sides):
             yield with_facts(base, {**passed, **facts})
-    for facts in _budget_facts(pair, situation["station"], sides):
+    for facts in _facts_at_edge_of_budgets(pair, situation["station"], sides):
         yield with_facts(situation, {**passed, **facts})
     yield from (
         with_facts(situation, {**passed, **refusal})
-        for refusal in refusal_facts(pair, passed["gates"], gates)
+        for refusal in facts_with_each_gate_refusing(pair, passed["gates"], gates)
     )
     if "signals" not in situation["outcome"]:
         proceeds = {**situation["outcome"], "signals": [{"verdict": "proceed"}]}
         yield {**situation, "outcome": proceeds}
-    for outcome in check_variants(situation["outcome"], [gate for gate, _ in gates.values()]):
+    for outcome in outcomes_at_check_values(situation["outcome"], [gate for gate, _ in gates.values()]):
         yield {**situation, "outcome": outcome}
         yield with_facts({**situation, "outcome": outcome}, passed)
 
@@ -139,7 +139,7 @@ def shared_station_keys(pair: LinePair) -> list[str]:
     return [station.key for station in pair.new.stations if station.key in pair.old.stations_by_key]
 
 
-def _budget_facts(
+def _facts_at_edge_of_budgets(
     pair: LinePair, station: str, sides: list[tuple[ParsedLine, Rule]]
 ) -> Iterator[dict[str, Any]]:
     """Budgets of the rules and of what they lead to, each at its edge."""
@@ -159,7 +159,7 @@ def _budget_facts(
     yield {"open_escalations": 1}
 
 
-def refusal_facts(
+def facts_with_each_gate_refusing(
     pair: LinePair, approved: dict[str, Any], gates: dict[str, tuple[Gate, ParsedLine]]
 ) -> Iterator[dict[str, Any]]:
     """Yield facts in which each gate refuses in each way, the others approve."""
@@ -175,7 +175,9 @@ def refusal_facts(
                 yield from ({**facts, "rounds": {key: count}} for count in sorted(rounds))
 
 
-def _composable_situations(situation: Situation, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[Situation]:
+def _situations_for_compose_paths(
+    situation: Situation, sides: list[tuple[ParsedLine, Rule]]
+) -> Iterator[Situation]:
     """Outputs in which the paths of `compose` find something, and none at all."""
     paths = {entry.path.text for _, rule in sides for entry in rule.compose if entry.path}
     if not any(rule.compose for _, rule in sides):
@@ -183,7 +185,10 @@ def _composable_situations(situation: Situation, sides: list[tuple[ParsedLine, R
     outcome = situation["outcome"]
     output = outcome.get("output", MISSING)
     shapes = [
-        shape for path in sorted(paths) if path.startswith("$") for shape in shapes_around(path, "found")
+        shape
+        for path in sorted(paths)
+        if path.startswith("$")
+        for shape in documents_with_leaf_at_path(path, "found")
     ]
     shapes += [{path: "found"} for path in sorted(paths) if not path.startswith("$")]
     merged_output: Any = output if type(output) is dict else {}
@@ -197,12 +202,12 @@ def _composable_situations(situation: Situation, sides: list[tuple[ParsedLine, R
         yield {**situation, "outcome": {**outcome, "output": "found"}}
 
 
-def check_variants(outcome: dict[str, Any], gates: list[Gate]) -> Iterator[dict[str, Any]]:
+def outcomes_at_check_values(outcome: dict[str, Any], gates: list[Gate]) -> Iterator[dict[str, Any]]:
     """Yield outcomes with the values that the checks of the gates compare with, and with neighbours of those."""
     for gate in gates:
         for check in gate.checks.checks() if gate.checks else ():
-            for value in _near_values(check.value):
-                variant = _with_field(outcome, check.field, value)
+            for value in _value_and_neighbours(check.value):
+                variant = _outcome_with_check_field(outcome, check.field, value)
                 if variant is not None:
                     yield variant
 
@@ -220,26 +225,26 @@ def passing_outcome(outcome: dict[str, Any], gate: Gate) -> dict[str, Any]:
     """The outcome with what the checks of the gate ask for, as far as an outcome says it."""
     for check in gate.checks.checks() if gate.checks else ():
         value = _PASSES.get(check.operator, lambda value: value)(check.value)
-        outcome = _with_field(outcome, check.field, value) or outcome
+        outcome = _outcome_with_check_field(outcome, check.field, value) or outcome
     return outcome
 
 
-def matching_outputs(rule: Rule) -> Iterator[dict[str, Any]]:
+def outputs_at_condition_values(rule: Rule) -> Iterator[dict[str, Any]]:
     """Yield objects in which the operands of the rule's condition find the values that they compare with, and
     neighbours of those."""
     for test in condition_leaf_tests(rule.when):
         if not isinstance(test, OutputTest):
             continue
-        for value in _near_values(test.value):
+        for value in _value_and_neighbours(test.value):
             shapes = (
-                shapes_around(test.path.text, value)
+                documents_with_leaf_at_path(test.path.text, value)
                 if not test.path.is_key
                 else iter([{test.path.text: value}])
             )
             yield from (shape for shape in shapes if type(shape) is dict)
 
 
-def _near_values(value: Any) -> list[Any]:
+def _value_and_neighbours(value: Any) -> list[Any]:
     # Not isinstance: true is an int to Python, too, and has no neighbours
     if type(value) is int:
         return [value, value + 1, value - 1]
@@ -251,7 +256,7 @@ def _near_values(value: Any) -> list[Any]:
 _OUTCOME_FIELDS = ("exit_code", "failure_type", "eval")
 
 
-def _with_field(outcome: dict[str, Any], field: str, value: Any) -> dict[str, Any] | None:
+def _outcome_with_check_field(outcome: dict[str, Any], field: str, value: Any) -> dict[str, Any] | None:
     family, _, rest = field.partition(".")
     if field == "exit_code":
         return {**outcome, field: value} if type(value) is int else None

@@ -13,17 +13,26 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pipelines.routing.analysis.difference import routing_effects, stop_changes
-from pipelines.routing.analysis.difference.change import Both, Change, StationPair, change_with_sample
+from pipelines.routing.analysis.difference.change import (
+    Both,
+    Change,
+    StationPair,
+    change_with_sample_or_reason,
+)
 from pipelines.routing.analysis.difference.partition import (
     OutcomeRegion,
+    canonical_condition_json,
     compose_failure_formula,
-    condition_text,
-    readable_rules,
+    rules_above_first_faulty,
     station_regions,
 )
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs, shared_rework_gate
 from pipelines.routing.analysis.difference.routing_effects import LinePair
-from pipelines.routing.analysis.difference.samples import Situation, situation_variants, with_facts
+from pipelines.routing.analysis.difference.samples import (
+    Situation,
+    situations_telling_rules_apart,
+    with_facts,
+)
 from pipelines.routing.analysis.satisfiability.effort import limiting_effort
 from pipelines.routing.analysis.satisfiability.formulas import Formula
 from pipelines.routing.analysis.satisfiability.situation_bounds import formula_at_stage
@@ -57,9 +66,12 @@ def station_changes(pair: LinePair, key: str, units: int = WORK) -> tuple[tuple[
 
 def station_signature(line: ParsedLine, station: Station) -> tuple[Any, ...]:
     """Equal where nothing can differ: conditions as written, and effects, in order; then the policy."""
-    rules = readable_rules(station.rules)
+    rules = rules_above_first_faulty(station.rules)
     rule_effects = [
-        (condition_text(rule), routing_effects.rule_effect(line, station, rule).without_policy_revisit())
+        (
+            canonical_condition_json(rule),
+            routing_effects.rule_effect(line, station, rule).without_policy_revisit(),
+        )
         for rule in rules
     ]
     rest = [routing_effects.policy_effect(line, station, outcome_state) for outcome_state in STANDINGS]
@@ -74,9 +86,9 @@ def _region_changes(sides: StationPair) -> Iterator[Change]:
         def claim(
             line: ParsedLine, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
         ) -> bool:
-            return _ends_in_cell(line, walk, old if line is sides.pair.old else new)
+            return _did_first_pass_end_in_region(line, walk, old if line is sides.pair.old else new)
 
-        yield from _find_change(sides, old, new, (), claim)
+        yield from _changes_between_regions(sides, old, new, (), claim)
 
 
 def _second_walk_changes(sides: StationPair) -> Iterator[Change]:
@@ -86,7 +98,9 @@ def _second_walk_changes(sides: StationPair) -> Iterator[Change]:
         for cell in station_regions(line, station)
         if cell.rule
     }
-    for after in rework_rule_pairs(sides, readable_rules(sides.old.rules), readable_rules(sides.new.rules)):
+    for after in rework_rule_pairs(
+        sides, rules_above_first_faulty(sides.old.rules), rules_above_first_faulty(sides.new.rules)
+    ):
         first_cells = (first.get((False, after[0].id)), first.get((True, after[1].id)))
         if first_cells[0] and first_cells[1] and not first_cells[0].excludes(first_cells[1]):
             yield from _changes_after_rework(sides, after, first_cells[0], first_cells[1])
@@ -108,7 +122,7 @@ def _changes_after_rework(
             matched = (rule.id, *((cell.rule.id,) if cell.rule else ()))
             return walk.matches[: len(matched)] == matched
 
-        yield from _find_change(sides, old, new, first_formulas, claim, after)
+        yield from _changes_between_regions(sides, old, new, first_formulas, claim, after)
 
 
 def _differing_pairs(
@@ -120,7 +134,7 @@ def _differing_pairs(
         )
 
 
-def _find_change(
+def _changes_between_regions(
     sides: StationPair,
     old: OutcomeRegion,
     new: OutcomeRegion,
@@ -133,13 +147,13 @@ def _find_change(
     formulas += [failing] if failing is not None else []
 
     def claimed_variants(situation: Situation, box: Box) -> Iterator[Situation]:
-        for variant in situation_variants(sides.pair, situation, old.rule, new.rule):
+        for variant in situations_telling_rules_apart(sides.pair, situation, old.rule, new.rule):
             candidate = with_facts(variant, rework_facts(sides, after)) if after else variant
             if all(_claim_holds(claim, line, candidate) for line in (sides.pair.old, sides.pair.new)):
                 yield candidate
 
     change = sides.build_change(old.rule, new.rule, old.effect.differing_fields(new.effect), after)
-    sampled = change_with_sample(sides, change, formulas, claimed_variants)
+    sampled = change_with_sample_or_reason(sides, change, formulas, claimed_variants)
     if sampled is not None:
         yield sampled
 
@@ -152,12 +166,12 @@ def _claim_holds(claim: Claim, line: ParsedLine, situation: Situation) -> bool:
         return False
 
 
-def _ends_in_cell(line: ParsedLine, walk: TestedSituation, cell: OutcomeRegion) -> bool:
+def _did_first_pass_end_in_region(line: ParsedLine, walk: TestedSituation, cell: OutcomeRegion) -> bool:
     """Return whether the first walk through the rules ended in this cell."""
     if cell.rule is not None:
         return walk.matches[:1] == (cell.rule.id,)
     if not cell.standing:
         return not walk.matches
     return not walk.tested or walk.matches_none_of(
-        readable_rules(line.station(walk.situation["station"]).rules)
+        rules_above_first_faulty(line.station(walk.situation["station"]).rules)
     )

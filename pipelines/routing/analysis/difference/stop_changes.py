@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipelines.routing.analysis.difference import unsettled_conditions
-from pipelines.routing.analysis.difference.change import Both, Change, StationPair, change_with_sample
+from pipelines.routing.analysis.difference.change import (
+    Both,
+    Change,
+    StationPair,
+    change_with_sample_or_reason,
+)
 from pipelines.routing.analysis.difference.partition import (
-    condition_text,
-    readable_rules,
+    canonical_condition_json,
+    rules_above_first_faulty,
     rules_reached_formula,
 )
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs
@@ -26,9 +31,11 @@ Stops = dict[unsettled_conditions.Stop, Formula]
 def stop_changes(sides: StationPair) -> Iterator[Change]:
     """Yield the changes between two versions that test different conditions, or in another order; none where
     both test the same."""
-    old, new = readable_rules(sides.old.rules), readable_rules(sides.new.rules)
+    old, new = rules_above_first_faulty(sides.old.rules), rules_above_first_faulty(sides.new.rules)
     knobs = {line.policy.failure_rules for line in (sides.pair.old, sides.pair.new)}
-    if len(knobs) == 1 and list(map(condition_text, old)) == list(map(condition_text, new)):
+    if len(knobs) == 1 and list(map(canonical_condition_json, old)) == list(
+        map(canonical_condition_json, new)
+    ):
         return
     yield from _changes_between(sides, old, new, None)
     for after in rework_rule_pairs(sides, old, new):
@@ -44,9 +51,9 @@ def _changes_between(
     for stop in {**before, **now}:
         here, there = before.get(stop, FALSE), now.get(stop, FALSE)
         # One change for each stop, whichever version it is that stops.
-        change = _find_change(sides, stop, here, there, after) or _find_change(
-            sides, stop, there, here, after
-        )
+        change = _change_where_only_here_stops(
+            sides, stop, here, there, after
+        ) or _change_where_only_here_stops(sides, stop, there, here, after)
         if change is not None:
             yield change
 
@@ -59,7 +66,7 @@ def _reached_stop_formulas(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
     }
 
 
-def _find_change(
+def _change_where_only_here_stops(
     sides: StationPair, stop: str, here: Formula, there: Formula, after: Both | None
 ) -> Change | None:
     """A situation that `stop` stops `here` and not `there`."""
@@ -71,11 +78,13 @@ def _find_change(
     def variants(situation: Situation, box: Box) -> Iterator[Situation]:
         readability = box.get(unsettled_conditions.READABLE)
         variant = unsettled_conditions.unsettled_situation(
-            situation, readability is None or readability.holds(True)
+            situation, readability is None or readability.contains(True)
         )
         yield with_facts(variant, rework_facts(sides, after)) if after else variant
 
-    return change_with_sample(sides, sides.build_change(None, None, (word,), after), conditions, variants)
+    return change_with_sample_or_reason(
+        sides, sides.build_change(None, None, (word,), after), conditions, variants
+    )
 
 
 def _first_match_formulas(sides: StationPair, after: Both) -> Iterator[Formula]:

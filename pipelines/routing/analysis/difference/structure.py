@@ -17,7 +17,7 @@ from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Sample,
     Situation,
-    find_sample,
+    first_situation_decided_otherwise,
     shared_station_keys,
     with_facts,
 )
@@ -66,7 +66,7 @@ def structural_differences(pair: LinePair) -> tuple[StructuralDifference, ...]:
     return tuple(differences)
 
 
-def _value_difference(what: str, key: str, old: Any, new: Any) -> Iterator[StructuralDifference]:
+def _difference_if_unequal(what: str, key: str, old: Any, new: Any) -> Iterator[StructuralDifference]:
     if canonical_json(old) != canonical_json(new):
         yield StructuralDifference(what, key, old, new)
 
@@ -76,40 +76,47 @@ def _value_difference(what: str, key: str, old: Any, new: Any) -> Iterator[Struc
 
 def _line_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     old, new = pair.old, pair.new
-    yield from _value_difference("start", "", old.start, new.start)
-    for change in _value_difference("revisit", "", old.policy.revisit, new.policy.revisit):
+    yield from _difference_if_unequal("start", "", old.start, new.start)
+    for change in _difference_if_unequal("revisit", "", old.policy.revisit, new.policy.revisit):
         yield replace(change, sample=_first_sample(pair, _revisit_situations(pair)))
-    for change in _value_difference("visit_cap", "", old.policy.visit_cap, new.policy.visit_cap):
+    for change in _difference_if_unequal("visit_cap", "", old.policy.visit_cap, new.policy.visit_cap):
         least = min(old.policy.visit_cap, new.policy.visit_cap)
         yield replace(
             change, sample=_first_sample(pair, _visit_situations(pair, shared_station_keys(pair), [least]))
         )
     if _has_visit_limits(pair):
-        for change in _value_difference("on_exhausted", "", old.policy.on_exhausted, new.policy.on_exhausted):
-            yield replace(change, sample=_first_sample(pair, _visit_situations(pair, *_visit_limits(pair))))
-    for change in _value_difference(
+        for change in _difference_if_unequal(
+            "on_exhausted", "", old.policy.on_exhausted, new.policy.on_exhausted
+        ):
+            yield replace(
+                change,
+                sample=_first_sample(pair, _visit_situations(pair, *_limited_stations_and_limits(pair))),
+            )
+    for change in _difference_if_unequal(
         "condition_scope", "", old.policy.condition_scope, new.policy.condition_scope
     ):
         yield replace(change, sample=_first_sample(pair, _context_situations(pair)))
-    yield from _value_difference("contradiction", "", old.policy.contradiction, new.policy.contradiction)
+    yield from _difference_if_unequal("contradiction", "", old.policy.contradiction, new.policy.contradiction)
     yield from _jump_target_differences(pair)
     yield from _jump_review_differences(pair)
     yield from _order_differences(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
-    yield from _value_difference("forbidden_parallel", "", *parallel)
-    yield from _value_difference(
-        "budgets", "", *([BUDGET.write(limit) for limit in line.named_limits] for line in (old, new))
+    yield from _difference_if_unequal("forbidden_parallel", "", *parallel)
+    yield from _difference_if_unequal(
+        "budgets",
+        "",
+        *([BUDGET.write(limit) for limit in line.named_budgets_in_force] for line in (old, new)),
     )
     escalations = [[ESCALATION.write(escalation) for escalation in line.escalations] for line in (old, new)]
-    yield from _value_difference("escalations", "", *escalations)
-    yield from _value_difference("cost", "", old.limits.cost_usd, new.limits.cost_usd)
+    yield from _difference_if_unequal("escalations", "", *escalations)
+    yield from _difference_if_unequal("cost", "", old.limits.cost_usd, new.limits.cost_usd)
 
 
 def _has_visit_limits(pair: LinePair) -> bool:
-    return bool(_visit_limits(pair)[0])
+    return bool(_limited_stations_and_limits(pair)[0])
 
 
-def _visit_limits(pair: LinePair) -> tuple[list[str], list[int]]:
+def _limited_stations_and_limits(pair: LinePair) -> tuple[list[str], list[int]]:
     """Stations with `max_visits` in either version, and the numbers."""
     limits = {
         key: {pair.old.station(key).limits.max_visits, pair.new.station(key).limits.max_visits} - {None}
@@ -124,7 +131,7 @@ def _jump_review_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     if not (pair.old.jump_targets and pair.new.jump_targets):
         return
     reject_policies = [line.policy.on_reject if line.asks_a_person else None for line in (pair.old, pair.new)]
-    for change in _value_difference("jump_review", "", *reject_policies):
+    for change in _difference_if_unequal("jump_review", "", *reject_policies):
         jumps = [_jump_situation(key, key) for key in shared_station_keys(pair)[:MAX_ENTRIES]]
         refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
         # Without a word at the gate: where people are asked, the task waits.
@@ -139,7 +146,7 @@ def _jump_target_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     known = (*pair.old.stations_by_key, *pair.old.ends_by_key)
     shared_places = {key for key in known if key in pair.new.stations_by_key or key in pair.new.ends_by_key}
     old, new = ([key for key in line.jump_targets if key in shared_places] for line in (pair.old, pair.new))
-    for change in _value_difference("jumps", "", sorted(old), sorted(new)):
+    for change in _difference_if_unequal("jumps", "", sorted(old), sorted(new)):
         apart = sorted({*old} ^ {*new})
         yield replace(
             change,
@@ -153,7 +160,7 @@ def _order_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     """Yield differences in which moves are forward ones (law §8): an open escalation blocks them."""
     new = shared_station_keys(pair)
     old = [station.key for station in pair.old.stations if station.key in pair.new.stations_by_key]
-    for change in _value_difference("order", "", old, new):
+    for change in _difference_if_unequal("order", "", old, new):
         jumps = (
             _jump_situation(a, b)
             for a in new
@@ -189,10 +196,10 @@ def _station_differences(pair: LinePair, old: Station, new: Station) -> Iterator
     if gates[0] != gates[1]:
         sample = _first_sample(pair, _gate_situations(pair, old, new))
         yield StructuralDifference("station_gate", key, old.gate, new.gate, sample)
-    for change in _value_difference("max_visits", key, old.limits.max_visits, new.limits.max_visits):
+    for change in _difference_if_unequal("max_visits", key, old.limits.max_visits, new.limits.max_visits):
         numbers = [n for n in (old.limits.max_visits, new.limits.max_visits) if n is not None]
         yield replace(change, sample=_first_sample(pair, _visit_situations(pair, [key], numbers)))
-    for change in _value_difference(
+    for change in _difference_if_unequal(
         "signal_reworks", key, old.limits.signal_retries, new.limits.signal_retries
     ):
         # As many as the stricter version allows: there one more is refused.
@@ -202,20 +209,20 @@ def _station_differences(pair: LinePair, old: Station, new: Station) -> Iterator
             change, sample=_first_sample(pair, _station_situation(key, outcome, {"signal_reworks": done}))
         )
     required = [station.result_document == "required" for station in (old, new)]
-    for change in _value_difference("result_document", key, *required):
+    for change in _difference_if_unequal("result_document", key, *required):
         yield replace(change, sample=_first_sample(pair, _station_situation(key, {"exit_code": 0}, {})))
-    for change in _value_difference("failed", key, failure_eval(old.kind), failure_eval(new.kind)):
+    for change in _difference_if_unequal("failed", key, failure_eval(old.kind), failure_eval(new.kind)):
         yield replace(change, sample=_first_sample(pair, _station_situation(key, {"result": "failure"}, {})))
-    for change in _value_difference("expects", key, *map(_expectations_signature, (old, new))):
+    for change in _difference_if_unequal("expects", key, *map(_expectations_signature, (old, new))):
         yield replace(change, sample=_first_sample(pair, _station_situation(key, {"result": "success"}, {})))
-    yield from _value_difference("join", key, *map(_join_signature, (old, new)))
-    yield from _value_difference("stage", key, pair.old.stage_key(key), pair.new.stage_key(key))
-    yield from _value_difference(
+    yield from _difference_if_unequal("join", key, *map(_join_signature, (old, new)))
+    yield from _difference_if_unequal("stage", key, pair.old.stage_key(key), pair.new.stage_key(key))
+    yield from _difference_if_unequal(
         "requires", key, *(list(line.requirements_of(key)) for line in (pair.old, pair.new))
     )
-    yield from _value_difference("agent", key, ", ".join(old.agents), ", ".join(new.agents))
+    yield from _difference_if_unequal("agent", key, ", ".join(old.agents), ", ".join(new.agents))
     if any(HANDOFF in line.requirements_of(key) for line in (pair.old, pair.new)):
-        yield from _value_difference(
+        yield from _difference_if_unequal(
             "handoff", key, pair.old.handoff_schema(key), pair.new.handoff_schema(key)
         )
 
@@ -250,12 +257,12 @@ def _gate_situations(pair: LinePair, old: Station, new: Station) -> Iterator[Sit
         if station.gate
     ]
     approved = {gate.key: {"decision": "approve"} for gate, _ in gates}
-    outcomes = [*BASIC, *samples.check_variants({"result": "success"}, [gate for gate, _ in gates])]
+    outcomes = [*BASIC, *samples.outcomes_at_check_values({"result": "success"}, [gate for gate, _ in gates])]
     for outcome in outcomes:
         yield {"station": new.key, "outcome": outcome}
         yield from _station_situation(new.key, outcome, {"gates": approved})
     by_key = {gate.key: (gate, line) for gate, line in gates}
-    for facts in samples.refusal_facts(pair, approved, by_key):
+    for facts in samples.facts_with_each_gate_refusing(pair, approved, by_key):
         for outcome in outcomes:
             yield from _station_situation(new.key, outcome, facts)
 
@@ -270,11 +277,11 @@ def _station_situation(key: str, outcome: dict[str, Any], facts: dict[str, Any])
 def _gate_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     for gate in pair.new.gates:
         old = pair.old.gates_by_key.get(gate.key)
-        if old is not None and gate.mode != "skip" and _is_used(pair.new, gate.key):
-            yield from _value_difference("approval", gate.key, _voting_terms(old), _voting_terms(gate))
+        if old is not None and gate.mode != "skip" and _is_gate_used(pair.new, gate.key):
+            yield from _difference_if_unequal("approval", gate.key, _voting_terms(old), _voting_terms(gate))
 
 
-def _is_used(line: ParsedLine, key: str) -> bool:
+def _is_gate_used(line: ParsedLine, key: str) -> bool:
     return any(
         station.gate == key or any(key in rule.gates for rule in station.rules) for station in line.stations
     )
@@ -306,7 +313,7 @@ def _end_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         kinds = [
             line.ends_by_key[key].kind if key in line.ends_by_key else None for line in (pair.old, pair.new)
         ]
-        for change in _value_difference("end", key, *kinds):
+        for change in _difference_if_unequal("end", key, *kinds):
             yield replace(change, sample=_first_sample(pair, iter(_jump_situations(pair, key))))
 
 
@@ -314,7 +321,7 @@ def _end_differences(pair: LinePair) -> Iterator[StructuralDifference]:
 
 
 def _first_sample(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
-    return find_sample(pair, situations)
+    return first_situation_decided_otherwise(pair, situations)
 
 
 def _jump_situation(source: str, target: str) -> Situation:
@@ -329,7 +336,7 @@ def _jump_situations(pair: LinePair, target: str) -> list[Situation]:
     return [_jump_situation(source, target) for source in shared_station_keys(pair)[:1]]
 
 
-def _entry_situations(pair: LinePair, key: str) -> Iterator[Situation]:
+def _situations_entering_station(pair: LinePair, key: str) -> Iterator[Situation]:
     """Situations that bring a task to the station in both versions: by a rule where a plain one does."""
     count = 0
     for source in shared_station_keys(pair):
@@ -346,7 +353,7 @@ def _outcomes_to_try(pair: LinePair, source: str, key: str) -> Iterator[dict[str
     yield from BASIC
     for rule in pair.new.station(source).rules:
         if key in rule.to:
-            for output in islice(samples.matching_outputs(rule), MAX_ENTRIES):
+            for output in islice(samples.outputs_at_condition_values(rule), MAX_ENTRIES):
                 yield from ({**outcome, "output": output} for outcome in BASIC)
 
 
@@ -366,7 +373,7 @@ def _is_reached_in_both(pair: LinePair, situation: Situation, key: str) -> bool:
 def _visit_situations(pair: LinePair, keys: list[str], counts: list[int]) -> Iterator[Situation]:
     """Yield situations of stations entered so often already."""
     for key in keys[:MAX_ENTRIES]:
-        for situation in _entry_situations(pair, key):
+        for situation in _situations_entering_station(pair, key):
             for count in counts:
                 yield with_facts(situation, {"visits": {key: count}})
 
@@ -374,7 +381,7 @@ def _visit_situations(pair: LinePair, keys: list[str], counts: list[int]) -> Ite
 def _revisit_situations(pair: LinePair) -> Iterator[Situation]:
     limits = [n for line in (pair.old, pair.new) if (n := line.policy.revisit_limit) is not None]
     for key in shared_station_keys(pair)[:MAX_ENTRIES]:
-        for situation in _entry_situations(pair, key):
+        for situation in _situations_entering_station(pair, key):
             # One visit breaks `forbid`, n + 1 break `limit:n`.
             for count in (1, *(n + 1 for n in limits)):
                 facts = {"visits": {key: count}, "visited": sorted({situation["station"], key})}
@@ -385,6 +392,6 @@ def _context_situations(pair: LinePair) -> Iterator[Situation]:
     """Yield situations in which what a rule looks for in the output stands in the context."""
     for key in shared_station_keys(pair)[:MAX_ENTRIES]:
         for rule in (*pair.old.station(key).rules, *pair.new.station(key).rules):
-            for context in samples.matching_outputs(rule):
+            for context in samples.outputs_at_condition_values(rule):
                 for outcome in BASIC[:2]:
                     yield from _station_situation(key, outcome, {"context": context})

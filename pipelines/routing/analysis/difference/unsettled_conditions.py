@@ -62,13 +62,13 @@ SENSIBLE = Disjunction((_readable_literal(True), negated_formula(status_literal(
 """On the forced blocked route output that is not JSON counts as none."""
 
 
-def can_stop(condition: Condition) -> bool:
+def can_condition_stop_decision(condition: Condition) -> bool:
     """Return whether the condition reads the output or an evaluation, so that it can stop a decision."""
     return any(isinstance(leaf, (OutputTest, AnswerTest)) for leaf in condition_leaf_tests(condition))
 
 
 def partition_condition(condition: Condition) -> ConditionPartition:
-    if not can_stop(condition):
+    if not can_condition_stop_decision(condition):
         formula = condition_formula(condition)
         return ConditionPartition(formula, negated_formula(formula), {})
     if isinstance(condition, Not):

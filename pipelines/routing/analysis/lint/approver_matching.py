@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined_wording
-from pipelines.routing.decide.approval import Voter, is_satisfiable, voter_fills
+from pipelines.routing.decide.approval import Voter, can_people_satisfy, voter_fills
 from pipelines.routing.document.gates import Approval
 from pipelines.routing.document.requirements import OWNER, Requirement
 
@@ -32,7 +32,7 @@ def approver_shortage(approval: Approval, people: People, *, by_hand: bool) -> A
 
     `by_hand`: whether what is decided may have been produced by a person, who is barred then.
     """
-    able = _able_voters(approval, people)
+    able = _voters_filling_some_place(approval, people)
     words = _shortage_text(approval, able)
     if words is not None:
         return ApproverShortage(words)
@@ -40,7 +40,7 @@ def approver_shortage(approval: Approval, people: People, *, by_hand: bool) -> A
         # Beyond the bound nothing is said: a finding is never a guess (law §10).
         if tried >= MAX_TRIES:
             return None
-        if not is_satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
+        if not can_people_satisfy(approval.who, [voter for voter in able if voter.person not in barred]):
             did, remedy = _barred_action(approval, by_hand, barred)
             people_barred = joined_wording(barred, " and ")
             return ApproverShortage(
@@ -60,13 +60,13 @@ def _barred_action(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -
     return "requests or does the work", "the requester and the producer"
 
 
-def _able_voters(approval: Approval, people: People) -> list[Voter]:
+def _voters_filling_some_place(approval: Approval, people: People) -> list[Voter]:
     """Return the voters who fill some place; of people who fill the same places no more than could be needed."""
     places = approval.min_votes
     voters: list[Voter] = []
     alike: dict[tuple[int, ...], int] = {}
     for voter in people.voters:
-        kind = _fillable_places(approval, voter)
+        kind = _indices_of_fillable_requirements(approval, voter)
         alike[kind] = alike.get(kind, 0) + 1
         # Two more than there are places: requester and producer may both be barred.
         if kind and alike[kind] <= places + 2:
@@ -74,7 +74,7 @@ def _able_voters(approval: Approval, people: People) -> list[Voter]:
     return voters
 
 
-def _fillable_places(approval: Approval, voter: Voter) -> tuple[int, ...]:
+def _indices_of_fillable_requirements(approval: Approval, voter: Voter) -> tuple[int, ...]:
     return tuple(index for index, need in enumerate(approval.who) if voter_fills(voter, need))
 
 
@@ -86,7 +86,7 @@ def _shortage_text(approval: Approval, able: list[Voter]) -> str | None:
             return _missing_text(need, there)
     places = sum(need.place_count for need in approval.who)
     # Each requirement can be filled by itself, but one person fills one seat only (law §12).
-    if places > len(able) or not is_satisfiable(approval.who, able):
+    if places > len(able) or not can_people_satisfy(approval.who, able):
         return _("it needs %(places)s different people, and too few can decide", places=places)
     return None
 
@@ -112,7 +112,7 @@ def _barred_combinations(
     kinds: dict[tuple[int, ...], list[str]] = {}
     for voter in able:
         if voter.person in people.operators:
-            kinds.setdefault(_fillable_places(approval, voter), []).append(voter.person)
+            kinds.setdefault(_indices_of_fillable_requirements(approval, voter), []).append(voter.person)
     bars = int(not approval.requester_may) + int(by_hand and not approval.producer_may)
     if bars:
         yield from ((alike[0],) for alike in kinds.values())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.visits import unbounded_cycles, worst_visits
+from pipelines.routing.analysis.lint.visits import max_entries_by_station, unbounded_cycles
 from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.kinds import is_unpriced, may_cost
 from pipelines.routing.document.model import ParsedLine
@@ -78,10 +78,12 @@ def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> C
     more is counted than rules and policy."""
     line = subject.line
     own = None if line.limits.cost_usd is None else exact_amount(line.limits.cost_usd)
-    visits = worst_visits(subject) if runs is None else runs
+    visits = max_entries_by_station(subject) if runs is None else runs
     cycles = {key: cycle for cycle in unbounded_cycles(subject) for key in cycle}
     parts = tuple(
-        StationCost(station.key, visits[station.key], _run_limit(station, own), cycles.get(station.key, ()))
+        StationCost(
+            station.key, visits[station.key], _cost_limit_of_run(station, own), cycles.get(station.key, ())
+        )
         for station in line.stations
         if station.key in visits and may_cost(station)
     )
@@ -89,7 +91,7 @@ def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> C
     return CostBound(parts, own, _has_forks(line), unknown) if parts else None
 
 
-def _run_limit(station: Station, own: Decimal | None) -> Decimal | None:
+def _cost_limit_of_run(station: Station, own: Decimal | None) -> Decimal | None:
     if is_unpriced(station):
         return None
     station_limit = None if station.limits.cost_usd is None else exact_amount(station.limits.cost_usd)

@@ -12,9 +12,9 @@ from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, WARNING, 
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.rule_liveness import StationLiveness, station_liveness
-from pipelines.routing.analysis.lint.run import all_findings
+from pipelines.routing.analysis.lint.run import run_all_checks
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
-from pipelines.routing.analysis.lint.visits import worst_visits
+from pipelines.routing.analysis.lint.visits import max_entries_by_station
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.model import ParsedLine
 
@@ -108,7 +108,9 @@ def examine_line(
     subject = LintSubject(line, people, required)
     # Before the checks: broken_guarantee and unproved_guarantee read them from the subject.
     subject.promises = prove(subject) if prove else ()
-    return Examination(all_findings(subject), line, worst_visits(subject), station_liveness(subject), subject)
+    return Examination(
+        run_all_checks(subject), line, max_entries_by_station(subject), station_liveness(subject), subject
+    )
 
 
 def unreadable_examination(problems: Iterable[Problem]) -> Examination:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pipelines.routing.analysis.satisfiability import cells
 from pipelines.routing.analysis.satisfiability.check_groups import (
     below_rank_formula,
-    condition_operator,
-    demands_rank,
+    condition_name_of_operator,
+    does_failure_demand_rank,
     eval_check_passes_formula,
 )
 from pipelines.routing.analysis.satisfiability.documents import Place, build_document
@@ -29,41 +29,43 @@ FLAT = ("input", "variables", "gates", "usage")
 DOTTED = ("output", "facts", "task", "context")
 
 
-def contradicting_checks(group: CheckGroup, action: str) -> tuple[Check, ...]:
+def checks_that_force_action(group: CheckGroup, action: str) -> tuple[Check, ...]:
     """Checks that cannot all hold, so that the group always asks for this action or a worse one; none where that is
     not proved. Each of them is needed for it. Raises Exhausted."""
-    if not _always_fails(group, RANK[action], frozenset()):
+    if not _is_rank_always_demanded(group, RANK[action], frozenset()):
         return ()
-    needed = [check for check in group.checks() if demands_rank(check, RANK[action])]
+    needed = [check for check in group.checks() if does_failure_demand_rank(check, RANK[action])]
     granted: frozenset[int] = frozenset()
     for check in needed:
         more = granted | {id(check)}
         # The contradiction stands without this check, so it is none of those that are needed.
-        if _always_fails(group, RANK[action], more):
+        if _is_rank_always_demanded(group, RANK[action], more):
             granted = more
     return tuple(check for check in needed if id(check) not in granted)
 
 
-def _always_fails(group: CheckGroup, rank: int, granted: frozenset[int]) -> bool:
+def _is_rank_always_demanded(group: CheckGroup, rank: int, granted: frozenset[int]) -> bool:
     """`granted`: checks that are taken to hold, whatever they say."""
 
     def passes(check: Check) -> Formula:
         return TRUE if id(check) in granted else _pass_formula(check)
 
     return is_impossible(
-        [below_rank_formula(group, rank, passes), *_known_literals(group)], {}, _check_document
+        [below_rank_formula(group, rank, passes), *_literals_known_before_checks(group)],
+        {},
+        _check_box_has_document,
     )
 
 
-def _check_document(box: Box) -> None:
+def _check_box_has_document(box: Box) -> None:
     build_document({variable[1]: cell for variable, cell in box.items() if variable[0] == "cell"})
 
 
 def _pass_formula(check: Check) -> Formula:
-    op = condition_operator(check)
+    op = condition_name_of_operator(check)
     if check.field == "eval":
         return eval_check_passes_formula(op, check)
-    return formula_at_places(_field_places(check.field), *cells.operator_cells(op, check.value))
+    return formula_at_places(_field_places(check.field), *cells.true_and_false_cells(op, check.value))
 
 
 def _field_places(name: str) -> tuple[Place, ...]:
@@ -78,7 +80,7 @@ def _field_places(name: str) -> tuple[Place, ...]:
     return ((family, rest),) if family in FLAT and rest else ((name,),)
 
 
-def _known_literals(group: CheckGroup) -> list[Literal]:
+def _literals_known_before_checks(group: CheckGroup) -> list[Literal]:
     """Return what is known of each field before any check: absent, or one of the words that it can be."""
     known = []
     for name in dict.fromkeys(check.field for check in group.checks()):
@@ -86,5 +88,7 @@ def _known_literals(group: CheckGroup) -> list[Literal]:
         if words is not None:
             matching, others = cells.membership_cells(list(words))
             absent_or = replace(matching, missing=True)
-            known.append(Literal(("cell", _field_places(name)[0]), absent_or, others.meet(cells.PRESENT)))
+            known.append(
+                Literal(("cell", _field_places(name)[0]), absent_or, others.intersection(cells.PRESENT))
+            )
     return known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.routing.decide.approval import Voter
-from pipelines.routing.document.escalations import groups_of, role_key
+from pipelines.routing.document.escalations import group_key_of_role, keys_of_groups_with_role
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class People:
     operators: frozenset[str] = frozenset()
     groups: tuple[tuple[str, str], ...] = ()
 
-    def has_role(self, role: str) -> bool:
+    def has_holder_of_role(self, role: str) -> bool:
         """Return whether somebody stands for a role that a line names in words; else the administrators do."""
-        groups, key = groups_of(role, self.groups), role_key(role)
+        groups, key = keys_of_groups_with_role(role, self.groups), group_key_of_role(role)
         # A role of a line is a word: a group of that name stands for it as well as a role of ours
         return any(groups & voter.groups or key in voter.roles for voter in self.voters)

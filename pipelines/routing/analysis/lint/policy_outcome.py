@@ -40,5 +40,5 @@ def _stuck_text(error: str) -> str:
     return Wording.of(f"the task is stuck with {error}", people)
 
 
-def is_bad(decision: dict[str, Any]) -> bool:
+def is_stuck_escalated_or_failed(decision: dict[str, Any]) -> bool:
     return decision["decision"] in ("stuck", "escalate") or decision.get("kind") == "failed"

@@ -103,10 +103,10 @@ def station_liveness(subject: LintSubject) -> tuple[StationLiveness, ...]:
 
 def _station_liveness(subject: LintSubject, station: Station) -> StationLiveness:
     study = subject.analysis(station)
-    rests = (study.remainder(outcomes) for outcomes in STANDINGS)
+    rests = (study.outcomes_no_rule_takes(outcomes) for outcomes in STANDINGS)
     return StationLiveness(
         station=station.key,
-        path=subject.path(station),
+        path=subject.path_of_station_or_rule(station),
         rules=tuple(
             _rule_liveness(subject, station, i, liveness) for i, liveness in enumerate(study.standings)
         ),
@@ -117,7 +117,7 @@ def _station_liveness(subject: LintSubject, station: Station) -> StationLiveness
 def _rule_liveness(subject: LintSubject, station: Station, index: int, liveness: Liveness) -> RuleLiveness:
     return RuleLiveness(
         rule=liveness.rule.id,
-        path=subject.path(station, index),
+        path=subject.path_of_station_or_rule(station, index),
         standing=liveness.status,
         witness=liveness.witness,
         killers=liveness.killers,

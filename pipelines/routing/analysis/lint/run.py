@@ -102,10 +102,10 @@ def lint_line(
     `people`: who there is to decide at gates; without them nothing is said of whether they suffice.
     `required`: what hosts require, as far as that is known.
     """
-    return all_findings(LintSubject(line, people, required))
+    return run_all_checks(LintSubject(line, people, required))
 
 
-def all_findings(subject: LintSubject) -> tuple[Finding, ...]:
+def run_all_checks(subject: LintSubject) -> tuple[Finding, ...]:
     with _pausing_garbage_collection():
         findings = [finding for check_module in CHECKS for finding in check_module.check(subject)]
         findings += [
@@ -135,7 +135,7 @@ def _plugin_findings(name: str, check: Any, subject: LintSubject) -> list[Findin
         return [Finding(f"{INSTALLED}{name}", WARNING, "", fault.message)]
 
 
-def check_cause(check: str) -> str:
+def cause_label_of_check(check: str) -> str:
     return CAUSES.get(check) or "Checks of installed packages"
 
 

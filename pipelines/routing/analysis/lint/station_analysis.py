@@ -46,10 +46,10 @@ class StationAnalysis:
     def shadows(self, rule: Rule) -> tuple[Shadow, ...]:
         return self.shadowing.get(rule.id, ())
 
-    def constant_value(self, rule: Rule) -> bool | None:
+    def constant_truth_of_rule(self, rule: Rule) -> bool | None:
         return self.constants.get(rule.id)
 
-    def remainder(self, outcome_state: str) -> Remainder | None:
+    def outcomes_no_rule_takes(self, outcome_state: str) -> Remainder | None:
         return self.rests.get(outcome_state)
 
 
@@ -73,19 +73,19 @@ def analyse_station(
     """Return the analysis of one station. `units`: the work that is left for the whole line; what costs more is
     unknown. `excerpts`: of this line, where several stations are analysed."""
     excerpts = excerpts or Excerpts(line)
-    part = excerpts.of(station)
+    part = excerpts.excerpt_of_station(station)
     allowed = min(units, MAX_STATION)
     if allowed < MAX_STATION:
         # Not remembered: with the full amount of work more may be known.
         return _analyse_excerpt(part, station.key, allowed)
     return _cached_analysis(
-        _Excerpt(excerpts.common_text, _excerpt_text(part, station.key), part, station.key)
+        _Excerpt(excerpts.text_common_to_stations, _excerpt_text(part, station.key), part, station.key)
     )
 
 
 def station_excerpt(line: ParsedLine, station: Station) -> ParsedLine:
     """Everything of the line that a decision at this station reads, and nothing else."""
-    return Excerpts(line).of(station)
+    return Excerpts(line).excerpt_of_station(station)
 
 
 class Excerpts:
@@ -113,18 +113,18 @@ class Excerpts:
         )
 
     @cached_property
-    def common_text(self) -> str:
+    def text_common_to_stations(self) -> str:
         """Return all of it as a text, to know it again by."""
         return repr(self._everywhere)
 
-    def of(self, station: Station) -> ParsedLine:
+    def excerpt_of_station(self, station: Station) -> ParsedLine:
         line, targets = self._line, set(_possible_targets(self._line, station))
-        there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.position)
+        there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.index_of_station)
         stations = tuple(
             # The kind stays: the failure of a `hook` has another eval (law §2).
             replace(station, work={"kind": station.kind}, labels=(), join=None, extra={})
             if key == station.key
-            else _station_outline(line.station(key), station)
+            else _station_with_join_only(line.station(key), station)
             for key in there
         )
         gates = {station.gate, *(key for rule in station.rules for key in rule.gates)}
@@ -144,7 +144,7 @@ def _has_stations(stations: Iterable[Station], keys: Iterable[str]) -> bool:
     return set(keys) <= {station.key for station in stations}
 
 
-def _station_outline(station: Station, source: Station) -> Station:
+def _station_with_join_only(station: Station, source: Station) -> Station:
     """Its join, as far as a token from `source` waits there."""
     waits = station.join is not None and source.key in station.join.wait_for
     join = Join((source.key,)) if waits else None
@@ -207,8 +207,8 @@ def _analyse_excerpt(line: ParsedLine, key: str, units: int) -> StationAnalysis:
     analysis = FirstMatchAnalysis(line, station)
     with limiting_effort(units) as meter:
         standings = analysis.rule_liveness
-        rests = {outcome_state: analysis.remainder(outcome_state) for outcome_state in STANDINGS}
-        constants = {rule.id: analysis.constant_value(rule) for rule in analysis.readable}
+        rests = {outcome_state: analysis.outcomes_no_rule_takes(outcome_state) for outcome_state in STANDINGS}
+        constants = {rule.id: analysis.constant_truth_of_rule(rule) for rule in analysis.readable}
         targets = {rule.id: set(rule.to) for rule in station.rules}
         shadowing = {liveness.rule.id: _rule_shadows(analysis, liveness, targets) for liveness in standings}
     return StationAnalysis(

@@ -9,7 +9,11 @@ from functools import cached_property
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAnalysis, analyse_station
-from pipelines.routing.analysis.lint.transitions import LintTransition, lint_transitions, onward_target
+from pipelines.routing.analysis.lint.transitions import (
+    LintTransition,
+    lint_transitions,
+    policy_target_after_pass,
+)
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.basics.problems import member_path
 from pipelines.routing.document.algebra import (
@@ -57,7 +61,7 @@ class LintSubject:
             left = max(left - studies[station.key].cost, 0)
         return studies
 
-    def rule_liveness(self) -> Iterator[tuple[Station, int, Liveness]]:
+    def liveness_of_all_rules(self) -> Iterator[tuple[Station, int, Liveness]]:
         for station in self.line.stations:
             for index, liveness in enumerate(self.analysis(station).standings):
                 yield station, index, liveness
@@ -65,7 +69,7 @@ class LintSubject:
     @cached_property
     def dead_rules(self) -> frozenset[str]:
         """Ids of rules that can never be taken."""
-        return frozenset(s.rule.id for _, _, s in self.rule_liveness() if s.status == DEAD)
+        return frozenset(s.rule.id for _, _, s in self.liveness_of_all_rules() if s.status == DEAD)
 
     @cached_property
     def transitions(self) -> tuple[LintTransition, ...]:
@@ -86,40 +90,44 @@ class LintSubject:
         # `failure_rules: no` sends failed outcomes past the rules to `on_failure` (law §4).
         failed_go_past = outcome_state == "failed" and not self.line.policy.failure_rules
         faulty = any(rule.fault for rule in station.rules)
-        return failed_go_past or faulty or self.analysis(station).remainder(outcome_state) is not None
+        return (
+            failed_go_past
+            or faulty
+            or self.analysis(station).outcomes_no_rule_takes(outcome_state) is not None
+        )
 
     @cached_property
-    def onward_targets(self) -> dict[str, str]:
+    def policy_target_by_station(self) -> dict[str, str]:
         """Targets to which the policy leads passed outcomes on, by key of the station that they leave. A
         station with rules is included where an outcome is known that no rule takes and that goes on in the
         order of the line."""
         targets: dict[str, str] = {}
         for station in self.line.stations:
-            target = onward_target(self.line, station)
-            if target is not None and (not station.rules or self._continues_unmatched(station)):
+            target = policy_target_after_pass(self.line, station)
+            if target is not None and (not station.rules or self._may_unmatched_pass_go_on(station)):
                 targets[station.key] = target
         return targets
 
-    def _continues_unmatched(self, station: Station) -> bool:
+    def _may_unmatched_pass_go_on(self, station: Station) -> bool:
         # What the form of a rule says needs no analysis of the line, which pages that only draw it have not.
         if self.line.policy.no_match != "default" or any(map(is_unconditional, station.rules)):
             return False
-        rest = self.analysis(station).remainder("passed")
+        rest = self.analysis(station).outcomes_no_rule_takes("passed")
         return rest is not None and rest.witness is not None
 
     @cached_property
-    def reached_keys(self) -> frozenset[str]:
+    def keys_reached_from_start(self) -> frozenset[str]:
         """Stations and ends to which transitions lead from the start."""
-        return reachable_from(
+        return keys_reachable_from(
             {self.line.start}, [(transition.source, transition.target) for transition in self.transitions]
         )
 
-    def path(self, station: Station, index: int | None = None) -> str:
-        place = member_path("stations", self.line.position(station.key))
+    def path_of_station_or_rule(self, station: Station, index: int | None = None) -> str:
+        place = member_path("stations", self.line.index_of_station(station.key))
         return place if index is None else f"{place}.rules[{index}]"
 
 
-def reachable_from(begin: set[str], pairs: list[tuple[str, str]]) -> frozenset[str]:
+def keys_reachable_from(begin: set[str], pairs: list[tuple[str, str]]) -> frozenset[str]:
     """Everything that the pairs lead to, step by step, the beginning included."""
     after: dict[str, list[str]] = {}
     for source, target in pairs:
@@ -145,7 +153,7 @@ def _is_always(condition: Condition) -> bool:
     return isinstance(condition, Always)
 
 
-def output_paths(rule: Rule, form: type[PathTest]) -> Iterator[tuple[str, OutputPath]]:
+def places_with_paths_of_rule(rule: Rule, form: type[PathTest]) -> Iterator[tuple[str, OutputPath]]:
     """List the paths that a rule reads by conditions of this form, and those of the output that it composes, each with
     its place in the rule."""
     for leaf in condition_leaf_tests(rule.when):

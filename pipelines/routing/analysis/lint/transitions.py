@@ -118,7 +118,7 @@ of what its gates reject (static/editor/drawing/graph.ts)."""
 def drawn_edge(line: ParsedLine, station: str, by: str, rule: str, target: str) -> str:
     """The drawn edge of a move from a station, by what a decision says of it; "": no edge stands for it, as for the
     policy after a failure, a signal, a word that sends back, or an origin."""
-    if by == "policy" and not rule and onward_target(line, line.station(station)) == target:
+    if by == "policy" and not rule and policy_target_after_pass(line, line.station(station)) == target:
         return f"{station}{ONWARD}"
     _source, parsed_rule = line.rules_by_id.get(rule, (None, None))
     if parsed_rule is None:
@@ -130,7 +130,7 @@ def drawn_edge(line: ParsedLine, station: str, by: str, rule: str, target: str) 
     return rule if by == "rule" and target in parsed_rule.to else ""
 
 
-def onward_target(line: ParsedLine, station: Station) -> str | None:
+def policy_target_after_pass(line: ParsedLine, station: Station) -> str | None:
     """Return where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
     knob = line.policy.no_match if station.rules else line.policy.no_rules
     if knob in ("default", "advance"):
@@ -147,7 +147,7 @@ def _policy_transitions(
         yield from _failure_transitions(line, station)
     if (station.key, "passed") not in unmatched:
         return
-    target = onward_target(line, station)
+    target = policy_target_after_pass(line, station)
     if target is not None:
         yield LintTransition(station.key, target, "policy")
 

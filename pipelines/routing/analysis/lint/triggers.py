@@ -26,7 +26,7 @@ def never_triggered_reason(line: ParsedLine, trigger: str) -> str:
         case "compose_failed":
             return _compose_reason(line)
         case "RetryLimitExceeded":
-            return "" if _limits_escalate(line) else NO_LIMIT
+            return "" if _do_any_limits_escalate(line) else NO_LIMIT
         case "contradiction":
             return _contradiction_reason(line)
         case "gate_overdue":
@@ -62,10 +62,10 @@ def _contradiction_reason(line: ParsedLine) -> str:
     return "" if knob == "escalate" else _("contradiction is %(option)s", option=knob)
 
 
-def _limits_escalate(line: ParsedLine) -> bool:
+def _do_any_limits_escalate(line: ParsedLine) -> bool:
     rules = (rule for station in line.stations for rule in station.rules)
     return (
-        any(budget_escalates(line, budget) for budget in line.named_limits)
+        any(budget_escalates(line, budget) for budget in line.named_budgets_in_force)
         or any(_rule_escalates(line, rule) for rule in rules)
         or (line.policy.on_exhausted == "escalate" and _has_limits_of_stations(line))
     )

@@ -30,15 +30,19 @@ def transition_limit(line: ParsedLine, transition: LintTransition) -> int | None
         # `self_loop_limit` binds only a rule that has neither limit of its own (law §4).
         if free and transition.source == transition.target:
             bounds.append(line.policy.self_loop_limit)
-    bounds += [budget.most for budget in line.named_limits if _is_bound_by(line, budget, transition)]
+    bounds += [
+        budget.most
+        for budget in line.named_budgets_in_force
+        if _does_transition_use_budget(line, budget, transition)
+    ]
     limits = [limit for limit in bounds if limit is not None]
     return min(limits) if limits else None
 
 
-def _is_bound_by(line: ParsedLine, budget: Budget, transition: LintTransition) -> bool:
+def _does_transition_use_budget(line: ParsedLine, budget: Budget, transition: LintTransition) -> bool:
     """Return whether each use of the transition spends of the named budget, whatever the outcome."""
     rule = transition.rule
-    kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
+    kinds = (_required_failure_types(rule.when) if rule is not None else ()) or (None,)
     rule_id = rule.id if rule is not None else None
     return all(
         consumes_budget(line, budget, MoveTarget(transition.source, transition.target, rule_id, kind))
@@ -46,13 +50,13 @@ def _is_bound_by(line: ParsedLine, budget: Budget, transition: LintTransition) -
     )
 
 
-def _failure_types(condition: Condition) -> tuple[str, ...]:
+def _required_failure_types(condition: Condition) -> tuple[str, ...]:
     """The types of failure that the condition needs one of; none where it takes outcomes of any type."""
     if isinstance(condition, FailureTypeTest):
         return condition.types
     if isinstance(condition, All):
         # All members have to hold, so one that needs a type is enough.
-        return next((types for member in condition.members if (types := _failure_types(member))), ())
+        return next((types for member in condition.members if (types := _required_failure_types(member))), ())
     return ()
 
 
@@ -76,7 +80,7 @@ def unbounded_cycles(subject: LintSubject) -> list[tuple[str, ...]]:
     return _station_cycles(subject.line, _unbounded_targets(subject))
 
 
-def cycle_breakers(subject: LintSubject, station: str) -> tuple[str, ...]:
+def stations_breaking_unbounded_cycles(subject: LintSubject, station: str) -> tuple[str, ...]:
     """Return the stations that break the unbounded cycles that the station is the first of: once each has a
     limit of visits, no such cycle is left. Those that a task comes back to are chosen first; not always as
     few as would do."""
@@ -105,10 +109,13 @@ def _unbounded_targets(subject: LintSubject) -> dict[str, set[str]]:
 
 def _station_cycles(line: ParsedLine, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
     groups = [g for g in strong_components(after) if len(g) > 1 or g[0] in after.get(g[0], ())]
-    return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
+    return sorted(
+        (tuple(sorted(g, key=line.index_of_station)) for g in groups),
+        key=lambda g: line.index_of_station(g[0]),
+    )
 
 
-def endless_targets(subject: LintSubject) -> dict[str, tuple[str, ...]]:
+def unbounded_cycle_targets_by_rule(subject: LintSubject) -> dict[str, tuple[str, ...]]:
     """Return the targets that go on round an unbounded cycle, by id of each rule that lies in it."""
     group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
     targets: dict[str, tuple[str, ...]] = {}
@@ -125,12 +132,12 @@ def _station_transitions(subject: LintSubject) -> list[LintTransition]:
         transition
         for transition in subject.transitions
         if transition.by not in ("gate", "jump")
-        and transition.source in subject.reached_keys
+        and transition.source in subject.keys_reached_from_start
         and transition.target in subject.line.stations_by_key
     ]
 
 
-def worst_visits(subject: LintSubject) -> dict[str, int]:
+def max_entries_by_station(subject: LintSubject) -> dict[str, int]:
     """An upper bound of the entries of each station that is reached; the cap where nothing else binds."""
     line = subject.line
     into: dict[str, list[tuple[str, int | None]]] = {}
@@ -138,7 +145,7 @@ def worst_visits(subject: LintSubject) -> dict[str, int]:
     for transition in _station_transitions(subject):
         into.setdefault(transition.target, []).append((transition.source, transition_limit(line, transition)))
         after.setdefault(transition.source, set()).add(transition.target)
-    most = {station.key: 0 for station in line.stations if station.key in subject.reached_keys}
+    most = {station.key: 0 for station in line.stations if station.key in subject.keys_reached_from_start}
     for target in line.jump_targets:
         if target in most:
             # A visit is left once, so that it jumps to each place at most once.
@@ -149,7 +156,7 @@ def worst_visits(subject: LintSubject) -> dict[str, int]:
     # Sources before targets: what leads into a group is final when the group is counted.
     for group in reversed(strong_components(after)):
         raise_bounds(
-            sorted(group, key=line.position),
+            sorted(group, key=line.index_of_station),
             most,
             partial(visit_limit, line),
             lambda key: _entry_count(line, key, into.get(key, []), most),
@@ -177,7 +184,9 @@ def raise_bounds(
 def visit_limit(line: ParsedLine, key: str) -> int:
     """Return how many visits of a station its own limits allow."""
     budget_limits = [
-        budget.most for budget in line.named_limits if budget.kind == "station" and key in budget.stations
+        budget.most
+        for budget in line.named_budgets_in_force
+        if budget.kind == "station" and key in budget.stations
     ]
     bounds = (line.station(key).limits.max_visits, line.policy.visit_cap, *budget_limits)
     return min(limit for limit in bounds if limit is not None)

@@ -27,12 +27,12 @@ class RedecidedWalk:
     steps: tuple[DecisionAnswer, ...]
 
     @property
-    def last(self) -> DecisionAnswer:
+    def last_decision(self) -> DecisionAnswer:
         return self.steps[-1]
 
     @cached_property
     def effect(self) -> DecidedEffect:
-        return decided_effect(stored_answer(self.last))
+        return decided_effect(stored_answer(self.last_decision))
 
 
 def walk_gates(

@@ -31,7 +31,7 @@ def compact_entries(trace: Trace) -> list[Entry]:
             continue
         if part.false_count:
             entries.append(_untaken_entry(part))
-        last = part.last
+        last = part.last_entry_unless_false
         if last is not None:
             entries.append(last.to_dict())
     return entries
@@ -46,7 +46,7 @@ def _untaken_entry(part: TestedRules) -> Entry:
     return entry
 
 
-def full_entries(line: ParsedLine, situation: Json, trace: Sequence[Entry]) -> list[Entry]:
+def entries_completed_by_retesting(line: ParsedLine, situation: Json, trace: Sequence[Entry]) -> list[Entry]:
     """Return the complete entries of a stored trace. What rules saw is left out where today they would come out
     otherwise."""
     if not any(UNTAKEN in entry for entry in trace):
@@ -60,7 +60,11 @@ def full_entries(line: ParsedLine, situation: Json, trace: Sequence[Entry]) -> l
             entries.append(entry)
             continue
         part = next(again_tested, None)
-        made = _tested_entries(part) if part else _bare_entries(entry, [rule.id for rule in rules])
+        made = (
+            _tested_entries(part)
+            if part
+            else _false_entries_without_operands(entry, [rule.id for rule in rules])
+        )
         took = entry["took"].split() if "took" in entry else ()
         entries += [
             {**rule_entry, "took": int(took[at]) / TENTHS} if took else rule_entry
@@ -95,7 +99,7 @@ def _tested_entries(part: TestedRules) -> list[Entry]:
     return [entry.to_dict() for entry in islice(part.entries(), part.false_count)]
 
 
-def _bare_entries(entry: Json, rules: Sequence[str]) -> list[Entry]:
+def _false_entries_without_operands(entry: Json, rules: Sequence[str]) -> list[Entry]:
     without = entry.get("without", ())
     tested: Iterator[str] = (rule for rule in rules[: entry[UNTAKEN]] if rule not in without)
     return [TraceEntry("rules", rule, False).to_dict() for rule in tested]

@@ -119,13 +119,13 @@ Unknown = tuple[str, str, Mapping[str, Any]]
 def _undecidable_reason(now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]) -> Unknown | None:
     """Return why nobody can know where the decision would have led: a person or an evaluation that was never
     asked would decide it."""
-    if isinstance(now.last, Ask):
+    if isinstance(now.last_decision, Ask):
         return "not_answered", "It depends on an evaluation that was not asked then.", {}
     # These gates still wait although they have a word: `decide` did not accept it.
-    if isinstance(now.last, Wait) and now.last.status == "awaiting_review":
-        message = f"What was said at {_joined_keys(now.last.gates)} would be refused now."
-        return "word_refused", message, {"gates": now.last.gates}
-    against = [key for key in skipped if _is_objection(situation.facts.gates.get(key))]
+    if isinstance(now.last_decision, Wait) and now.last_decision.status == "awaiting_review":
+        message = f"What was said at {_joined_keys(now.last_decision.gates)} would be refused now."
+        return "word_refused", message, {"gates": now.last_decision.gates}
+    against = [key for key in skipped if _is_word_against(situation.facts.gates.get(key))]
     # The walk assumed an approval; whoever objected then might have objected there.
     if now.assumed and against:
         gates, assumed = _joined_keys(against), _joined_keys(now.assumed)
@@ -134,7 +134,7 @@ def _undecidable_reason(now: RedecidedWalk, situation: Situation, skipped: tuple
     return None
 
 
-def _is_objection(word: GateWord | None) -> bool:
+def _is_word_against(word: GateWord | None) -> bool:
     return word is not None and word.decision not in (None, "approve")
 
 
@@ -181,7 +181,7 @@ def find_unrecorded(
     `new`; `again` walks under it on another situation."""
     # Lazy, and the dearest last: `_missing_counters` decides again for each count that is possible.
     missing_facts = chain(
-        _missing_origin(new, situation, walked.last),
+        _missing_origin(new, situation, walked.last_decision),
         _incomparable_votes(old, new, situation, walked),
         _missing_fields(old, situation, walked),
         _missing_observations(old, new, situation, walked),
@@ -212,7 +212,7 @@ def _incomparable_votes(
         before, now = old.gates_by_key.get(key), new.gate(key)
         word = situation.facts.gates[key].decision
         about = {"gates": (key,), "word": word}
-        if before is None or _vote_policy(before) != _vote_policy(now):
+        if before is None or _approval_without_round_limit(before) != _approval_without_round_limit(now):
             message = f"“{word}” was said at {key} under another approval policy."
             yield UnrecordedFact("other_approval", message, about)
         elif word not in now.offers:
@@ -220,7 +220,7 @@ def _incomparable_votes(
             yield UnrecordedFact("word_not_offered", message, about)
 
 
-def _vote_policy(gate: Gate) -> object:
+def _approval_without_round_limit(gate: Gate) -> object:
     """Return what decides whether a vote counts. How many rounds there are is `decide`'s to read."""
     return replace(gate.approval, max_rounds=0)
 
@@ -296,7 +296,11 @@ def _missing_counters(
         f"It depends on how often {counted_names} was taken, which was counted under a name that is gone."
     )
     # Of several counters every combination would have to be tried.
-    if len(names) > 1 or names[0][2] > MOST_VALUES or _changes_result(situation, walked, names[0], again):
+    if (
+        len(names) > 1
+        or names[0][2] > MOST_VALUES
+        or _would_count_change_result(situation, walked, names[0], again)
+    ):
         yield UnrecordedFact(
             "counter_not_recorded", message, {"counters": [counter[:2] for counter in names]}
         )
@@ -341,7 +345,9 @@ def _rule_counters(
     yield from (("rules", rule, gone) for rule in strange if gone)
 
 
-def _changes_result(situation: Situation, walked: RedecidedWalk, counter: Counter, again: Again) -> bool:
+def _would_count_change_result(
+    situation: Situation, walked: RedecidedWalk, counter: Counter, again: Again
+) -> bool:
     kind, name, most = counter
     for count in range(1, most + 1):
         other = again(_situation_with_count(situation, kind, name, count))

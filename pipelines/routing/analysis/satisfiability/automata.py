@@ -214,11 +214,13 @@ def search_automaton(pattern: str) -> SearchAutomaton:
 def distinguishing_characters(automata: list[Automaton]) -> list[str]:
     """Return one storable character for each group that the automata can tell apart, pleasant ones first."""
     # 1 leaves out NUL; 0xD800 to 0xDFFF are the surrogates. Neither can be stored.
-    return _group_characters(frozenset({1, 0xD800, 0xE000}.union(*(a.borders() for a in automata)) - {0}))
+    return _one_character_per_group(
+        frozenset({1, 0xD800, 0xE000}.union(*(a.borders() for a in automata)) - {0})
+    )
 
 
 @lru_cache(maxsize=2_000)
-def _group_characters(of: frozenset[int]) -> list[str]:
+def _one_character_per_group(of: frozenset[int]) -> list[str]:
     borders = sorted(of)
     groups = [
         (low, (borders[i + 1] if i + 1 < len(borders) else MAX_CHARACTER + 1) - 1)

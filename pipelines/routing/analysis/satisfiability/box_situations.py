@@ -104,7 +104,7 @@ def _cells_by_place(box: Box, family: str, base: list[tuple[Place, Cell]]) -> di
         *base,
         *((variable[1], domain) for variable, domain in box.items() if variable[0] == family),
     ]:
-        places[place] = places[place].meet(cell) if place in places else cell
+        places[place] = places[place].intersection(cell) if place in places else cell
     return places
 
 
@@ -140,27 +140,27 @@ def _box_outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[st
         outcome["verdict"] = pair[1]
     allowed = box.get(fields.eval, evals.ANY)
     forced = fields.status == STATUS and pair == BLOCKED
-    if not forced and not allowed.holds(usual.eval):
-        outcome["eval"] = allowed.sample()
+    if not forced and not allowed.contains(usual.eval):
+        outcome["eval"] = allowed.sample_text()
     kind = box.get(FAILURE_TYPE, choices.ANY)
-    if not kind.holds(None):
+    if not kind.contains(None):
         outcome["failure_type"] = _failure_type(kind, box)
-    return {**outcome, **_check_only_parts(box)}
+    return {**outcome, **_outcome_parts_only_checks_read(box)}
 
 
 def _result_and_verdict(box: Box, fields: RecordedFields) -> tuple[str, str]:
     """Result and verdict as recorded."""
     allowed = box.get(fields.status, choices.ANY)
-    blocked = fields.status != STATUS and box[STATUS].holds(BLOCKED)
+    blocked = fields.status != STATUS and box[STATUS].contains(BLOCKED)
     # Where the rules see a blocked outcome, most likely a blocked one was recorded.
     order = sorted(_ORDER, key=lambda pair: "blocked" not in pair) if blocked else _ORDER
-    return next(pair for pair in order if allowed.holds(pair))
+    return next(pair for pair in order if allowed.contains(pair))
 
 
 def _required_signal(box: Box) -> str | None:
     """The verdict of the signal, if there has to be one."""
     allowed = box.get(SIGNAL, choices.ANY)
-    return next((word for word in (None, "rework", "proceed") if allowed.holds(word)), None)
+    return next((word for word in (None, "rework", "proceed") if allowed.contains(word)), None)
 
 
 @lru_cache(maxsize=200)
@@ -175,13 +175,13 @@ def _failure_type(allowed: choices.ValueChoice, box: Box) -> str:
     text = box.get(TYPE_TEXT)
     if text is not None:
         for word in text.samples(len(allowed.but) + 1):
-            if allowed.holds(word):
+            if allowed.contains(word):
                 return str(word)
         raise Unknown("a failure type has to be a text that could not be written")
-    return next(word for i in range(len(allowed.but) + 1) if allowed.holds(word := f"other{i or ''}"))
+    return next(word for i in range(len(allowed.but) + 1) if allowed.contains(word := f"other{i or ''}"))
 
 
-def _check_only_parts(box: Box) -> dict[str, Any]:
+def _outcome_parts_only_checks_read(box: Box) -> dict[str, Any]:
     """Parts of an outcome that only checks read."""
     exit_code, blockers = _integer_value(box, EXIT_CODE), _integer_value(box, BLOCKERS)
     if blockers is not None and blockers > MOST_BLOCKERS:
@@ -221,7 +221,7 @@ def _box_facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
         "edges": edges,
         "answers": answers,
         "visits": {station.key: run} if run is not None and run != 1 else {},
-        "words": _earlier_words(box),
+        "words": _earlier_votes_by_gate(box),
         "samples": _undrawn_sample(line, station, box),
         **_family_documents(box),
     }
@@ -234,11 +234,11 @@ def _family_documents(box: Box) -> dict[str, Any]:
     return {key: _build_family_document(box, family) for key, family in families.items() if family in there}
 
 
-def _earlier_words(box: Box) -> dict[str, str]:
+def _earlier_votes_by_gate(box: Box) -> dict[str, str]:
     """The last words at gates, said on an earlier visit."""
     words = {}
     for variable, allowed in box.items():
-        if variable[:2] == ("word", "") and not allowed.holds(None):
+        if variable[:2] == ("word", "") and not allowed.contains(None):
             words[variable[2]] = min(allowed.only)
     return words
 
@@ -255,7 +255,7 @@ def _least_count(number_set: numbers.NumberSet) -> int:
     counts = [
         interval.low for interval in number_set.intervals if interval.low is not None and interval.low > 0
     ]
-    if number_set.holds(0):
+    if number_set.contains(0):
         return 0
     if not counts:
         raise Impossible

@@ -26,15 +26,15 @@ class ListSet:
     def is_empty(self) -> bool:
         return self.literals.is_empty or any((member, not sign) in self.has for member, sign in self.has)
 
-    def holds(self, frozen: Frozen) -> bool:
-        return self.literals.holds(frozen) and _has_members(frozen, self.has)
+    def contains(self, frozen: Frozen) -> bool:
+        return self.literals.contains(frozen) and _has_members(frozen, self.has)
 
-    def meet(self, other: ListSet) -> ListSet:
+    def intersection(self, other: ListSet) -> ListSet:
         if self is other or other is ANY_LIST or self is NO_LIST:
             return self
         if self is ANY_LIST or other is NO_LIST:
             return other
-        literals, has = self.literals.meet(other.literals), self.has | other.has
+        literals, has = self.literals.intersection(other.literals), self.has | other.has
         # Finitely many lists are tested at once, which keeps `is_empty` exact.
         if literals.only is not None:
             return ListSet(
@@ -74,7 +74,7 @@ class Cell:
             and self.texts.is_empty
         )
 
-    def holds(self, value: Any) -> bool:
+    def contains(self, value: Any) -> bool:
         if value is MISSING:
             return self.missing
         if value is None:
@@ -83,12 +83,12 @@ class Cell:
         if is_a == "boolean":
             return value in self.booleans
         if is_a == "number":
-            return self.numbers.holds(exact_number(value))
+            return self.numbers.contains(exact_number(value))
         if is_a == "string":
-            return self.texts.holds(value)
-        return (self.lists if is_a == "array" else self.objects).holds(frozen_value(value))
+            return self.texts.contains(value)
+        return (self.lists if is_a == "array" else self.objects).contains(frozen_value(value))
 
-    def meet(self, other: Cell) -> Cell:
+    def intersection(self, other: Cell) -> Cell:
         if self is other or other is ANY:
             return self
         if self is ANY:
@@ -97,10 +97,10 @@ class Cell:
             self.missing and other.missing,
             self.null and other.null,
             self.booleans & other.booleans,
-            self.numbers.meet(other.numbers),
-            self.texts.meet(other.texts),
-            self.lists.meet(other.lists),
-            self.objects.meet(other.objects),
+            self.numbers.intersection(other.numbers),
+            self.texts.intersection(other.texts),
+            self.lists.intersection(other.lists),
+            self.objects.intersection(other.objects),
         )
 
 
@@ -131,7 +131,7 @@ def negated_pair(pair: Pair) -> Pair:
     """A `not_…` operator: what is there and not in the set."""
     yes, no = pair
     # `not_…` of a missing value is false, too (law §3, Missing).
-    return no.meet(PRESENT), _with_missing(yes)
+    return no.intersection(PRESENT), _with_missing(yes)
 
 
 def _with_missing(cell: Cell) -> Cell:
@@ -153,7 +153,7 @@ def membership_cells(values: list[Any]) -> Pair:
     for value in values:
         by_kind.setdefault(json_type(value), []).append(value)
     number_set = numbers.finite_set(map(exact_number, by_kind.get("number", ())))
-    text_sets = texts.finite_sets(frozenset(by_kind.get("string", ())))
+    text_sets = texts.text_sets_of_list(frozenset(by_kind.get("string", ())))
     arrays = ValueChoice(frozenset(map(frozen_value, by_kind.get("array", ()))))
     objects = ValueChoice(frozenset(map(frozen_value, by_kind.get("object", ()))))
     booleans = frozenset(by_kind.get("boolean", ()))
@@ -181,7 +181,7 @@ def comparison_cells(op: str, value: Any) -> Pair:
 def containing_cells(part: Any) -> Pair:
     member = frozen_value(part)
     text_sets = (
-        texts.operator_sets("contains", part)
+        texts.true_and_false_text_sets("contains", part)
         if type(part) is str
         else texts.TextSetPair(texts.NONE, texts.ANY)
     )
@@ -194,7 +194,7 @@ def text_test_cells(op: str, value: Any) -> Pair:
     # These operators are for strings; of anything else they are false (law §3).
     if type(value) is not str:
         return empty_cells()
-    text_sets = texts.operator_sets(op, value)
+    text_sets = texts.true_and_false_text_sets(op, value)
     return _cell_with(texts=text_sets.yes), Cell(texts=text_sets.no)
 
 
@@ -212,17 +212,17 @@ _KNOWN = frozenset(
 )
 
 
-def can_express(op: str) -> bool:
-    """Return whether `operator_cells` can express an operator: those here, those with a pattern, and what denies one
+def can_express_operator(op: str) -> bool:
+    """Tell whether `true_and_false_cells` can express an operator: those here, with a pattern, and what denies one
     of them."""
     base = op.removeprefix("not_")
     return base in _KNOWN or (base in OUTPUT and OUTPUT[base].pattern is not None)
 
 
-def operator_cells(op: str, value: Any) -> Pair:
+def true_and_false_cells(op: str, value: Any) -> Pair:
     """Return where the operator is true of one node, and everywhere else, no node included."""
     if op.startswith("not_"):
-        return negated_pair(operator_cells(op.removeprefix("not_"), value))
+        return negated_pair(true_and_false_cells(op.removeprefix("not_"), value))
     if op in ALONE:
         return existence_cells() if op == "exists" else swapped_pair(existence_cells())
     if op in ("equals", "in"):

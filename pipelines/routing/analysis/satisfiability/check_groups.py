@@ -27,13 +27,13 @@ Passes = Callable[[Check], Formula]
 def below_rank_formula(member: CheckGroup | Check, rank: int, passes: Passes) -> Formula:
     """Return where the member asks for less than this rank (checks.py, `_worst`)."""
     if isinstance(member, Check):
-        return passes(member) if demands_rank(member, rank) else TRUE
+        return passes(member) if does_failure_demand_rank(member, rank) else TRUE
     every = Conjunction(tuple(below_rank_formula(one, rank, passes) for one in member.counting_members))
     # A passed `any` group counts as nothing, a failed one as its worst member.
     return Disjunction((_member_passes_formula(member, passes), every)) if member.kind == "any" else every
 
 
-def demands_rank(check: Check, rank: int) -> bool:
+def does_failure_demand_rank(check: Check, rank: int) -> bool:
     """Return whether a check that fails asks for this rank or a worse one."""
     return check.severity != "warn" and RANK.get(check.action, 0) >= rank
 
@@ -63,16 +63,16 @@ def eval_check_passes_formula(op: str, check: Check, variable: Variable = EVAL) 
         )
     if op == "equals":
         return _eval_text_literal(
-            texts.finite_sets(frozenset([value] if type(value) is str else [])), variable
+            texts.text_sets_of_list(frozenset([value] if type(value) is str else [])), variable
         )
     if op == "in":
-        words = texts.finite_sets(frozenset(item for item in value if type(item) is str))
+        words = texts.text_sets_of_list(frozenset(item for item in value if type(item) is str))
         listed = [exact_number(item) for item in value if is_number(item)]
         by_number = [_eval_number_literal(numbers.finite_set(listed), variable)] if listed else []
         return Disjunction((_eval_text_literal(words, variable), *by_number))
     if type(value) is not str or op not in ("contains", "matches"):
         return FALSE
-    return _eval_text_literal(texts.operator_sets(op, value), variable)
+    return _eval_text_literal(texts.true_and_false_text_sets(op, value), variable)
 
 
 def _eval_number_literal(numbers_in: numbers.NumberSet, variable: Variable) -> Formula:
@@ -83,6 +83,6 @@ def _eval_text_literal(words: texts.TextSetPair, variable: Variable) -> Formula:
     return Literal(variable, EvalSet(words.yes), EvalSet(words.no))
 
 
-def condition_operator(check: Check) -> str:
+def condition_name_of_operator(check: Check) -> str:
     """Return the operator as conditions call it."""
     return COMPARED.get(check.operator, check.operator)

@@ -20,10 +20,10 @@ class ValueChoice:
     def is_empty(self) -> bool:
         return self.only is not None and not self.only
 
-    def holds(self, value: Hashable) -> bool:
+    def contains(self, value: Hashable) -> bool:
         return value in self.only if self.only is not None else value not in self.but
 
-    def meet(self, other: ValueChoice) -> ValueChoice:
+    def intersection(self, other: ValueChoice) -> ValueChoice:
         if self is other or other is ANY:
             return self
         if self is ANY:
@@ -33,7 +33,7 @@ class ValueChoice:
             # Of an unbounded set only what it leaves out takes anything away.
             return ValueChoice(self.only - other.but if other.only is None else self.only & other.only)
         if other.only is not None:
-            return other.meet(self)
+            return other.intersection(self)
         return ValueChoice(None, self.but | other.but)
 
     def complement(self) -> ValueChoice:

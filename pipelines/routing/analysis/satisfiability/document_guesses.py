@@ -54,23 +54,28 @@ def _document_shapes(test: PathTest, sign: bool) -> list[Any]:
     if test.path.is_key:
         return [{test.path.text: leaf} for leaf in _candidate_leaves(test, sign)]
     leaves = [*_candidate_leaves(test, sign), *_filter_constants(test.path.text)]
-    shapes = [shape for leaf in leaves for shape in shapes_around(test.path.text, leaf)]
+    shapes = [shape for leaf in leaves for shape in documents_with_leaf_at_path(test.path.text, leaf)]
     if test.of != "count" or not is_number(test.value):
         return shapes
     # `n` is right for `equals` and `gte`, n + 1 for `gt`; every shape has one member anyhow.
     counts = sorted({count for count in (int(test.value), int(test.value) + 1) if 1 < count <= MAX_COUNT})
-    more = [shape for leaf in leaves for n in counts for shape in shapes_around(test.path.text, leaf, n)]
+    more = [
+        shape
+        for leaf in leaves
+        for n in counts
+        for shape in documents_with_leaf_at_path(test.path.text, leaf, n)
+    ]
     return [*more[:MAX_SHAPES], *shapes]
 
 
 def _candidate_leaves(test: PathTest, sign: bool) -> list[Any]:
     """Values that the operator names and what lies beside them; before them one for which it is as the sign says, where
     none of them is."""
-    usual = _usual_values(test)
-    if test.of == "count" or not cells.can_express(test.op):
+    usual = _values_near_operand(test)
+    if test.of == "count" or not cells.can_express_operator(test.op):
         return usual
-    cell = cells.operator_cells(test.op, test.value)[0 if sign else 1].meet(cells.PRESENT)
-    if any(map(cell.holds, usual)):
+    cell = cells.true_and_false_cells(test.op, test.value)[0 if sign else 1].intersection(cells.PRESENT)
+    if any(map(cell.contains, usual)):
         return usual
     try:
         return [build_document({(): cell}), *usual]
@@ -78,7 +83,7 @@ def _candidate_leaves(test: PathTest, sign: bool) -> list[Any]:
         return usual
 
 
-def _usual_values(test: PathTest) -> list[Any]:
+def _values_near_operand(test: PathTest) -> list[Any]:
     value = test.value
     if operators.operand_kind(test.op) == "list":
         return [*value, "other"]
@@ -89,7 +94,7 @@ def _usual_values(test: PathTest) -> list[Any]:
 
 def _filter_constants(path: str) -> list[Any]:
     """Values that the filters of a path compare with, and what lies beside them."""
-    if "?" not in path or leads_too_deep(path):
+    if "?" not in path or is_path_deeper_than_outcomes(path):
         return []
     texts, numbers = _path_constants(path)
     return [
@@ -101,10 +106,10 @@ def _filter_constants(path: str) -> list[Any]:
     ]
 
 
-def shapes_around(path: str, leaf: Any, count: int = 1) -> Iterator[Any]:
+def documents_with_leaf_at_path(path: str, leaf: Any, count: int = 1) -> Iterator[Any]:
     """The leaf wrapped in what the path walks through, from its end; for the last wildcard or filter a list of `count`
     members, for others of one."""
-    if leads_too_deep(path):
+    if is_path_deeper_than_outcomes(path):
         return
     shapes, hints = [leaf], ({}, *_filter_hints(path))
     for segment in reversed(_path_segments(path)):
@@ -124,7 +129,7 @@ def shapes_around(path: str, leaf: Any, count: int = 1) -> Iterator[Any]:
     yield from shapes
 
 
-def leads_too_deep(path: str) -> bool:
+def is_path_deeper_than_outcomes(path: str) -> bool:
     """Tell whether no outcome nests as deep as the path has steps."""
     return len(_path_segments(path)) > MAX_DEPTH
 

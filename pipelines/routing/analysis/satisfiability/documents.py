@@ -38,16 +38,16 @@ class CellTree:
             tree = tree.below.setdefault(step, CellTree())
         return tree
 
-    def admits(self, value: Any) -> bool:
-        if not self.cell.holds(value):
+    def contains(self, value: Any) -> bool:
+        if not self.cell.contains(value):
             return False
-        return not self.below or all(t.admits(member_value(value, s)) for s, t in self.below.items())
+        return not self.below or all(t.contains(member_value(value, s)) for s, t in self.below.items())
 
-    def meet(self, other: CellTree) -> CellTree:
+    def intersection(self, other: CellTree) -> CellTree:
         below = dict(self.below)
         for step, tree in other.below.items():
-            below[step] = below[step].meet(tree) if step in below else tree
-        return CellTree(self.cell.meet(other.cell), below)
+            below[step] = below[step].intersection(tree) if step in below else tree
+        return CellTree(self.cell.intersection(other.cell), below)
 
 
 def member_value(value: Any, step: Step) -> Any:
@@ -65,12 +65,12 @@ def build_document(of: dict[Place, Cell]) -> Any:
     tree = CellTree()
     for place, cell in of.items():
         # An outcome nests at most 100 deep (law §2).
-        if len(place) > MAX_DEPTH and cell.holds(MISSING):
+        if len(place) > MAX_DEPTH and cell.contains(MISSING):
             continue  # nothing can be there
         if len(place) > MAX_DEPTH:
             raise Unknown(_("the output would be nested deeper than %(most)s", most=MAX_DEPTH))
         node = tree.subtree_at(place)
-        node.cell = node.cell.meet(cell)
+        node.cell = node.cell.intersection(cell)
     value = build_value(tree)
     if value is not MISSING:
         _check_storable(value)
@@ -90,7 +90,7 @@ def build_value(tree: CellTree) -> Any:
     spend_effort(20)
     doubt: Unknown | None = None
     # Text, number and the like have nothing below them, so everything there has to admit that.
-    alone = not tree.below or all(below.admits(MISSING) for below in tree.below.values())
+    alone = not tree.below or all(below.contains(MISSING) for below in tree.below.values())
     for make in _MAKERS if alone else _AROUND:
         try:
             return make(tree)
@@ -101,7 +101,7 @@ def build_value(tree: CellTree) -> Any:
     raise doubt or Impossible
 
 
-def _first_value(values: Iterator[Any], *, complete: bool) -> Any:
+def _first_value_or_raise(values: Iterator[Any], *, complete: bool) -> Any:
     value = next(values, MISSING)
     if value is MISSING:
         raise Impossible if complete else Unknown("a number between two others could not be written")
@@ -115,24 +115,24 @@ def _build_missing(tree: CellTree) -> Any:
 
 
 def _build_text(tree: CellTree) -> Any:
-    return _first_value(tree.cell.texts.samples(1), complete=True)
+    return _first_value_or_raise(tree.cell.texts.samples(1), complete=True)
 
 
 def _build_number(tree: CellTree) -> Any:
-    return _first_value(tree.cell.numbers.samples(), complete=tree.cell.numbers.is_empty)
+    return _first_value_or_raise(tree.cell.numbers.samples(), complete=tree.cell.numbers.is_empty)
 
 
 def _build_boolean(tree: CellTree) -> Any:
-    return _first_value(iter(sorted(tree.cell.booleans, reverse=True)), complete=True)
+    return _first_value_or_raise(iter(sorted(tree.cell.booleans, reverse=True)), complete=True)
 
 
 def _build_null(tree: CellTree) -> Any:
-    return _first_value(iter([None] if tree.cell.null else []), complete=True)
+    return _first_value_or_raise(iter([None] if tree.cell.null else []), complete=True)
 
 
 def _admitted_literal(tree: CellTree, literals: frozenset[Frozen]) -> Any:
     for value in sorted(map(thawed_value, literals), key=repr):
-        if tree.admits(value):
+        if tree.contains(value):
             return value
     raise Impossible
 
@@ -142,13 +142,13 @@ def _build_object(tree: CellTree) -> Any:
     if allowed.only is not None:
         return _admitted_literal(tree, allowed.only)
     # An object has nothing at an index.
-    if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is int):
+    if not all(t.contains(MISSING) for s, t in tree.below.items() if type(s) is int):
         raise Impossible
     built = {step: build_value(below) for step, below in tree.below.items() if type(step) is str}
     value = {step: element for step, element in built.items() if element is not MISSING}
     # Further keys make the object none of the excluded ones; no condition names them.
     extra = (name for i in count() if (name := f"other{i or ''}") not in tree.below)
-    while allowed.but and not allowed.holds(frozen_value(value)):
+    while allowed.but and not allowed.contains(frozen_value(value)):
         value[next(extra)] = True
     return value
 
@@ -160,7 +160,7 @@ def _build_list(tree: CellTree) -> Any:
     if lists.literals.only is not None:
         return _admitted_literal(tree, lists.literals.only)
     # A list has nothing under a name.
-    if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is str):
+    if not all(t.contains(MISSING) for s, t in tree.below.items() if type(s) is str):
         raise Impossible
     return _build_any_length(tree)
 
@@ -187,12 +187,12 @@ def _build_any_length(tree: CellTree) -> Any:
 
 def _build_list_of_length(tree: CellTree, length: int, required: list[Frozen]) -> Any:
     banned = [thawed_value(member) for member, sign in tree.cell.lists.has if not sign]
-    usual = CellTree(cells.PRESENT.meet(cells.membership_cells(banned)[1]))
+    usual = CellTree(cells.PRESENT.intersection(cells.membership_cells(banned)[1]))
     places: list[CellTree] = [usual] * length
     for step, below in tree.below.items():
         if type(step) is int and -length <= step < length:
-            places[step] = places[step].meet(below)
-        elif type(step) is int and not below.admits(MISSING):
+            places[step] = places[step].intersection(below)
+        elif type(step) is int and not below.contains(MISSING):
             raise Impossible
     excluded = [members for _, members in tree.cell.lists.literals.but if len(members) == length]
     return _place_members(places, required, usual, excluded)
@@ -208,7 +208,7 @@ def _place_members(
     first, doubt = thawed_value(required[0]), None
     # Places that no condition names come first (False sorts before True).
     for index in sorted(range(len(places)), key=lambda i: places[i] is not usual):
-        if places[index].admits(first):
+        if places[index].contains(first):
             pinned = CellTree(cells.membership_cells([first])[0])
             try:
                 return _place_members(
@@ -237,7 +237,7 @@ def _build_differing_list(places: list[CellTree], excluded: list[tuple[Frozen, .
     other = CellTree(cells.membership_cells(list(map(thawed_value, begun)))[1])
     doubt: Unknown | None = None
     try:
-        return [build_value(first.meet(other)), *map(build_value, rest)]
+        return [build_value(first.intersection(other)), *map(build_value, rest)]
     except Unknown as unknown:
         doubt = unknown
     except Impossible:
@@ -245,7 +245,7 @@ def _build_differing_list(places: list[CellTree], excluded: list[tuple[Frozen, .
     for begin in begun:
         try:
             still = [members[1:] for members in excluded if members[0] == begin]
-            if first.admits(thawed_value(begin)):
+            if first.contains(thawed_value(begin)):
                 return [thawed_value(begin), *_build_differing_list(rest, still)]
         except Unknown as unknown:
             doubt = unknown

@@ -84,7 +84,7 @@ class Entrance:
     unforced: Formula = TRUE
     reopens: Formula = FALSE
 
-    def box(self, among: Statuses) -> Box:
+    def box_for_statuses(self, among: Statuses) -> Box:
         box: Box = {STATUS: _status_choice(among)}
         if self.eval:
             box[EVAL] = eval_literal(self.eval).yes
@@ -100,7 +100,7 @@ class StationGate:
         self.gate = line.gate(station.gate) if station.gate is not None else None
 
     @cached_property
-    def decides(self) -> bool:
+    def decides_before_rules(self) -> bool:
         """Tell whether anything else than an approval stands in front of the rules."""
         gate = self.gate
         if gate is None or gate.mode == "skip":
@@ -124,7 +124,7 @@ class StationGate:
     def failure_types(self) -> frozenset[str]:
         """The failure types that rules and checks name."""
         conditions = (
-            leaf for rule in self.station.readable_rules for leaf in condition_leaf_tests(rule.when)
+            leaf for rule in self.station.rules_above_first_faulty for leaf in condition_leaf_tests(rule.when)
         )
         names = {name for leaf in conditions if isinstance(leaf, FailureTypeTest) for name in leaf.types}
         for check in self.checks:
@@ -158,7 +158,7 @@ class StationGate:
     @cached_property
     def entrances(self) -> tuple[Entrance, ...]:
         """The likeliest first."""
-        return tuple(self._entrances() if self.decides else self._open_entrances())
+        return tuple(self._entrances() if self.decides_before_rules else self._open_entrances())
 
     @cached_property
     def detailed_entrances(self) -> tuple[Entrance, ...]:

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from pipelines.routing.analysis.satisfiability.texts import NUMERAL, TextSet
 from pipelines.routing.basics.values import number_in_text
 
-_NUMERALS = texts.operator_sets("matches", NUMERAL)
+_NUMERALS = texts.true_and_false_text_sets("matches", NUMERAL)
 MAX_TRIED = 200
 
 
@@ -23,21 +23,21 @@ class EvalSet:
     within: NumberSet | None = None
     outside: NumberSet = numbers.NONE
 
-    def holds(self, text: str) -> bool:
-        return self.texts.holds(text) and self._fits_numbers(text)
+    def contains(self, text: str) -> bool:
+        return self.texts.contains(text) and self._fits_numbers(text)
 
     def _fits_numbers(self, text: str) -> bool:
         number = number_in_text(text)
         if number is None:
             return self.within is None
-        return (self.within is None or self.within.holds(number)) and not self.outside.holds(number)
+        return (self.within is None or self.within.contains(number)) and not self.outside.contains(number)
 
-    def meet(self, other: EvalSet) -> EvalSet:
+    def intersection(self, other: EvalSet) -> EvalSet:
         within = other.within if self.within is None else self.within
         if self.within is not None and other.within is not None:
-            within = self.within.meet(other.within)
-        outside = self.outside.complement().meet(other.outside.complement()).complement()
-        common = EvalSet(self.texts.meet(other.texts), within, outside)
+            within = self.within.intersection(other.within)
+        outside = self.outside.complement().intersection(other.outside.complement()).complement()
+        common = EvalSet(self.texts.intersection(other.texts), within, outside)
         if common.texts.only is None:
             return common
         return EvalSet(TextSet(frozenset(text for text in common.texts.only if common._fits_numbers(text))))
@@ -48,28 +48,30 @@ class EvalSet:
         if self.texts.is_empty:
             return True
         # A text that says no number escapes `outside`, so emptiness is proved of numerals alone.
-        return self._are_numerals and (self._numbers.is_empty or self.texts.meet(_NUMERALS.yes).is_empty)
+        return self._are_only_numerals_left and (
+            self._numbers.is_empty or self.texts.intersection(_NUMERALS.yes).is_empty
+        )
 
     @property
-    def _are_numerals(self) -> bool:
+    def _are_only_numerals_left(self) -> bool:
         """No text is left but numerals."""
         if self.texts.only is not None:
             return False
         if self.within is not None:
             return True
-        return not self.outside.is_empty and self.texts.meet(_NUMERALS.no).is_empty
+        return not self.outside.is_empty and self.texts.intersection(_NUMERALS.no).is_empty
 
     @property
     def _numbers(self) -> NumberSet:
-        return (self.within or numbers.ANY).meet(self.outside.complement())
+        return (self.within or numbers.ANY).intersection(self.outside.complement())
 
-    def sample(self) -> str:
+    def sample_text(self) -> str:
         """A text of the set, which is not proved empty. Raises Unknown where tests and numbers do not meet."""
         if self.within is None and self.outside.is_empty:
             for text in self.texts.samples(1):
                 return text
         for tried, text in enumerate(self._candidates()):
-            if self.holds(text):
+            if self.contains(text):
                 return text
             if tried > MAX_TRIED:
                 break
@@ -78,10 +80,10 @@ class EvalSet:
     def _candidates(self) -> Iterator[str]:
         if self.within is None:
             # A text that says no number is the simplest where none is asked for.
-            yield from self.texts.meet(_NUMERALS.no).samples(3)
+            yield from self.texts.intersection(_NUMERALS.no).samples(3)
         for number in self._numbers.samples():
             yield from _number_spellings(number, len(self.texts.but))
-        yield from self.texts.meet(_NUMERALS.yes).samples(MAX_TRIED)
+        yield from self.texts.intersection(_NUMERALS.yes).samples(MAX_TRIED)
 
 
 ANY = EvalSet()

@@ -44,7 +44,7 @@ class FirstMatchAnalysis:
     def __init__(self, line: ParsedLine, station: Station) -> None:
         self.line = line
         self.station = station
-        self.readable = station.readable_rules
+        self.readable = station.rules_above_first_faulty
         self._ask = StationQuestions(line, station)
         self._constants: dict[str, bool | None] = {}
         self._demanding: dict[str, bool] = {}
@@ -67,7 +67,7 @@ class FirstMatchAnalysis:
         try:
             spend_effort(1 + index)
             walk = self._ask.find_matching_walk(
-                [self._ask.rule_formula(rule), *self._ask.negations(earlier)], rule
+                [self._ask.rule_formula(rule), *self._ask.negated_rule_formulas(earlier)], rule
             )
         except Unknown as unknown:
             return Liveness(rule, UNKNOWN, why=str(unknown))
@@ -120,37 +120,43 @@ class FirstMatchAnalysis:
         formulas = [
             self._ask.rule_formula(rule),
             self._ask.rule_formula(earlier[index]),
-            *self._ask.negations(earlier[:index]),
+            *self._ask.negated_rule_formulas(earlier[:index]),
         ]
         return self._ask.find_matching_walk(formulas, earlier[index], also=rule)
 
-    def remainder(self, outcome_state: str) -> Remainder | None:
+    def outcomes_no_rule_takes(self, outcome_state: str) -> Remainder | None:
         """Outcomes that no rule takes of outcomes that passed, failed or blocked; None: proved to be nothing."""
         statuses = STANDINGS[outcome_state] & self._ask.statuses
         # A faulty rule makes the task stuck when it is reached: nothing goes past it to the policy.
         if not statuses or len(self.readable) < len(self.station.rules):
             return None
         try:
-            walk = self._ask.find_matching_walk(self._ask.negations(self.readable), None, statuses)
+            walk = self._ask.find_matching_walk(
+                self._ask.negated_rule_formulas(self.readable), None, statuses
+            )
         except Impossible:
             return None
         except Unknown as unknown:
             return Remainder(outcome_state, why=str(unknown))
         return Remainder(outcome_state, walk.to_witness())
 
-    def constant_value(self, rule: Rule) -> bool | None:
+    def constant_truth_of_rule(self, rule: Rule) -> bool | None:
         """Tell whether the condition is true, or false, of everything that reaches the rules; None: it depends."""
         if rule.id not in self._constants:
-            self._constants[rule.id] = self._compute_constant(rule)
+            self._constants[rule.id] = self._compute_constant_truth(rule)
         return self._constants[rule.id]
 
-    def _compute_constant(self, rule: Rule) -> bool | None:
+    def _compute_constant_truth(self, rule: Rule) -> bool | None:
         """Situations that were shown need no proof that it is possible."""
         witnessed = self._ask.came_out
         try:
-            if (rule.id, True) not in witnessed and self._ask.is_never([self._ask.rule_formula(rule)]):
+            if (rule.id, True) not in witnessed and self._ask.is_impossible_even_after_rework(
+                [self._ask.rule_formula(rule)]
+            ):
                 return False
-            if (rule.id, False) not in witnessed and self._ask.is_never(self._ask.negations([rule])):
+            if (rule.id, False) not in witnessed and self._ask.is_impossible_even_after_rework(
+                self._ask.negated_rule_formulas([rule])
+            ):
                 return True
         except EffortExhausted:
             pass
@@ -161,7 +167,7 @@ class FirstMatchAnalysis:
     def _liveness_after_rework(self, rule: Rule, earlier: tuple[Rule, ...]) -> Liveness:
         doubt = ""
         # Where the forced failure comes to the rules by itself, only a rule above this one can stand in its way.
-        for left_out in self.readable if self._ask.gate.decides else earlier:
+        for left_out in self.readable if self._ask.gate.decides_before_rules else earlier:
             try:
                 walk = self._rework_walk(rule, earlier, left_out)
                 return Liveness(rule, SHADOWED, walk.to_witness(), after_rework=left_out.id)
@@ -176,9 +182,9 @@ class FirstMatchAnalysis:
             doubt = str(unknown)
         if doubt:
             return Liveness(rule, UNKNOWN, why=doubt)
-        if self.constant_value(rule) is False:
+        if self.constant_truth_of_rule(rule) is False:
             return Liveness(rule, DEAD, never=True)
-        killers = self._killers(rule, earlier)
+        killers = self._ids_of_killing_rules(rule, earlier)
         if not killers:
             # No earlier rule is needed to keep it from matching, so its condition is never true.
             self._constants[rule.id] = False
@@ -195,7 +201,7 @@ class FirstMatchAnalysis:
         """Tell whether the rule may be taken once more than one other rule is left out: after a person's word the
         rules are tested anew (law §12), so the gate of another one may demand rework, too. Which ones is not looked
         for."""
-        others = self.readable if self._ask.gate.decides else earlier
+        others = self.readable if self._ask.gate.decides_before_rules else earlier
         left_out = [other for other in others if other is not rule and self._may_demand_rework(other)]
         has_rework_gate = any(
             reviewer_may_demand_rework(self.line.gate(key)) for other in left_out for key in other.gates
@@ -213,18 +219,20 @@ class FirstMatchAnalysis:
 
     # Killers
 
-    def _killers(self, rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, ...]:
+    def _ids_of_killing_rules(self, rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, ...]:
         """A smallest set in the sense that each of them is needed, as far as the work that is allowed goes."""
         needed = list(earlier)
         try:
-            again = self._ask.is_never([self._ask.rule_formula(rule), *self._ask.negations(earlier)])
+            again = self._ask.is_impossible_even_after_rework(
+                [self._ask.rule_formula(rule), *self._ask.negated_rule_formulas(earlier)]
+            )
         except EffortExhausted:
             return tuple(killer.id for killer in needed)
-        impossible = self._ask.is_never if again else self._ask.is_impossible
+        impossible = self._ask.is_impossible_even_after_rework if again else self._ask.is_impossible
         for candidate in earlier:
             without = tuple(other for other in needed if other is not candidate)
             try:
-                if impossible([self._ask.rule_formula(rule), *self._ask.negations(without)]):
+                if impossible([self._ask.rule_formula(rule), *self._ask.negated_rule_formulas(without)]):
                     needed = list(without)
             except EffortExhausted:
                 break

@@ -41,7 +41,7 @@ from pipelines.routing.document.paths import OutputPath
 
 Variable = tuple[Any, ...]
 Domain = Any
-"""A set with `meet`, `is_empty` and `holds`: Choice, Numbers, Evals or Cell."""
+"""A set with `intersection`, `is_empty` and `contains`: Choice, Numbers, Evals or Cell."""
 
 STATUS: Variable = ("status",)
 EVAL: Variable = ("eval",)
@@ -147,7 +147,7 @@ def status_literal(pairs: frozenset[tuple[str, str]]) -> Literal:
 
 
 def eval_literal(text: str) -> Literal:
-    text_sets = texts.finite_sets(frozenset([text]))
+    text_sets = texts.text_sets_of_list(frozenset([text]))
     return Literal(EVAL, EvalSet(text_sets.yes), EvalSet(text_sets.no))
 
 
@@ -159,7 +159,7 @@ def _verdict_literal(condition: VerdictTest) -> Formula:
     return status_literal(frozenset((r, v) for r in RESULTS for v in condition.verdicts))
 
 
-def _failure_type(condition: FailureTypeTest) -> Formula:
+def _failure_type_literal(condition: FailureTypeTest) -> Formula:
     return choice_literal(FAILURE_TYPE, choices.choice_among(*condition.types))
 
 
@@ -181,24 +181,28 @@ def _answer_literal(condition: AnswerTest) -> Formula:
 
 def _eval_formula(condition: EvalTest) -> Formula:
     if condition.bounds is not None:
-        return _eval_number(numbers.interval_set(*map(exact_number, condition.bounds)))
+        return _eval_number_literal(numbers.interval_set(*map(exact_number, condition.bounds)))
     if condition.op.startswith("not_"):
-        return negated_formula(_eval_text(condition.op.removeprefix("not_"), condition.value))
+        return negated_formula(_eval_text_literal(condition.op.removeprefix("not_"), condition.value))
     if condition.op in operators.ORDERED:
         if json_type(condition.value) != "number":
             return FALSE
-        return _eval_number(numbers.comparison_set(condition.op, exact_number(condition.value)))
-    return _eval_text(condition.op, condition.value)
+        return _eval_number_literal(numbers.comparison_set(condition.op, exact_number(condition.value)))
+    return _eval_text_literal(condition.op, condition.value)
 
 
-def _eval_number(allowed: numbers.NumberSet) -> Formula:
+def _eval_number_literal(allowed: numbers.NumberSet) -> Formula:
     return Literal(EVAL, EvalSet(within=allowed), EvalSet(outside=allowed))
 
 
-def _eval_text(op: str, value: Any) -> Formula:
+def _eval_text_literal(op: str, value: Any) -> Formula:
     if type(value) is not str:
         return FALSE
-    text_sets = texts.finite_sets(frozenset([value])) if op == "equals" else texts.operator_sets(op, value)
+    text_sets = (
+        texts.text_sets_of_list(frozenset([value]))
+        if op == "equals"
+        else texts.true_and_false_text_sets(op, value)
+    )
     return Literal(EVAL, EvalSet(text_sets.yes), EvalSet(text_sets.no))
 
 
@@ -206,14 +210,14 @@ def _eval_text(op: str, value: Any) -> Formula:
 
 
 def _output_formula(test: OutputTest) -> Formula:
-    places = path_places(test.path)
-    if places is None or not cells.can_express(test.op):
+    places = places_of_singular_path(test.path)
+    if places is None or not cells.can_express_operator(test.op):
         return Literal(
             ("opaque", OpaqueTest.from_test(test)), choices.choice_among(True), choices.choice_among(False)
         )
     if test.of == "count":
         return _count_formula(test, places)
-    return formula_at_places(places, *cells.operator_cells(test.op, test.value))
+    return formula_at_places(places, *cells.true_and_false_cells(test.op, test.value))
 
 
 def _count_formula(test: PathTest, places: tuple[Place, ...]) -> Formula:
@@ -243,17 +247,17 @@ def _count_cells(test: PathTest) -> cells.Pair | Conjunction | Disjunction:
 def _fact_formula(test: FactTest) -> Formula:
     """Return the formula of a fact test, as of the output; but what can be at each place is known, and a
     dotted key is never flat."""
-    places = path_places(test.path)
-    if places is None or not cells.can_express(test.op):
+    places = places_of_singular_path(test.path)
+    if places is None or not cells.can_express_operator(test.op):
         return Literal(
             ("opaque", OpaqueTest.from_test(test)), choices.choice_among(True), choices.choice_among(False)
         )
     place = places[-1]
-    translated = _count_cells(test) if test.of == "count" else cells.operator_cells(test.op, test.value)
+    translated = _count_cells(test) if test.of == "count" else cells.true_and_false_cells(test.op, test.value)
     if isinstance(translated, Conjunction | Disjunction):
         return translated
     possible = fact_cells.possible_values_cell(place)
-    yes, no = (cell.meet(possible) for cell in translated)
+    yes, no = (cell.intersection(possible) for cell in translated)
     if yes.is_empty or no.is_empty:
         return FALSE if yes.is_empty else TRUE
     return Literal(("fact", place), yes, no)
@@ -263,7 +267,7 @@ def formula_at_places(places: tuple[Place, ...], yes: cells.Cell, no: cells.Cell
     """The first of the places where there is anything decides; the last one decides also where there is nothing."""
     formula: Formula = Literal(("cell", places[-1]), yes, no)
     for place in reversed(places[:-1]):
-        here = Literal(("cell", place), yes.meet(cells.PRESENT), _with_missing(no))
+        here = Literal(("cell", place), yes.intersection(cells.PRESENT), _with_missing(no))
         formula = Disjunction(
             (here, Conjunction((Literal(("cell", place), cells.MISSING_ONLY, cells.PRESENT), formula)))
         )
@@ -275,7 +279,7 @@ def _with_missing(cell: cells.Cell) -> cells.Cell:
 
 
 @lru_cache(maxsize=20_000)
-def path_places(path: OutputPath) -> tuple[Place, ...] | None:
+def places_of_singular_path(path: OutputPath) -> tuple[Place, ...] | None:
     """The places of a singular path: of a dotted key the flat one, then the dotted one; None if not singular."""
     if path.is_key:
         parts = tuple(path.text.split("."))
@@ -291,7 +295,7 @@ _LITERALS: dict[type, Any] = {
     Always: lambda condition: TRUE,
     ResultTest: _result_literal,
     VerdictTest: _verdict_literal,
-    FailureTypeTest: _failure_type,
+    FailureTypeTest: _failure_type_literal,
     EvalTest: _eval_formula,
     OutputTest: _output_formula,
     FactTest: _fact_formula,

@@ -30,12 +30,12 @@ class Interval:
             return False
         return self.low > self.high or (self.low == self.high and not (self.low_closed and self.high_closed))
 
-    def holds(self, number: Number) -> bool:
+    def contains(self, number: Number) -> bool:
         above = self.low is None or self.low < number or (self.low_closed and self.low == number)
         below = self.high is None or number < self.high or (self.high_closed and self.high == number)
         return above and below
 
-    def meet(self, other: Interval) -> Interval:
+    def intersection(self, other: Interval) -> Interval:
         low, low_closed = _higher_low(self, other)
         high, high_closed = _lower_high(self, other)
         return Interval(low, high, low_closed, high_closed)
@@ -67,10 +67,10 @@ class NumberSet:
     def is_empty(self) -> bool:
         return not self.intervals
 
-    def holds(self, number: Number) -> bool:
-        return any(interval.holds(number) for interval in self.intervals)
+    def contains(self, number: Number) -> bool:
+        return any(interval.contains(number) for interval in self.intervals)
 
-    def meet(self, other: NumberSet) -> NumberSet:
+    def intersection(self, other: NumberSet) -> NumberSet:
         if self is ANY or self is other:
             return other
         if other is ANY or not self.intervals:
@@ -78,19 +78,19 @@ class NumberSet:
         if not other.intervals or self == other:
             return other
         spend_effort(3 * len(self.intervals) * len(other.intervals))
-        overlaps = (a.meet(b) for a in self.intervals for b in other.intervals)
+        overlaps = (a.intersection(b) for a in self.intervals for b in other.intervals)
         return NumberSet(tuple(interval for interval in overlaps if not interval.is_empty))
 
     def complement(self) -> NumberSet:
         rest = ANY
         for interval in self.intervals:
-            rest = rest.meet(_complement_of_interval(interval))
+            rest = rest.intersection(_complement_of_interval(interval))
         return rest
 
     def samples(self) -> Iterator[Number]:
         """Numbers of the set, the simplest first; none only where none could be computed."""
         for interval in self.intervals:
-            yield from (number for number in _candidate_numbers(interval) if interval.holds(number))
+            yield from (number for number in _candidate_numbers(interval) if interval.contains(number))
 
 
 def _complement_of_interval(interval: Interval) -> NumberSet:

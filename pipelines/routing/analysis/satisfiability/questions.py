@@ -40,10 +40,10 @@ from pipelines.routing.analysis.satisfiability.situations import (
 )
 from pipelines.routing.analysis.satisfiability.solver import (
     Box,
-    first_answer,
+    first_accepted_result,
+    first_answer_or_raise,
     is_impossible,
     is_refuted,
-    solve_formulas,
 )
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, FORCED_FAILURE, Statuses
 from pipelines.routing.document.algebra import EdgeTest, OutputTest, condition_leaf_tests
@@ -65,7 +65,7 @@ class StationQuestions:
     def __init__(self, line: ParsedLine, station: Station) -> None:
         self.line = line
         self.station = station
-        self.readable = station.readable_rules
+        self.readable = station.rules_above_first_faulty
         self.gate = StationGate(line, station)
         self.walks: dict[str, TestedSituation] = {}
         self.came_out: set[tuple[str, bool | str]] = set()
@@ -84,7 +84,7 @@ class StationQuestions:
             self._formulas[rule.id] = split_documents(formula) if self.gate.reads_documents_apart else formula
         return self._formulas[rule.id]
 
-    def negations(self, rules: Sequence[Rule]) -> list[Formula]:
+    def negated_rule_formulas(self, rules: Sequence[Rule]) -> list[Formula]:
         return list(map(self._negation, rules))
 
     def _negation(self, rule: Rule) -> Formula:
@@ -106,7 +106,7 @@ class StationQuestions:
         matches = None if match is None else (match,)
 
         def accept(box: Box, entrance: Entrance) -> TestedSituation:
-            claim = WalkClaim(matches, _gate_word(box), () if also is None else (also,))
+            claim = WalkClaim(matches, _rework_or_approve_word(box), () if also is None else (also,))
             return find_claimed_walk(self.line, self._situations(box, entrance), claim)
 
         walk = self._first_entrance_answer(formulas, statuses, accept)
@@ -125,9 +125,11 @@ class StationQuestions:
             if not among:
                 raise Impossible
             reached = [*formulas, *entrance.reach, *counted]
-            return solve_formulas(reached, entrance.box(among), partial(_accept_at, accept, entrance))
+            return first_accepted_result(
+                reached, entrance.box_for_statuses(among), partial(_accept_at, accept, entrance)
+            )
 
-        return first_answer(partial(at, entrance) for entrance in self.gate.entrances)
+        return first_answer_or_raise(partial(at, entrance) for entrance in self.gate.entrances)
 
     def check_overlap(self, rule: Rule, other: Rule) -> None:
         """Check that some situation is true of both rules. Raises Impossible, Unknown or EffortExhausted where
@@ -136,8 +138,10 @@ class StationQuestions:
         def accept(box: Box, entrance: Entrance) -> None:
             situations = self._situations(box, entrance)
             # Behind a gate that decides, only a walk of `decide` shows that it comes to the rules.
-            if self.gate.decides:
-                find_claimed_walk(self.line, situations, WalkClaim((), _gate_word(box), (rule, other)))
+            if self.gate.decides_before_rules:
+                find_claimed_walk(
+                    self.line, situations, WalkClaim((), _rework_or_approve_word(box), (rule, other))
+                )
             else:
                 check_true_of_all(self.line, situations, (rule, other))
 
@@ -147,11 +151,11 @@ class StationQuestions:
         """Proved: nothing that reaches the rules satisfies them all. Raises EffortExhausted."""
         return is_refuted(lambda: self._first_entrance_answer(formulas, None, self._situations))
 
-    def is_never(self, formulas: Sequence[Formula]) -> bool:
+    def is_impossible_even_after_rework(self, formulas: Sequence[Formula]) -> bool:
         """The same also of what is tested again once the gate of a rule demanded rework."""
         if not self.is_impossible(formulas):
             return False
-        if not self.gate.decides or not any(rule.gates for rule in self.readable):
+        if not self.gate.decides_before_rules or not any(rule.gates for rule in self.readable):
             return True
         every = [*formulas, *self._count_bounds(formulas)]
         return is_impossible(every, _FORCED[False], lambda box: box)
@@ -164,7 +168,7 @@ class StationQuestions:
 
     def may_follow_reworks(self, rule: Rule, others: Sequence[Rule]) -> bool:
         """Tell whether none of `others` takes from the rule all that comes back when rework is demanded."""
-        then = [self.rule_formula(rule), *self.negations(others)]
+        then = [self.rule_formula(rule), *self.negated_rule_formulas(others)]
         again = [fallback for fallback in _FORCED if self._retests_rules(fallback)]
         return any(not self._is_refuted_on_retest(then, fallback) for fallback in again)
 
@@ -181,7 +185,7 @@ class StationQuestions:
     def find_rework_walk(self, rule: Rule, others: Sequence[Rule], left_out: Rule) -> TestedSituation:
         """`left_out` is taken first, one of its gates demands rework, and the rest of the rules, `others` before this
         one, is tested again: as after a failure, or by the fallback where the policy falls back from that."""
-        return first_answer(
+        return first_answer_or_raise(
             partial(self._rework_walk, rule, others, left_out, entrance, fallback)
             # After a failure first: the fallback follows only where no rule takes that.
             for fallback in (False, True)
@@ -193,14 +197,14 @@ class StationQuestions:
         self, rule: Rule, others: Sequence[Rule], left_out: Rule, entrance: Entrance, fallback: bool
     ) -> TestedSituation:
         before = self.readable[: self.readable.index(left_out)]
-        then = [self.rule_formula(rule), *self.negations(others)]
+        then = [self.rule_formula(rule), *self.negated_rule_formulas(others)]
         demanded = rule_rework_formula(self.line, left_out, entrance, self.station.gate)
         composed = _compose_formulas(left_out)
         at_start = [
             formula_at_stage(formula)
             for formula in (
                 self.rule_formula(left_out),
-                *self.negations(before),
+                *self.negated_rule_formulas(before),
                 *entrance.reach,
                 demanded,
                 *composed,
@@ -210,7 +214,10 @@ class StationQuestions:
             at_start += [formula_at_stage(formula, BETWEEN) for formula in self._untaken_formulas(left_out)]
         start = (
             _BETWEEN
-            | {first_variable(variable): domain for variable, domain in entrance.box(entrance.seen).items()}
+            | {
+                first_variable(variable): domain
+                for variable, domain in entrance.box_for_statuses(entrance.seen).items()
+            }
             | _FORCED[fallback]
         )
 
@@ -222,15 +229,17 @@ class StationQuestions:
             }
             bare = {v: domain for v, domain in recorded.items() if v[-1] not in (AT_FIRST, BETWEEN)}
             return find_claimed_walk(
-                self.line, self._situations(bare, entrance), WalkClaim((left_out, rule), _gate_word(box))
+                self.line,
+                self._situations(bare, entrance),
+                WalkClaim((left_out, rule), _rework_or_approve_word(box)),
             )
 
-        return solve_formulas([*at_start, *then, *count_bounds([*at_start, *then])], start, accept)
+        return first_accepted_result([*at_start, *then, *count_bounds([*at_start, *then])], start, accept)
 
     def _untaken_formulas(self, left_out: Rule) -> list[Formula]:
         """No other rule takes it, or it comes to one whose `compose` can fail: those below that are not tested."""
         others = [rule for rule in self.readable if rule is not left_out]
-        return self.negations(list(takewhile(lambda rule: not rule.compose, others)))
+        return self.negated_rule_formulas(list(takewhile(lambda rule: not rule.compose, others)))
 
     def _situations(self, box: Box, entrance: Entrance) -> list[dict[str, Any]]:
         apart = self.gate.reads_documents_apart
@@ -265,9 +274,9 @@ def _compose_formulas(rule: Rule) -> Iterable[Formula]:
     ]
 
 
-def _gate_word(box: Box) -> str:
+def _rework_or_approve_word(box: Box) -> str:
     """Word of a person at the gate of the station."""
-    return REWORK if WORD in box and box[WORD].holds(REWORK) else APPROVE
+    return REWORK if WORD in box and box[WORD].contains(REWORK) else APPROVE
 
 
 @lru_cache(maxsize=100)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pipelines.routing.analysis.satisfiability import cells, choices, fact_cells, texts
 from pipelines.routing.analysis.satisfiability.cells import Cell
 from pipelines.routing.analysis.satisfiability.check_groups import (
-    condition_operator,
+    condition_name_of_operator,
     eval_check_passes_formula,
 )
 from pipelines.routing.analysis.satisfiability.formulas import (
@@ -70,7 +70,7 @@ class RecordedFields:
             at = ("result", "verdict").index(name)
             return choice_literal(self.status, _passing_values(check, ((pair, pair[at]) for pair in PAIRS)))
         if name == "eval":
-            return eval_check_passes_formula(condition_operator(check), check, self.eval)
+            return eval_check_passes_formula(condition_name_of_operator(check), check, self.eval)
         if name == "signal":
             # `abort` and `hold` are decided before any check is read (law §5, step 3).
             return choice_literal(
@@ -79,7 +79,9 @@ class RecordedFields:
         if name == "failure_type":
             return self._failure_type_formula(check)
         if name in ("exit_code", "blockers", "run.attempt"):
-            return Literal(("number", name), *cells.operator_cells(condition_operator(check), check.value))
+            return Literal(
+                ("number", name), *cells.true_and_false_cells(condition_name_of_operator(check), check.value)
+            )
         if family == "gates" and rest:
             variable = ("word", "passed" if rest == self.passed else "", rest)
             return choice_literal(variable, _passing_values(check, ((word, word) for word in WORDS)))
@@ -90,7 +92,7 @@ class RecordedFields:
 
     def _failure_type_formula(self, check: Check) -> Formula:
         """Failure types by those that are named; any other one is a text of its own."""
-        operator = condition_operator(check)
+        operator = condition_name_of_operator(check)
         if operator == "exists":
             return choice_literal(FAILURE_TYPE, choices.ValueChoice(None, frozenset([None])))
         names = self.types
@@ -102,8 +104,8 @@ class RecordedFields:
             return choice_literal(FAILURE_TYPE, choices.ValueChoice(words))
         if operator not in ("contains", "matches") or type(check.value) is not str:
             return FALSE
-        test = texts.operator_sets(operator, check.value)
-        among = choices.ValueChoice(frozenset(name for name in names if test.yes.holds(name)))
+        test = texts.true_and_false_text_sets(operator, check.value)
+        among = choices.ValueChoice(frozenset(name for name in names if test.yes.contains(name)))
         other = choice_literal(FAILURE_TYPE, choices.ValueChoice(None, names | {None}))
         return Disjunction(
             (choice_literal(FAILURE_TYPE, among), Conjunction((other, Literal(TYPE_TEXT, test.yes, test.no))))
@@ -121,11 +123,11 @@ def _passing_values(check: Check, values: Iterable[tuple[object, str]]) -> choic
 
 
 def _document_formula(check: Check, family: str, rest: str) -> Formula:
-    yes, no = cells.operator_cells(condition_operator(check), check.value)
+    yes, no = cells.true_and_false_cells(condition_name_of_operator(check), check.value)
     if family == "facts":
         place = tuple(rest.split("."))
         possible = fact_cells.possible_values_cell(place)
-        yes, no = yes.meet(possible), no.meet(possible)
+        yes, no = yes.intersection(possible), no.intersection(possible)
         if yes.is_empty or no.is_empty:
             return FALSE if yes.is_empty else TRUE
         return Literal(("fact", place), yes, no)
@@ -152,7 +154,7 @@ def check_field_bounds(checks: Iterable[Check], types: frozenset[str]) -> Iterat
         if variable[1] in names:
             yield _bound_literal(variable, cells.comparison_cells("gte", 0)[0])
     if "failure_type" in names:
-        yield Literal(TYPE_TEXT, *_complement_pair(texts.finite_sets(types)))
+        yield Literal(TYPE_TEXT, *_complement_pair(texts.text_sets_of_list(types)))
     for name in sorted(names & set(USAGE)):
         key = name.partition(".")[2]
         kind = cells.PRESENT if key in ("driver", "provider", "model") else _NUMBER

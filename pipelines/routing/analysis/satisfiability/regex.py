@@ -61,7 +61,7 @@ Node = (
 
 def compile_nfa(pattern: str) -> Nfa:
     """Raises Unknown outside the subset."""
-    node = _RegexParser(pattern).parse()
+    node = _RegexParser(pattern).parse_pattern()
     nfa = Nfa()
     nfa.start = nfa.add_state()
     nfa.final = _add_node(nfa, node, nfa.start)
@@ -116,108 +116,108 @@ class _RegexParser:
         if pattern.startswith("(?i)"):
             self.fold, self.at = True, 4
 
-    def parse(self) -> Node:
-        node = self._choice()
+    def parse_pattern(self) -> Node:
+        node = self._parse_choice()
         if self.at < len(self.text):
-            raise self._unknown()
+            raise self._unknown_syntax_error()
         return node
 
-    def _unknown(self) -> Unknown:
+    def _unknown_syntax_error(self) -> Unknown:
         return Unknown(
             _("the pattern uses, at position %(at)s, what is not turned into an automaton", at=self.at)
         )
 
-    def _peek(self) -> str:
+    def _peek_character(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def _next(self) -> str:
-        character = self._peek()
+    def _next_character(self) -> str:
+        character = self._peek_character()
         if not character:
-            raise self._unknown()
+            raise self._unknown_syntax_error()
         self.at += 1
         return character
 
-    def _choice(self) -> Node:
-        branches = [self._sequence()]
-        while self._peek() == "|":
+    def _parse_choice(self) -> Node:
+        branches = [self._parse_sequence()]
+        while self._peek_character() == "|":
             self.at += 1
-            branches.append(self._sequence())
+            branches.append(self._parse_sequence())
         return branches[0] if len(branches) == 1 else ("any", branches)
 
-    def _sequence(self) -> Node:
+    def _parse_sequence(self) -> Node:
         members = []
-        while self._peek() not in ("", "|", ")"):
-            members.append(self._repeated(self._single()))
+        while self._peek_character() not in ("", "|", ")"):
+            members.append(self._parse_repetition(self._parse_single()))
         return ("all", members)
 
-    def _repeated(self, node: Node) -> Node:
-        sign = self._peek()
+    def _parse_repetition(self, node: Node) -> Node:
+        sign = self._peek_character()
         if sign and sign in "*+?":
             self.at += 1
             least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
         elif sign == "{":
-            least, most = self._counts()
+            least, most = self._parse_repeat_counts()
         else:
             return node
-        if self._peek() == "?":
+        if self._peek_character() == "?":
             self.at += 1
         # A repetition of a repetition, such as `a**`
-        if self._peek() and self._peek() in "*+?{":
-            raise self._unknown()
+        if self._peek_character() and self._peek_character() in "*+?{":
+            raise self._unknown_syntax_error()
         return ("times", node, least, most)
 
-    def _counts(self) -> tuple[int, int | None]:
+    def _parse_repeat_counts(self) -> tuple[int, int | None]:
         close = self.text.find("}", self.at)
         low, comma, high = self.text[self.at + 1 : close].partition(",")
         # Digits of other scripts are digits to Python, too, and count nothing in a pattern
         plain = low.isascii() and low.isdigit() and (not high or (high.isascii() and high.isdigit()))
         if close < 0 or not plain:
-            raise self._unknown()
+            raise self._unknown_syntax_error()
         self.at = close + 1
         # `{2,3}`, `{2,}` and `{2}`
         return int(low), int(high) if high else None if comma else int(low)
 
-    def _single(self) -> Node:
-        sign = self._next()
+    def _parse_single(self) -> Node:
+        sign = self._next_character()
         if sign == "(":
-            return self._group()
+            return self._parse_group()
         if sign == "[":
-            return ("set", self._class())
+            return ("set", self._parse_character_class())
         if sign == ".":
             # Without the flag `s` the dot matches anything but a line feed.
             return ("set", complement_ranges(((10, 10),)))
         if sign in "^$":
             return ("at", sign)
         if sign == "\\":
-            return self._escaped_node()
+            return self._parse_escaped_node()
         if sign in "*+?{":
             self.at -= 1
-            raise self._unknown()
-        return ("set", self._folded(((ord(sign), ord(sign)),)))
+            raise self._unknown_syntax_error()
+        return ("set", self._with_both_cases(((ord(sign), ord(sign)),)))
 
-    def _group(self) -> Node:
+    def _parse_group(self) -> Node:
         if self.text.startswith("?:", self.at):
             self.at += 2
-        elif self._peek() == "?":
-            raise self._unknown()
-        node = self._choice()
-        if self._next() != ")":
-            raise self._unknown()
+        elif self._peek_character() == "?":
+            raise self._unknown_syntax_error()
+        node = self._parse_choice()
+        if self._next_character() != ")":
+            raise self._unknown_syntax_error()
         return node
 
-    def _escaped_node(self) -> Node:
-        sign = self._peek()
+    def _parse_escaped_node(self) -> Node:
+        sign = self._peek_character()
         if sign in ("A", "z"):
             self.at += 1
             return ("at", START if sign == "A" else END)
-        return ("set", self._folded(self._escaped_ranges()))
+        return ("set", self._with_both_cases(self._parse_escaped_ranges()))
 
-    def _escaped_ranges(self) -> Ranges:
-        sign = self._next()
+    def _parse_escaped_ranges(self) -> Ranges:
+        sign = self._next_character()
         if sign.lower() in CLASSES:
             # Digits and white space have no case; folding may change the other classes.
             if self.fold and sign not in "ds":
-                raise self._unknown()
+                raise self._unknown_syntax_error()
             ranges = CLASSES[sign.lower()]
             return ranges if sign.islower() else complement_ranges(ranges)
         if sign in CONTROLS:
@@ -225,41 +225,41 @@ class _RegexParser:
         if sign.isascii() and not sign.isalnum():
             return ((ord(sign), ord(sign)),)
         self.at -= 1
-        raise self._unknown()
+        raise self._unknown_syntax_error()
 
-    def _class(self) -> Ranges:
-        negated = self._peek() == "^"
+    def _parse_character_class(self) -> Ranges:
+        negated = self._peek_character() == "^"
         self.at += negated
         ranges: list[tuple[int, int]] = []
         first = True
         # Right after the opening bracket `]` is a member, as in `[]a]`.
-        while first or self._peek() != "]":
+        while first or self._peek_character() != "]":
             first = False
-            ranges.extend(self._member())
+            ranges.extend(self._parse_class_member())
         self.at += 1
-        folded = self._folded(tuple(ranges))
+        folded = self._with_both_cases(tuple(ranges))
         return complement_ranges(folded) if negated else folded
 
-    def _member(self) -> Ranges:
-        low = self._range_end()
-        if len(low) != 1 or low[0][0] != low[0][1] or self._peek() != "-":
+    def _parse_class_member(self) -> Ranges:
+        low = self._parse_range_end()
+        if len(low) != 1 or low[0][0] != low[0][1] or self._peek_character() != "-":
             return low
         # A hyphen at the end is a member, as in `[a-]`.
         if self.text[self.at + 1 : self.at + 2] == "]":
             return low
         self.at += 1
-        high = self._range_end()
+        high = self._parse_range_end()
         if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
-            raise self._unknown()
+            raise self._unknown_syntax_error()
         return ((low[0][0], high[0][0]),)
 
-    def _range_end(self) -> Ranges:
-        sign = self._next()
+    def _parse_range_end(self) -> Ranges:
+        sign = self._next_character()
         if sign == "[":  # a class by name, perhaps
-            raise self._unknown()
-        return self._escaped_ranges() if sign == "\\" else ((ord(sign), ord(sign)),)
+            raise self._unknown_syntax_error()
+        return self._parse_escaped_ranges() if sign == "\\" else ((ord(sign), ord(sign)),)
 
-    def _folded(self, ranges: Ranges) -> Ranges:
+    def _with_both_cases(self, ranges: Ranges) -> Ranges:
         if not self.fold:
             return ranges
         if any(high > 127 for _, high in ranges):

@@ -117,7 +117,7 @@ class WalkClaim:
     word: str = APPROVE
     also: tuple[Rule, ...] = ()
 
-    def holds_of(self, walk: TestedSituation, rules: tuple[Rule, ...]) -> bool:
+    def is_true_of_walk(self, walk: TestedSituation, rules: tuple[Rule, ...]) -> bool:
         if self.matches is None:
             return walk.matches_none_of(rules)
         rule_ids = tuple(rule.id for rule in self.matches)
@@ -146,7 +146,7 @@ def find_claimed_walk(
         station = line.station(situation.station)
         spend_effort(DECISION_RULE * len(station.rules) + WALKED_PATH * station.jsonpath_count)
         walk = _walk_with_words(line, raw_situation, situation, claim)
-        if claim.holds_of(walk, station.rules):
+        if claim.is_true_of_walk(walk, station.rules):
             return walk
     raise Unknown(
         "no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)"
@@ -224,7 +224,7 @@ def _are_conditions_true(line: ParsedLine, situation: Situation, rules: tuple[Ru
     elif recorded.outcome_state == "blocked":
         # As the fallback shows a blocked outcome to the rules (law §5, step 4)
         recorded = FORCED["blocked"]
-    view = case.view(TakenRoute(recorded))
+    view = case.condition_view(TakenRoute(recorded))
     try:
         return all(condition_holds(rule.when, view) for rule in rules)
     except EvaluationFailed:

@@ -69,7 +69,7 @@ class IntersectionCache:
 def _domain_intersection(before: Domain | None, other: Domain) -> DomainIntersection:
     if before is None:
         return DomainIntersection(other, other.is_empty, False)
-    common = before.meet(other)
+    common = before.intersection(other)
     return DomainIntersection(common, common.is_empty, common is before or common == before)
 
 
@@ -84,7 +84,7 @@ class SearchState:
     doubts: list[str] = field(default_factory=list)
 
 
-def solve_formulas(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], T]) -> T:
+def first_accepted_result(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], T]) -> T:
     """Return the result of `accept` for the first box that it accepts. Raises Impossible (proved) or Unknown."""
     search = SearchState()
     try:
@@ -95,7 +95,7 @@ def solve_formulas(formulas: Iterable[Formula], box: Box, accept: Callable[[Box]
         raise
 
 
-def first_answer(asks: Iterable[Callable[[], T]]) -> T:
+def first_answer_or_raise(asks: Iterable[Callable[[], T]]) -> T:
     """Return the first answer to several questions. Raises Unknown where none has an answer and one of them
     is not proved to have none, else Impossible; EffortExhausted at once."""
     doubt: Unknown | None = None
@@ -126,7 +126,7 @@ def is_refuted(ask: Callable[[], object]) -> bool:
 
 def is_impossible(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], object]) -> bool:
     """Proved; False also where nobody knows. Raises EffortExhausted."""
-    return is_refuted(lambda: solve_formulas(formulas, box, accept))
+    return is_refuted(lambda: first_accepted_result(formulas, box, accept))
 
 
 def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: SearchState, depth: int) -> T:
@@ -175,7 +175,7 @@ def _propagate_literals(todo: list[Formula], box: Box) -> list[Disjunction]:
         spend_effort(COST * visited_count)
         left = []
         for choice in choices:
-            open_members = _open_members(choice, box)
+            open_members = _members_still_open(choice, box)
             if open_members is None:
                 continue
             if not open_members:
@@ -197,7 +197,7 @@ def _bind_literal(literal: Literal, box: Box) -> None:
     box[literal.variable] = intersection.common
 
 
-def _open_members(choice: Disjunction, box: Box) -> tuple[Formula, ...] | None:
+def _members_still_open(choice: Disjunction, box: Box) -> tuple[Formula, ...] | None:
     """The members that may still hold; None if one holds anyhow."""
     open_members = []
     for member in choice.members:

@@ -33,7 +33,7 @@ class TextTest:
     kind: str
     text: str
 
-    def holds(self, text: str) -> bool:
+    def is_true_of_text(self, text: str) -> bool:
         if self.kind == "contains":
             return self.text in text
         if self.kind == "starts_with":
@@ -61,21 +61,21 @@ class TextSet:
     but: frozenset[str] = frozenset()
     tests: frozenset[tuple[TextTest, bool]] = frozenset()
 
-    def holds(self, text: str) -> bool:
+    def contains(self, text: str) -> bool:
         if self.only is not None:
             return text in self.only
-        return text not in self.but and all(test.holds(text) == sign for test, sign in self.tests)
+        return text not in self.but and all(test.is_true_of_text(text) == sign for test, sign in self.tests)
 
-    def meet(self, other: TextSet) -> TextSet:
+    def intersection(self, other: TextSet) -> TextSet:
         if self is other or other is ANY:
             return self
         if self is ANY:
             return other
         spend_effort((len(self.only or ()) + len(other.only or ()) + len(self.but) + len(other.but)) // 8)
         if self.only is not None:
-            return TextSet(frozenset(t for t in self.only if other.holds(t)))
+            return TextSet(frozenset(t for t in self.only if other.contains(t)))
         if other.only is not None:
-            return TextSet(frozenset(t for t in other.only if self.holds(t)))
+            return TextSet(frozenset(t for t in other.only if self.contains(t)))
         return TextSet(None, self.but | other.but, self.tests | other.tests)
 
     @property
@@ -118,7 +118,7 @@ def _matching_texts(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]
     parts: list[tuple[Automaton, bool]] = [(TextListAutomaton(but), False)] if but else []
     parts += [(test.automaton(), sign) for test, sign in sorted(tests, key=repr)]
     for text in accepted_texts(parts):
-        if text in but or not all(test.holds(text) == sign for test, sign in tests):
+        if text in but or not all(test.is_true_of_text(text) == sign for test, sign in tests):
             raise Unknown("an automaton and RE2 differ")
         yield text
 
@@ -147,11 +147,11 @@ class TextSetPair:
     no: TextSet
 
 
-def operator_sets(kind: str, text: str) -> TextSetPair:
+def true_and_false_text_sets(kind: str, text: str) -> TextSetPair:
     pattern = OUTPUT[kind].pattern
     test = TextTest("matches", pattern(text)) if pattern else TextTest(kind, text)
     return TextSetPair(TextSet(tests=frozenset([(test, True)])), TextSet(tests=frozenset([(test, False)])))
 
 
-def finite_sets(texts: frozenset[str]) -> TextSetPair:
+def text_sets_of_list(texts: frozenset[str]) -> TextSetPair:
     return TextSetPair(TextSet(texts), TextSet(None, texts))

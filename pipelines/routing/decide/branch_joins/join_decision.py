@@ -23,8 +23,8 @@ from pipelines.routing.decide.branch_joins.branches import (
 from pipelines.routing.decide.branch_joins.reachability import (
     Ways,
     cached_per_line,
-    drawn_routes,
-    next_stations,
+    drawn_next_stations,
+    next_stations_by_station,
     reachable_stations,
     routes_replacing_forks,
 )
@@ -105,11 +105,11 @@ class Merge:
         return f"{', '.join(arrivals)}; the join wants {self.aggregation}."
 
 
-def due_merge(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
+def first_decidable_merge(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
     """The first join that can be decided now. Ask again after applying it, because its token may reach another join.
     Of joins that only wait for each other, the one that has waited longest is decided as if the others could not
     arrive."""
-    join_groups = waiting_groups(line, branches)
+    join_groups = join_groups_with_waiting_tokens(line, branches)
     for group in join_groups:
         if group.is_complete:
             return _decided_merge(line, branches, group)
@@ -118,13 +118,13 @@ def due_merge(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
     return _decided_merge(line, branches, stale[0], circular=True) if stale else None
 
 
-def waiting_groups(line: ParsedLine, branches: Sequence[Branch]) -> list[JoinGroup]:
+def join_groups_with_waiting_tokens(line: ParsedLine, branches: Sequence[Branch]) -> list[JoinGroup]:
     """Every join at which tokens wait, the longest waiting first."""
     together: dict[tuple[str, int | None], list[Branch]] = {}
     waiting = [branch for branch in branches if branch.arrival]
     # In the order of arriving, so that the group that waits longest comes first.
     for branch in sorted(waiting, key=_arrival_order):
-        home = home_fork(line, branch, branch.station)
+        home = fork_joined_at(line, branch, branch.station)
         together.setdefault((branch.station, home.id if home else None), []).append(branch)
     return [_join_group(line, branches, key, arrived) for (key, _), arrived in together.items()]
 
@@ -163,7 +163,9 @@ def accounted_branches(
     other branch ended in a way that still counts.
     """
     counted = tuple(
-        pk for pk, (at, _) in over.items() if set(merge.never) & reachable_stations(next_stations(line), [at])
+        pk
+        for pk, (at, _) in over.items()
+        if set(merge.never) & reachable_stations(next_stations_by_station(line), [at])
     )
     untold = any(status != "completed" for pk, (_, status) in over.items() if pk not in counted)
     return counted, merge.fork is not None and merge.alone and not untold
@@ -172,9 +174,9 @@ def accounted_branches(
 # Which fork
 
 
-def home_fork(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
+def fork_joined_at(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
     """The fork whose branches meet with this one at the join before `station`."""
-    join, after = _station_join(line, station), drawn_routes(line)
+    join, after = _station_join(line, station), drawn_next_stations(line)
     for place in range(len(branch.within) - 1, -1, -1):
         if _can_fill_join(after, branch.within[: place + 1], station, join):
             return branch.within[place]
@@ -200,7 +202,7 @@ def _station_join(line: ParsedLine, station: str) -> Join:
 def _join_group(
     line: ParsedLine, branches: Sequence[Branch], station: str, arrived: list[Branch]
 ) -> JoinGroup:
-    join, fork = _station_join(line, station), home_fork(line, arrived[0], station)
+    join, fork = _station_join(line, station), fork_joined_at(line, arrived[0], station)
     delivered = _delivered_states(join, [branch.arrival for branch in arrived if branch.arrival])
     missing = tuple(key for key in join.wait_for if key not in delivered)
     ids = {branch.id for branch in arrived}
@@ -211,7 +213,7 @@ def _join_group(
         if branch.id not in ids and (fork is None or fork in branch.within)
     ]
     may = (
-        _possible_tokens(line, station, fork, others, missing)
+        _tokens_reaching_missing_stations(line, station, fork, others, missing)
         if missing and others
         else dict.fromkeys(missing, ())
     )
@@ -230,7 +232,7 @@ def _delivered_states(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]
     return delivered
 
 
-def _possible_tokens(
+def _tokens_reaching_missing_stations(
     line: ParsedLine, station: str, fork: Fork | None, others: Sequence[Branch], missing: Sequence[str]
 ) -> dict[str, tuple[int, ...]]:
     """Return, by missing station, the tokens that can still reach it. A fork further on that fills the join by
@@ -243,7 +245,7 @@ def _possible_tokens(
 def _continuation_station(line: ParsedLine, branch: Branch, station: str, fork: Fork | None) -> str:
     """Return the station from which the branch goes on. Branches of a fork further in are joined first, at
     `station`."""
-    return branch.station if home_fork(line, branch, station) == fork else station
+    return branch.station if fork_joined_at(line, branch, station) == fork else station
 
 
 @cached_per_line
@@ -259,7 +261,7 @@ def _onward_routes(line: ParsedLine, station: str) -> Ways:
 
 def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
     """Return, by rule, the forks from which every awaited station is reached without another fork on the way."""
-    join, after = _station_join(line, station), drawn_routes(line)
+    join, after = _station_join(line, station), drawn_next_stations(line)
     forks = [(source.key, rule) for source in line.stations for rule in source.rules if len(rule.to) > 1]
     # Behind another fork, or behind the join itself, there would be other branches
     avoiding = {station, *(key for key, _ in forks)}
@@ -298,7 +300,7 @@ def _decided_merge(
     standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
     ids = {branch.id for branch in group.arrived}
     others = [branch for branch in branches if branch.id not in ids]
-    inside = {fork.id for branch in group.arrived for fork in _inner_forks(branch, group.fork)}
+    inside = {fork.id for branch in group.arrived for fork in _forks_inside(branch, group.fork)}
     return Merge(
         group.station,
         group.fork,
@@ -322,7 +324,7 @@ def _decided_merge(
     )
 
 
-def _inner_forks(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
+def _forks_inside(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
     return branch.within[branch.within.index(fork) + 1 :] if fork else branch.within
 
 

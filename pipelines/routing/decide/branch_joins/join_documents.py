@@ -9,7 +9,12 @@ from pipelines.routing.basics.problems import Malformed, member_path
 from pipelines.routing.basics.values import check_storable
 from pipelines.routing.decide.branch_joins.branches import WORST_FIRST, Arrival, Branch, Fork, Write
 from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys
-from pipelines.routing.decide.branch_joins.join_decision import JoinGroup, Merge, due_merge, waiting_groups
+from pipelines.routing.decide.branch_joins.join_decision import (
+    JoinGroup,
+    Merge,
+    first_decidable_merge,
+    join_groups_with_waiting_tokens,
+)
 from pipelines.routing.document.model import ParsedLine
 
 
@@ -29,11 +34,11 @@ def join_answer(line: ParsedLine, data: Any) -> dict[str, Any]:
             raise Malformed(member_path(at, "id"), f"two branches have the id {branch.id}")
         branches.append(branch)
         wrote[branch.id] = writes
-    merge = due_merge(line, branches)
+    merge = first_decidable_merge(line, branches)
     gone = set(merge.arrived) if merge else set()
     waiting = [
         _group_document(group)
-        for group in waiting_groups(line, branches)
+        for group in join_groups_with_waiting_tokens(line, branches)
         if not gone & {b.id for b in group.arrived}
     ]
     return {"waiting": waiting, "merge": _merge_document(merge, wrote) if merge else None}

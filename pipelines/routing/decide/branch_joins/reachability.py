@@ -41,7 +41,7 @@ def cached_per_line(
 
 
 @cached_per_line
-def next_stations(line: ParsedLine) -> Ways:
+def next_stations_by_station(line: ParsedLine) -> Ways:
     """The stations that each station may lead to next."""
     return _close_over_origins(
         line, lambda station: [*_drawn_targets(line, station, {}), *_undrawn_targets(line, station)]
@@ -51,9 +51,9 @@ def next_stations(line: ParsedLine) -> Ways:
 def routes_replacing_forks(line: ParsedLine, instead: Mapping[str, str]) -> Ways:
     """The same where some forks, by the id of their rule, count as leading to one station."""
     if not instead:
-        return next_stations(line)
+        return next_stations_by_station(line)
     # A token arrives at a join from an awaited station, never from the fork, so no path back leads there.
-    back = {key: _source_stations(next_stations(line), key) for key in _returning_stations(line)}
+    back = {key: _source_stations(next_stations_by_station(line), key) for key in _returning_stations(line)}
     return {
         station.key: frozenset(
             {
@@ -67,7 +67,7 @@ def routes_replacing_forks(line: ParsedLine, instead: Mapping[str, str]) -> Ways
 
 
 @cached_per_line
-def drawn_routes(line: ParsedLine) -> Ways:
+def drawn_next_stations(line: ParsedLine) -> Ways:
     """Only the paths that somebody drew: rules, and the order of stations without rules."""
     return _close_over_origins(line, lambda station: _drawn_targets(line, station, {}))
 
@@ -110,7 +110,7 @@ def _drawn_targets(line: ParsedLine, station: Station, instead: Mapping[str, str
     for rule in station.rules:
         yield from _rule_targets(line, rule, instead)
     if not station.rules and line.policy.no_rules == "advance":
-        yield from _next_key(line, station)
+        yield from _next_station_key(line, station)
 
 
 def _undrawn_targets(line: ParsedLine, station: Station) -> Iterator[str]:
@@ -125,13 +125,13 @@ def _undrawn_targets(line: ParsedLine, station: Station) -> Iterator[str]:
     if line.policy.on_failure.startswith("station:") and (left_out or not takes_all):
         yield line.policy.on_failure.removeprefix("station:")
     if station.rules and line.policy.no_match == "default" and not takes_all:
-        yield from _next_key(line, station)
+        yield from _next_station_key(line, station)
     # Under earlier revisions a branch that only a jump could bring counted as failed, and versions keep their meaning.
     if line.revision > SILENT_ALLOWS_ALL:
         yield from (place for place in line.jump_targets if place in line.stations_by_key)
 
 
-def _next_key(line: ParsedLine, station: Station) -> Iterator[str]:
+def _next_station_key(line: ParsedLine, station: Station) -> Iterator[str]:
     after = line.next_station(station.key)
     if after is not None:
         yield after.key

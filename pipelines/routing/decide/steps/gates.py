@@ -30,7 +30,7 @@ def follow_objection(
     for decision in RANK:
         for gate, word in spoken:
             if word.decision == decision:
-                case.note(step, rule, False, f"{gate.key}: {decision}")
+                case.add_trace_entry(step, rule, False, f"{gate.key}: {decision}")
                 return _follow_word(case, gate, word, rule)
     return None
 
@@ -43,7 +43,9 @@ def _counting_word(case: RoutingContext, step: str, gate: Gate, rule: Rule | Non
         return None
     # The engine refuses such a word (law §12); one that is here all the same counts for nothing.
     if word.decision == "send_back" and case.facts.rounds.get(gate.key, 0) >= gate.approval.max_rounds:
-        case.note(step, rule, False, f"{gate.key}: no round is left to send back, the word is refused")
+        case.add_trace_entry(
+            step, rule, False, f"{gate.key}: no round is left to send back, the word is refused"
+        )
         return None
     return word
 
@@ -85,25 +87,29 @@ def is_approved(case: RoutingContext, gate: Gate) -> bool:
     return word is not None and word.decision == "approve"
 
 
-def gates_without_word(
+def gates_not_passed_by_word(
     case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
 ) -> list[Gate]:
     """Return the gates except those at which a person demanded this route: they are passed (law §12)."""
     for gate in gates:
         if gate.key in case.spoken:
-            case.note(step, rule, True, f"{gate.key}: passed, the word was said there")
+            case.add_trace_entry(step, rule, True, f"{gate.key}: passed, the word was said there")
     return [gate for gate in gates if gate.key not in case.spoken]
 
 
-def run_checks(case: RoutingContext, step: str, gate: Gate, rule: Rule | None, read: Read) -> str:
+def worst_action_of_checks(case: RoutingContext, step: str, gate: Gate, rule: Rule | None, read: Read) -> str:
     """The worst action that the checks of a gate ask for; under `manual` they are shown and ask for nothing."""
     if gate.checks is None or gate.mode == "skip":
-        case.note(step, rule, True, f"{gate.key}: {'skipped' if gate.mode == 'skip' else 'no checks'}")
+        case.add_trace_entry(
+            step, rule, True, f"{gate.key}: {'skipped' if gate.mode == 'skip' else 'no checks'}"
+        )
         return "proceed"
     verdict = checks.evaluate_group(gate.checks, read)
     action = verdict.action if gate.enforces_checks else "proceed"
     note = "" if gate.enforces_checks else ", shown only"
-    case.note(step, rule, action == "proceed", f"{gate.key}: {verdict.action}{note}", verdict.results)
+    case.add_trace_entry(
+        step, rule, action == "proceed", f"{gate.key}: {verdict.action}{note}", verdict.results
+    )
     return action
 
 
@@ -129,12 +135,14 @@ def _approval_stands(case: RoutingContext, step: str, gate: Gate, rule: Rule | N
     if stands is None or stands.rule != (rule.id if rule else ""):
         return False
     if gate.checks is not None:
-        verdict = checks.evaluate_group(gate.checks, case.field_reader([gate.key]))
+        verdict = checks.evaluate_group(gate.checks, case.check_field_reader([gate.key]))
         if verdict.action != "proceed":
-            case.note(step, rule, False, f"{gate.key}: same change: {verdict.action}", verdict.results)
+            case.add_trace_entry(
+                step, rule, False, f"{gate.key}: same change: {verdict.action}", verdict.results
+            )
             return False
     comparison = f"{stands.approved[:7]} was approved, {stands.tree[:7]} is the same on the moved branch"
-    case.note(step, rule, True, f"{gate.key}: same change: {comparison}")
+    case.add_trace_entry(step, rule, True, f"{gate.key}: same change: {comparison}")
     return True
 
 
@@ -144,14 +152,16 @@ def _is_sampled(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) 
     if gate.sample is None:
         return True
     draw = case.facts.samples.get(gate.key, UNKNOWN)
-    always_asks, results = checks.evaluate_reason(gate.sample.always, case.field_reader([gate.key]))
+    always_asks, results = checks.is_reason_to_ask_with_results(
+        gate.sample.always, case.check_field_reader([gate.key])
+    )
     saw = tuple(
         ObservedOperand(result.check.field, None if result.saw is MISSING else result.saw)
         for result in results
     )
     is_sampled = always_asks or draw != NOT_DRAWN
     why = "a check always asks" if always_asks else DRAWS[draw] % gate.sample.one_in
-    case.note(step, rule, not is_sampled, f"{gate.key}: sample: {why}", saw)
+    case.add_trace_entry(step, rule, not is_sampled, f"{gate.key}: sample: {why}", saw)
     return is_sampled
 
 
@@ -163,39 +173,41 @@ def pending_tool_decision(
         if gate.tool is None or not gate.runs_its_tool:
             continue
         question = gate.tool.question(gate.key)
-        answer = case.answers.get(question.key)
+        answer = case.answers_by_question.get(question.key)
         if answer is None:
-            case.note(step, rule, "ask", f"{gate.key}: its tool is run")
+            case.add_trace_entry(step, rule, "ask", f"{gate.key}: its tool is run")
             return Ask(question.to_dict())
         # Nothing passes by what is no answer: a person looks at it (law §3)
         if not answer.is_valid_word:
-            case.note(step, rule, "ask", f"{gate.key}: its tool has no result")
+            case.add_trace_entry(step, rule, "ask", f"{gate.key}: its tool has no result")
             return Wait("blocked", evaluation=question.to_dict())
     return None
 
 
-def tool_action(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) -> tuple[str, str | None]:
+def tool_action_and_text(
+    case: RoutingContext, step: str, gate: Gate, rule: Rule | None
+) -> tuple[str, str | None]:
     """The action that the result asks for, and its text if it failed. Under `manual` a result is only shown."""
     tool = gate.tool
     if tool is None:
         return "proceed", None
     if not gate.runs_its_tool:
-        case.note(step, rule, True, f"{gate.key}: its tool is switched off")
+        case.add_trace_entry(step, rule, True, f"{gate.key}: its tool is switched off")
         return "proceed", None
-    answer = case.answers[tool.question(gate.key).key]
+    answer = case.answers_by_question[tool.question(gate.key).key]
     tool_action = {FAIL: tool.action, WARN: "proceed" if tool.approve_warnings else "hold"}.get(
         answer.word, "proceed"
     )
     action = tool_action if gate.mode != "manual" else "proceed"
     note = "" if action == tool_action else ", shown only"
-    case.note(step, rule, action == "proceed", f"{gate.key}: its tool says {answer.word}{note}")
+    case.add_trace_entry(step, rule, action == "proceed", f"{gate.key}: its tool says {answer.word}{note}")
     return action, answer.text if answer.word == FAIL else None
 
 
 STATION_GATE = "station_gate"
 
 
-def pass_station_gate(
+def route_past_station_gate(
     case: RoutingContext, then: TakenRoute, *, people_only: bool = False
 ) -> DecisionAnswer | TakenRoute:
     """`then` if there is no station gate, or the token passes it; else what the gate leads to.
@@ -207,7 +219,7 @@ def pass_station_gate(
         return then
     gate = case.line.gate(case.station.gate)
     if people_only and not gate.has_people:
-        case.note(STATION_GATE, None, True, f"{gate.key}: passed by the signal")
+        case.add_trace_entry(STATION_GATE, None, True, f"{gate.key}: passed by the signal")
         # No check was asked, so only a gate that is skipped anyhow counts as passed (law §8).
         case.gate_passed = gate.mode == "skip"
         return then
@@ -221,8 +233,10 @@ def pass_station_gate(
         tool_question = pending_tool_decision(case, STATION_GATE, [gate], None)
         if tool_question is not None:
             return tool_question
-        by_tool, text = tool_action(case, STATION_GATE, gate, None)
-        by_checks = run_checks(case, STATION_GATE, gate, None, case.field_reader([gate.key]))
+        by_tool, text = tool_action_and_text(case, STATION_GATE, gate, None)
+        by_checks = worst_action_of_checks(
+            case, STATION_GATE, gate, None, case.check_field_reader([gate.key])
+        )
         # `outcome_of: review` asks a person at this gate (law §13).
         fact_action = "hold" if case.judged.needs_review and gate.mode != "skip" else "proceed"
         # The worst wins, in the order abort, rework, hold, proceed (law §5, step 5).
@@ -234,7 +248,7 @@ def pass_station_gate(
     if action == "rework":
         return demanded_route(case, None, text)
     if needs_person(case, STATION_GATE, gate, action, None):
-        case.note(STATION_GATE, None, False, f"waits for {gate.key}")
+        case.add_trace_entry(STATION_GATE, None, False, f"waits for {gate.key}")
         return Wait("awaiting_review", (gate.key,))
     case.passed.add(gate.key)
     # After `proceed` only people passed it: not enough where checks or a tool count (law §8).

@@ -14,14 +14,14 @@ def decide_without_match(case: RoutingContext, route: TakenRoute) -> DecisionAns
     # Law §4: failed by `on_failure`, blocked to `@blocked`, passed by `no_rules` or `no_match`.
     outcome_state = route.seen.outcome_state
     if outcome_state == "failed":
-        return apply_on_failure(case, feedback=route.reason)
+        return decide_by_on_failure_policy(case, feedback=route.reason)
     if outcome_state == "blocked":
-        case.note("rules", None, True, "blocked, and no rule takes it")
+        case.add_trace_entry("rules", None, True, "blocked, and no rule takes it")
         return Wait("blocked")
-    return _no_match(case) if case.station.rules else _no_rules(case)
+    return _decide_by_no_match_policy(case) if case.station.rules else _decide_by_no_rules_policy(case)
 
 
-def apply_on_failure(
+def decide_by_on_failure_policy(
     case: RoutingContext, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
 ) -> DecisionAnswer | TakenRoute:
     """The knob `on_failure`; with `cause` (`compose_failed`) of a rule that matched.
@@ -29,7 +29,7 @@ def apply_on_failure(
     `feedback` goes to the station that it leads to, whichever that is.
     """
     knob = case.line.policy.on_failure
-    case.note("rules", rule, True, f"on_failure: {knob}" + (f" after {cause}" if cause else ""))
+    case.add_trace_entry("rules", rule, True, f"on_failure: {knob}" + (f" after {cause}" if cause else ""))
     rule_id = rule.id if rule else None
     if knob == "halt":
         return Finish("failed", "failed", rule_id, "policy", cause)
@@ -50,9 +50,9 @@ def _failed_message(case: RoutingContext, cause: str | None) -> str:
     return f"{case.station.key} failed, and no rule takes it."
 
 
-def _no_rules(case: RoutingContext) -> DecisionAnswer | TakenRoute:
+def _decide_by_no_rules_policy(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     knob = case.line.policy.no_rules
-    case.note("rules", None, True, f"no_rules: {knob}")
+    case.add_trace_entry("rules", None, True, f"no_rules: {knob}")
     if knob == "refuse":
         return Stuck(NO_MATCH, f"{case.station.key} has no rules, and this line wants some.")
     return enter_unless_obstructed(
@@ -63,9 +63,9 @@ def _no_rules(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     )
 
 
-def _no_match(case: RoutingContext) -> DecisionAnswer | TakenRoute:
+def _decide_by_no_match_policy(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     knob = case.line.policy.no_match
-    case.note("rules", None, True, f"no_match: {knob}")
+    case.add_trace_entry("rules", None, True, f"no_match: {knob}")
     if knob == "default":
         return enter_unless_obstructed(
             case, TransitionCandidate((_next_station_or_completed(case),), "policy")

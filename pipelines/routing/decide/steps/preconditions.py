@@ -17,7 +17,7 @@ Missing = tuple[str, str]
 """The name, and why."""
 
 
-def find_missing(case: RoutingContext, way: TransitionCandidate) -> Wait | None:
+def wait_with_unmet_preconditions(case: RoutingContext, way: TransitionCandidate) -> Wait | None:
     """Return the wait for the unmet preconditions of a forward move, or None. They are the requirements of the
     station in its order, what the facts report as unmet, then `no_open_escalation`."""
     facts = case.of_now.facts
@@ -34,14 +34,14 @@ def find_missing(case: RoutingContext, way: TransitionCandidate) -> Wait | None:
         return None
     names = tuple(dict.fromkeys(name for name, _ in unmet_requirements))
     whys = ", ".join(f"{name} ({why})" if why else name for name, why in dict(unmet_requirements).items())
-    case.note("target", way.rule, False, f"missing: {whys}")
+    case.add_trace_entry("target", way.rule, False, f"missing: {whys}")
     return Wait("held", to=way.targets, rule=way.rule_id, missing=names)
 
 
 def _is_forward(case: RoutingContext, target: str) -> bool:
     """Return whether the move leads to a station later in the order, or to a completed end."""
     if target in case.line.stations_by_key:
-        return case.line.position(target) > case.line.position(case.station.key)
+        return case.line.index_of_station(target) > case.line.index_of_station(case.station.key)
     return target in case.line.ends_by_key and case.line.end(target).kind == "completed"
 
 
@@ -82,7 +82,9 @@ def _unavailable_agents(case: RoutingContext, into: list[str]) -> Iterator[Missi
     """Yield the agents of the targets that are not registered, have no valid contract, are suspended, or have no
     capacity for all branches where they work. A token that waits at a join needs none."""
     source = case.station.key
-    entered = [case.line.station(target) for target in into if not case.line.waits_at(target, source)]
+    entered = [
+        case.line.station(target) for target in into if not case.line.does_token_wait_at_join(target, source)
+    ]
     # The second agent of a station does no job there, and takes no place.
     agent_counts = Counter({agent: 0 for station in entered for agent in station.agents})
     agent_counts.update(station.agent for station in entered if station.agent)

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.basics.outcome import FORCED, DerivedOutcome, derived_outcome
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.check_fields import read_field, readable_facts
+from pipelines.routing.decide.check_fields import check_field_value, readable_facts
 from pipelines.routing.decide.decisions import TestedRules, TraceEntry
 from pipelines.routing.decide.outcome_judgement import OutcomeJudgement, judge_outcome
 from pipelines.routing.decide.situation import Facts, Situation
@@ -109,7 +109,7 @@ class RoutingContext:
         station nor a jump took it back. What a signal forces makes no failed visit pass."""
         return self.recorded.outcome_state == "passed" and not self.passing_revoked
 
-    def note(
+    def add_trace_entry(
         self,
         step: str,
         rule: Rule | None,
@@ -119,7 +119,7 @@ class RoutingContext:
     ) -> None:
         self.trace.append(TraceEntry(step, rule.id if rule else None, result, saw, why))
 
-    def view(self, route: TakenRoute) -> ConditionView:
+    def condition_view(self, route: TakenRoute) -> ConditionView:
         """Return the view of the conditions on this route."""
         outcome, derived = self.situation.outcome, route.seen
         return ConditionView(
@@ -127,22 +127,22 @@ class RoutingContext:
             verdict=derived.verdict,
             eval=derived.eval,
             failure_type=outcome.failure_type,
-            document=self.document,
+            document=self.condition_document,
             unreadable=bool(outcome.output_error) and not (route.no_output or self.fell_back),
             edges=self.facts.edges,
-            answers=self.answers,
+            answers=self.answers_by_question,
             steps=self.steps,
             unreadable_keys=self._unreadable_in_document,
             facts=readable_facts(self.situation),
         )
 
     @property
-    def answers(self) -> dict[str, EvaluationAnswer]:
+    def answers_by_question(self) -> dict[str, EvaluationAnswer]:
         """Answers by question; the last one counts."""
         return answers_by_key(self.facts.answers) if self.facts.answers else {}
 
     @property
-    def document(self) -> Any:
+    def condition_document(self) -> Any:
         """Document that conditions read; MISSING if there is none.
 
         The output, or in scope `merged` the context overlaid by it. Output that is not JSON counts as none
@@ -158,7 +158,7 @@ class RoutingContext:
     @property
     def composable_document(self) -> Any:
         """Document that `compose` reads; MISSING where the output was not JSON (law §8a, §12)."""
-        return MISSING if self.situation.outcome.output_error else self.document
+        return MISSING if self.situation.outcome.output_error else self.condition_document
 
     @property
     def _unreadable_in_document(self) -> frozenset[str]:
@@ -179,7 +179,7 @@ class RoutingContext:
         own = frozenset(self.station.output_keys) if outcome.output_error else frozenset()
         return _unread_keys(facts, outcome.output) | own
 
-    def field_reader(self, gate_keys: Collection[str]) -> Callable[[str], Any]:
+    def check_field_reader(self, gate_keys: Collection[str]) -> Callable[[str], Any]:
         """Fields for the checks of gates that are asked together: as they stood when those were asked, without what
         was said there since."""
         # Gates that are asked together do not read each other's words, nor their own.
@@ -187,7 +187,7 @@ class RoutingContext:
         if not since.isdisjoint(self.facts.gates):
             gates = {key: word for key, word in self.facts.gates.items() if key not in since}
             then = replace(then, facts=replace(self.facts, gates=gates))
-        return lambda name: read_field(name, then, self.recorded)
+        return lambda name: check_field_value(name, then, self.recorded)
 
 
 def _unread_keys(facts: Facts, output: Any) -> frozenset[str]:
@@ -222,7 +222,7 @@ class TransitionCandidate:
         return " + ".join(self.targets)
 
 
-def target_stations(case: RoutingContext, way: TransitionCandidate) -> tuple[str, ...]:
+def stations_among_targets(case: RoutingContext, way: TransitionCandidate) -> tuple[str, ...]:
     """Return the stations among its targets. Every check uses them, so they are looked up once."""
     if way._stations is None:
         known = case.line.stations_by_key

@@ -18,10 +18,10 @@ class RuleMatch:
     text: str | None
 
 
-def first_match(case: RoutingContext, route: TakenRoute) -> RuleMatch | DecisionAnswer | None:
+def first_match_or_decision(case: RoutingContext, route: TakenRoute) -> RuleMatch | DecisionAnswer | None:
     """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
-    view, clock = case.view(route), case.clock
-    rules, tests = case.station.readable_rules, case.station.rule_tests
+    view, clock = case.condition_view(route), case.clock
+    rules, tests = case.station.rules_above_first_faulty, case.station.rule_tests
     tested = TestedRules(view, rules, view.steps.left)
     if case.left_out:
         # A route that the gate of a rule demanded leaves that rule out (law §5, Forced route).

@@ -7,13 +7,13 @@ from typing import Any
 
 from pipelines.routing.decide.decisions import DecisionAnswer, Finish, Wait
 from pipelines.routing.decide.steps import gates
-from pipelines.routing.decide.steps.gates import pass_station_gate
+from pipelines.routing.decide.steps.gates import route_past_station_gate
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, forced_route
 from pipelines.routing.decide.steps.targets import (
     TransitionCandidate,
-    arrive_at_targets,
+    decision_preventing_move,
+    decision_to_enter_targets,
     enter_unless_obstructed,
-    find_obstacle,
 )
 from pipelines.routing.document.gates import JUMP_GATE
 from pipelines.routing.document.operand_trace import ObservedOperand
@@ -27,35 +27,35 @@ def follow_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAn
     saw = tuple(
         ObservedOperand(key, signal[key]) for key in ("verdict", "reason") if signal.get(key) is not None
     )
-    case.note(STEP, None, True, f"the signal says {verdict}", saw)
+    case.add_trace_entry(STEP, None, True, f"the signal says {verdict}", saw)
     # No gate and no rule stands before an abort (law §5, step 3).
     if verdict == "abort":
         return Finish("failed", "failed", None, "signal")
     if verdict == "proceed":
-        return pass_station_gate(case, forced_route("success", "signal"), people_only=True)
-    return _hold_signal(case, signal) if verdict == "hold" else _rework_signal(case)
+        return route_past_station_gate(case, forced_route("success", "signal"), people_only=True)
+    return _follow_hold_signal(case, signal) if verdict == "hold" else _follow_rework_signal(case)
 
 
-def _rework_signal(case: RoutingContext) -> DecisionAnswer | TakenRoute:
+def _follow_rework_signal(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
     most = case.station.limits.signal_retries
     # Those in a row at this station, not in all (line-document.md).
     done = case.facts.signal_reworks
     if done < most:
         return enter_unless_obstructed(case, TransitionCandidate((case.station.key,), "signal"))
-    case.note(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
+    case.add_trace_entry(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
     # Once `rework` signals are used up the visit did not pass (law §14).
     case.passing_revoked = True
-    return pass_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
+    return route_past_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
 
-def _hold_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
+def _follow_hold_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
     meta = signal.get("meta") or {}
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
         if type(target) is str and target in case.line.jump_targets:
             return _jump_to_target(case, target)
-        case.note(STEP, None, False, "the target of the jump is missing or unknown")
+        case.add_trace_entry(STEP, None, False, "the target of the jump is missing or unknown")
     question = meta.get("question")
     return Wait("blocked", question=question if type(question) is str else None)
 
@@ -70,10 +70,10 @@ def _jump_to_target(case: RoutingContext, target: str) -> DecisionAnswer | Taken
         if against is not None:
             return against
     way = TransitionCandidate((target,), "signal")
-    stopped = find_obstacle(case, way)
+    stopped = decision_preventing_move(case, way)
     if stopped is not None:
         return stopped
     if reviewed and not gates.is_approved(case, JUMP_GATE):
-        case.note(STEP, None, False, "waits for a review of the jump")
+        case.add_trace_entry(STEP, None, False, "waits for a review of the jump")
         return Wait("awaiting_review", (JUMP_GATE.key,), way.targets)
-    return arrive_at_targets(case, way)
+    return decision_to_enter_targets(case, way)

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget, used_amount
+from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget, used_amount_before_move
 from pipelines.routing.decide.decisions import DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.decide.steps.preconditions import find_missing
+from pipelines.routing.decide.steps.preconditions import wait_with_unmet_preconditions
 from pipelines.routing.decide.steps.routing_context import (
     RoutingContext,
     TransitionCandidate,
-    target_stations,
+    stations_among_targets,
 )
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.rules import BLOCKED, Rule
@@ -21,15 +21,20 @@ from pipelines.routing.document.templates import work_lookups
 FORBIDDEN = "ForbiddenParallel"
 HOWS = ("fail", "stuck", "escalate", "target")
 
-__all__ = ["TransitionCandidate", "arrive_at_targets", "enter_unless_obstructed", "find_obstacle"]
+__all__ = [
+    "TransitionCandidate",
+    "decision_preventing_move",
+    "decision_to_enter_targets",
+    "enter_unless_obstructed",
+]
 
 
 def enter_unless_obstructed(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
     """Step 7, then 9, for what no rule gate guards."""
-    return find_obstacle(case, way) or arrive_at_targets(case, way)
+    return decision_preventing_move(case, way) or decision_to_enter_targets(case, way)
 
 
-def find_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def decision_preventing_move(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """Return what prevents the move, if anything. The target of an exhausted budget is a decision too."""
     return (
         # Law §5, step 7, in its order; the revisit policy binds moves by a taken rule only.
@@ -37,13 +42,13 @@ def find_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAns
         or _cap_obstacle(case, way)
         or _parallel_obstacle(case, way)
         or _budget_obstacle(case, way)
-        or find_missing(case, way)
+        or wait_with_unmet_preconditions(case, way)
         or unreadable_obstacle(case, way)
     )
 
 
-def arrive_at_targets(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
-    case.note("effects", way.rule, True, f"goes to {way.target_text} (by {way.by})")
+def decision_to_enter_targets(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
+    case.add_trace_entry("effects", way.rule, True, f"goes to {way.target_text} (by {way.by})")
     target = way.targets[0]
     if target == BLOCKED:
         return Wait("blocked", rule=way.rule_id)
@@ -54,7 +59,7 @@ def arrive_at_targets(case: RoutingContext, way: TransitionCandidate) -> Decisio
 
 def _revisit_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """The revisit policy: it binds moves by a rule only, and the rule's `allow_revisit` overrides it."""
-    for station in target_stations(case, way):
+    for station in stations_among_targets(case, way):
         if _is_forbidden_revisit(case, way, station):
             return _stuck_with_note(
                 case, way, "CircularWorkflow", f"This task has been at {station} before, and may not return."
@@ -76,7 +81,7 @@ def _is_forbidden_revisit(case: RoutingContext, way: TransitionCandidate, statio
 
 def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     cap = case.line.policy.visit_cap
-    for station in target_stations(case, way):
+    for station in stations_among_targets(case, way):
         visits = case.of_now.visits_of(station)
         if visits >= cap:
             message = f"This task has entered {station} {visits} times; the cap is {cap}."
@@ -89,7 +94,9 @@ def _parallel_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decisi
     if not case.line.forbidden_parallel:
         return None
     entered = [
-        target for target in target_stations(case, way) if not case.line.waits_at(target, case.station.key)
+        target
+        for target in stations_among_targets(case, way)
+        if not case.line.does_token_wait_at_join(target, case.station.key)
     ]
     # A fork enters several at once, and two of those may exclude each other
     for place, station in enumerate(entered):
@@ -101,7 +108,7 @@ def _parallel_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decisi
 
 
 def _stuck_with_note(case: RoutingContext, way: TransitionCandidate, error: str, message: str) -> Stuck:
-    case.note("target", way.rule, False, message)
+    case.add_trace_entry("target", way.rule, False, message)
     return Stuck(error, message, way.rule_id)
 
 
@@ -115,7 +122,7 @@ def _budget_obstacle(case: RoutingContext, way: TransitionCandidate) -> Decision
     if not exceeded:
         return None
     whys = "; ".join(breach.why for breach in exceeded)
-    case.note("target", way.rule, False, f"{RETRY_LIMIT}: {whys}")
+    case.add_trace_entry("target", way.rule, False, f"{RETRY_LIMIT}: {whys}")
     # Law §5, step 7: fail before stuck, stuck before escalate, escalate before a target
     worst = min(exceeded, key=lambda breach: HOWS.index(breach.how))
     if worst.how == "fail":
@@ -148,18 +155,18 @@ ERROR = "OutputDataParseError"
 
 def unreadable_obstacle(case: RoutingContext, way: TransitionCandidate) -> Stuck | None:
     """Unparseable output only matters when a template reads one of the declared output keys."""
-    for station in target_stations(case, way) if case.unreadable_keys else ():
+    for station in stations_among_targets(case, way) if case.unreadable_keys else ():
         for family, name in sorted(work_lookups(case.line.station(station).work)):
             # A flat key, or the object into which a dotted name leads
             key = name if name in case.unreadable_keys else name.partition(".")[0]
-            if key in case.unreadable_keys and _reads_context(case, way, family, key):
+            if key in case.unreadable_keys and _does_lookup_read_context(case, way, family, key):
                 message = f"{station} asks for {key}, but the output that should have said it was not JSON."
-                case.note("target", way.rule, "error", message)
+                case.add_trace_entry("target", way.rule, "error", message)
                 return Stuck(ERROR, message, way.rule_id)
     return None
 
 
-def _reads_context(case: RoutingContext, way: TransitionCandidate, family: str, key: str) -> bool:
+def _does_lookup_read_context(case: RoutingContext, way: TransitionCandidate, family: str, key: str) -> bool:
     """`{{.x}}` tries variables and inputs first."""
     if family:
         return family == "context"
@@ -189,7 +196,7 @@ class Breach:
 def exceeded_budgets(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
     """Every budget that this move would exceed: the rule's, the stations' and the line's, in this order."""
     exceeded = [*_rule_breaches(case, way), *_station_breaches(case, way)]
-    return [*exceeded, *_line_breaches(case, way)] if case.line.named_limits else exceeded
+    return [*exceeded, *_line_breaches(case, way)] if case.line.named_budgets_in_force else exceeded
 
 
 def _rule_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
@@ -205,24 +212,24 @@ def _rule_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breac
     if rule.max_retries is not None and retries >= rule.max_retries:
         whys.append(f"rule {rule.id} was taken {retries} of {rule.max_retries} times")
     if rule.max_visits is not None:
-        entered = [(station, case.of_now.visits_of(station)) for station in target_stations(case, way)]
+        entered = [(station, case.of_now.visits_of(station)) for station in stations_among_targets(case, way)]
         most = rule.max_visits
         # `n` entries so far: this one would be the n + 1st.
         whys += [f"{station} was entered {n} of {most} times" for station, n in entered if n >= most]
-    if limit is not None and retries >= limit and _is_free_loop(case, way, rule):
+    if limit is not None and retries >= limit and _is_loop_without_own_budget(case, way, rule):
         whys.append(f"rule {rule.id}, a loop, was taken {retries} of {limit} times")
     return [Breach(how, why, rule.exhausted_to) for why in whys]
 
 
-def _is_free_loop(case: RoutingContext, way: TransitionCandidate, rule: Rule) -> bool:
+def _is_loop_without_own_budget(case: RoutingContext, way: TransitionCandidate, rule: Rule) -> bool:
     """Leads to its own station, and has neither `max_retries` nor `max_visits`."""
     free = rule.max_retries is None and rule.max_visits is None
-    return free and case.station.key in target_stations(case, way)
+    return free and case.station.key in stations_among_targets(case, way)
 
 
 def _station_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
     exceeded = []
-    for station in target_stations(case, way):
+    for station in stations_among_targets(case, way):
         most = case.line.station(station).limits.max_visits
         if most is not None and (visits := case.of_now.visits_of(station)) >= most:
             why = f"{station} was entered {visits} of {most} times"
@@ -232,7 +239,7 @@ def _station_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Br
 
 def _line_breaches(case: RoutingContext, way: TransitionCandidate) -> Iterator[Breach]:
     """The named budgets of the line. They bind every decided move, whatever decided it."""
-    for budget in case.line.named_limits:
+    for budget in case.line.named_budgets_in_force:
         # What is used up on the way here does not bind the target that it names.
         if budget.key not in way.over:
             why = _breach_reason(case, way, budget)
@@ -256,7 +263,7 @@ def _breach_reason(case: RoutingContext, way: TransitionCandidate, budget: Budge
     if not spending:
         return ""
     visits = {station: case.of_now.visits_of(station) for station in budget.stations}
-    before = used_amount(case.line, budget, spending[0], case.of_now.facts, visits)
+    before = used_amount_before_move(case.line, budget, spending[0], case.of_now.facts, visits)
     # A rule and a failure are counted once, whatever it forks into; entries and edges each.
     more = 1 if budget.kind in ("rules", "failure_type") else len(spending)
     if before + more <= budget.most:

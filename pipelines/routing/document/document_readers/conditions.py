@@ -11,7 +11,7 @@ from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import algebra, operators
 from pipelines.routing.document.algebra import Condition
-from pipelines.routing.document.document_readers.names import no_such
+from pipelines.routing.document.document_readers.names import unknown_reference_message
 from pipelines.routing.document.document_readers.reader import Problems, Reader, expected_hint, unknown_word
 from pipelines.routing.document.evaluations import EVALUATORS, PERSON, WORDS, Evaluation
 from pipelines.routing.document.paths import PathError, compile_path
@@ -45,13 +45,13 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
     form = forms[0]
     # Two forms in one condition would leave open which of them counts
     companions = ("answer",) if form in WORDS else ()
-    _refuse_others(value, (form, *companions), path, problems)
+    _note_other_keys(value, (form, *companions), path, problems)
     if form in WORDS:
         return _read_answer_test(form, value, path, problems)
     return FORMS[form](value[form], member_path(path, form), problems, places)
 
 
-def _refuse_others(value: dict[str, Any], known: tuple[str, ...], path: str, problems: Problems) -> None:
+def _note_other_keys(value: dict[str, Any], known: tuple[str, ...], path: str, problems: Problems) -> None:
     for key in value:
         if key not in known:
             problems.note(
@@ -103,7 +103,7 @@ def _read_verdict(value: Any, path: str, problems: Problems, places: Collection[
     return algebra.VerdictTest(words, _expand_any(words, ANY_VERDICT))
 
 
-def _failure_type(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
+def _read_failure_type(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
     return algebra.FailureTypeTest(_read_words(value, path, problems))
 
 
@@ -195,7 +195,7 @@ def _read_edge(value: Any, path: str, problems: Problems, places: Collection[str
     reader.note_unknown_keys()
     for key, place in (("from", source), ("to", target)):
         if place and place not in places:
-            reader.note(key, no_such("station", place), expected_hint(place, places))
+            reader.note(key, unknown_reference_message("station", place), expected_hint(place, places))
     return algebra.EdgeTest(source, target, at_least or 0)
 
 
@@ -257,7 +257,7 @@ FORMS: dict[str, Read] = {
     "eval": _read_eval,
     "output": _read_output,
     "fact": _read_fact,
-    "failure_type": _failure_type,
+    "failure_type": _read_failure_type,
     "edge": _read_edge,
     "all": _read_all,
     "any": _read_any,

@@ -70,10 +70,10 @@ def read_id(reader: Reader, name: str = "id") -> str:
 def check_reference(reader: Reader, key: str, value: str | None, known: Collection[str], what: str) -> None:
     """Note a reference to something that the line does not have."""
     if value and value not in known:
-        reader.note(key, no_such(what, value), expected_hint(value, known))
+        reader.note(key, unknown_reference_message(what, value), expected_hint(value, known))
 
 
-def no_such(what: str, value: str) -> _:
+def unknown_reference_message(what: str, value: str) -> _:
     """Return the message about a field that refers to something that the line does not have. People read it
     after the name of the field."""
     machine = _("the line has no %(what)s %(value)s", what=what, value=quoted_value(value))

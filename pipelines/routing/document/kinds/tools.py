@@ -215,11 +215,11 @@ def _read_policy(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("default"):
         reader.note("default", "is missing", "allow, approve or deny what no rule names")
     reader.choice("default", ACTIONS, "deny")
-    reader.read_list("rules", lambda inner: _policy_rule(inner, names))
+    reader.read_list("rules", lambda inner: _read_policy_rule(inner, names))
     reader.note_unknown_keys()
 
 
-def _policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
+def _read_policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
     # Every tool; `text` only marks the key as known.
     if reader.given.get("tool") == "*":
         reader.text("tool")
@@ -228,11 +228,11 @@ def _policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("action"):
         reader.note("action", "is missing", "allow, approve or deny")
     reader.choice("action", ACTIONS, "deny")
-    reader.read_list("when", _policy_test)
+    reader.read_list("when", _read_policy_test)
     reader.note_unknown_keys()
 
 
-def _policy_test(reader: Reader) -> None:
+def _read_policy_test(reader: Reader) -> None:
     """Read a test of the arguments of a call, which works as an `output` condition does on an output."""
     try:
         compile_path(reader.text("path", required=True) or "$")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.routing.analysis.lint.finding import INFO, Finding
-from pipelines.routing.analysis.lint.run import all_findings
+from pipelines.routing.analysis.lint.run import run_all_checks
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.web.editor.fixes import edits
@@ -25,8 +25,8 @@ def check_wait_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         changed = read_line({**of.document, "stations": stations}, keep_faulty_rules=True)
     except DocumentError:
         return
-    after = all_findings(LintSubject(changed, of.subject.people, of.subject.required))
-    before = _serious_findings(all_findings(of.subject))
+    after = run_all_checks(LintSubject(changed, of.subject.people, of.subject.required))
+    before = _serious_findings(run_all_checks(of.subject))
     # The finding has to be gone, and no other may have come.
     if _serious_findings(after) <= before - {(finding.check, finding.station)}:
         label = "Push and wait for the checks before it"

@@ -30,7 +30,7 @@ from pipelines.routing.analysis.lint.checks import (
 )
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import edge_tests
-from pipelines.routing.analysis.lint.visits import cycle_breakers
+from pipelines.routing.analysis.lint.visits import stations_breaking_unbounded_cycles
 from pipelines.routing.document.ends import BUILT_IN_ENDS, end_label
 from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.sentences.names import target_name
@@ -164,7 +164,7 @@ def _end_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Only where something is left that a rule could lead to an end."""
     station = of.line.station(finding.station or "")
     for outcomes, end in (("passed", "completed"), ("failed", "failed")):
-        rest = of.subject.analysis(station).remainder(outcomes)
+        rest = of.subject.analysis(station).outcomes_no_rule_takes(outcomes)
         if rest is not None and rest.witness is not None:
             label = f"Add a rule to the end “{end}”"
             rule = edits.add_rule(station.key, _outcome_rule(station, outcomes, end))
@@ -214,7 +214,7 @@ def _referenced_stations(line: ParsedLine) -> set[str]:
 
 
 def _cycle_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    stations = cycle_breakers(of.subject, finding.station or "")
+    stations = stations_breaking_unbounded_cycles(of.subject, finding.station or "")
     if stations:
         limited = [edits.change_station(key, limits=_limits_with_visits(of, key)) for key in stations]
         names = ", ".join(of.line.station(key).name for key in stations)
@@ -225,7 +225,7 @@ def _cycle_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 def _limits_with_visits(of: Remedies, key: str) -> dict[str, Any]:
     """The limits as they are written, with one more."""
     # From the document: the parsed line has defaults that nobody wrote.
-    written = of.document["stations"][of.line.position(key)].get("limits") or {}
+    written = of.document["stations"][of.line.index_of_station(key)].get("limits") or {}
     return {**written, "max_visits": VISITS}
 
 

@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 from pipelines.routing.analysis.lint.checks import broken_guarantee, unproved_guarantee
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.guarantee_findings import PROVED
-from pipelines.routing.analysis.lint.run import all_findings
+from pipelines.routing.analysis.lint.run import run_all_checks
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.guarantees import REJECT
 from pipelines.routing.document.line import Gate
-from pipelines.routing.guarantees.guarantee_proofs import proof_flags
+from pipelines.routing.guarantees.guarantee_proofs import proved_flag_of_each_guarantee
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.remedies import Remedies, Remedy
 
@@ -71,7 +71,7 @@ class _RejectionEndTrial:
             line, gates=tuple(ends if candidate is gate else candidate for candidate in line.gates)
         )
         after = LintSubject(changed, subject.people, subject.required)
-        self.proves = proof_flags(after)
+        self.proves = proved_flag_of_each_guarantee(after)
         broken = any(
             promise.answer == PROVED and not proved
             for promise, proved in zip(
@@ -85,6 +85,6 @@ def _serious_findings(subject: LintSubject) -> set[tuple[str, str, str | None]]:
     """Return the findings of lint, except those about the guarantees."""
     return {
         (finding.check, finding.path, finding.rule)
-        for finding in all_findings(subject)
+        for finding in run_all_checks(subject)
         if finding.severity != INFO and finding.check not in PROMISED
     }

@@ -30,7 +30,7 @@ def unfillable_join_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]
         way.source for way in of.subject.transitions if way.target == station.key and way.by == "rule"
     }
     yield from _wait_remedies(
-        of, station, sorted(delivering & of.line.stations_by_key.keys(), key=of.line.position)
+        of, station, sorted(delivering & of.line.stations_by_key.keys(), key=of.line.index_of_station)
     )
 
 
@@ -44,7 +44,7 @@ def _wait_remedies(of: Remedies, station: Station, wait_for: Sequence[str]) -> I
     # A proper subset: something is gone, and nothing new has come.
     if _join_findings(LintSubject(replace(of.line, stations=others))) < _join_findings(of.subject):
         # What the document says of the aggregation stays.
-        written = of.document["stations"][of.line.position(station.key)].get("join") or {}
+        written = of.document["stations"][of.line.index_of_station(station.key)].get("join") or {}
         yield wait_for_all_remedy(station.key, written, wait_for)
 
 

@@ -22,7 +22,7 @@ from pipelines.routing.analysis.lint.checks import (
 )
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, station_excerpt
-from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
+from pipelines.routing.analysis.lint.subject import LintSubject, keys_reachable_from
 from pipelines.routing.analysis.lint.visits import strong_components
 from pipelines.routing.analysis.satisfiability.liveness import DEAD
 from pipelines.routing.document.line import ParsedLine, Rule, Station
@@ -83,7 +83,7 @@ class Trials:
     def _reaches_end(self, target: str) -> bool:
         """Return whether the stations reached for the first time come to an end, and form no cycle."""
         newly = {key for key in self._reachable_from(target) if key in self.subject.line.stations_by_key}
-        newly -= self.subject.reached_keys
+        newly -= self.subject.keys_reached_from_start
         inside = {key: {b for a, b in self._transition_pairs if a == key and b in newly} for key in newly}
         rounds = any(len(group) > 1 or group[0] in inside[group[0]] for group in strong_components(inside))
         return not rounds and newly <= self._stations_reaching_end
@@ -91,7 +91,9 @@ class Trials:
     @cached_property
     def _stations_reaching_end(self) -> frozenset[str]:
         """Stations and ends from which an end can be reached."""
-        return reachable_from(set(self.subject.line.ends_by_key), [(b, a) for a, b in self._transition_pairs])
+        return keys_reachable_from(
+            set(self.subject.line.ends_by_key), [(b, a) for a, b in self._transition_pairs]
+        )
 
     @cached_property
     def _transition_pairs(self) -> frozenset[tuple[str, str]]:
@@ -99,7 +101,7 @@ class Trials:
 
     def _reachable_from(self, target: str) -> frozenset[str]:
         if target not in self._reached:
-            self._reached[target] = reachable_from({target}, list(self._transition_pairs))
+            self._reached[target] = keys_reachable_from({target}, list(self._transition_pairs))
         return self._reached[target]
 
 

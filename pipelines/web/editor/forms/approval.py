@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.engine.moves.entitlement import EntitledPerson
 from pipelines.models import Group, Role
 from pipelines.models.people import expand_roles
-from pipelines.routing.basics.plural import plural
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.requirements import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
 from pipelines.web.editor.forms import fragment_paths
 from pipelines.web.editor.forms.declared_fields import declared_control, labelled_choices
@@ -128,4 +128,4 @@ def _user_options(people: Sequence[EntitledPerson]) -> Options:
 
 
 def _people_count(number: int) -> str:
-    return plural("%d person", "%d people", number) % number
+    return singular_or_plural("%d person", "%d people", number) % number

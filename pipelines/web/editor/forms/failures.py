@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.document.budgets import MAX_ROLE
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import fragment_paths
@@ -167,7 +167,7 @@ def _failure_rows(setting: FormSetting) -> Rows:
         # Suggests the station before this one, where a failure is usually mended.
         to = keys[max(place - 1, 0)] if keys else "failed"
         used_ids = [*setting.names.rules, *member_values(fragment, RULES, "id")]
-        free = free_key(f"{setting.own or 'station'}-failure", used_ids)
+        free = first_unused_key(f"{setting.own or 'station'}-failure", used_ids)
         return {"id": free, "when": {"failure_type": ""}, "to": to, "max_retries": USUAL}
 
     return Rows(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.guarantees import (
     AFTER,
@@ -106,7 +106,7 @@ def _new_guarantee(fragment: Fragment, kind: str, setting: FormSetting) -> dict[
     stations = [key for key, _label in setting.names.options("stations")]
     gates = [key for key, _label in setting.names.options("gates")]
     last, first = (stations[-1], stations[0]) if stations else ("", "")
-    key = free_key(
+    key = first_unused_key(
         {WITHOUT: "reviewed", AFTERWARDS: "stays-rejected", VISIT: "visits", ENDS: "ends", COST: "cost"}[
             kind
         ],

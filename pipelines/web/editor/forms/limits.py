@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.models import Group, Role
-from pipelines.routing.basics.keys import free_key
+from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, CountedTexts, standard_budgets
 from pipelines.routing.document.policy import POLICY, Policy
 from pipelines.routing.document.stations import STATION
@@ -112,7 +112,7 @@ def _preset_text(usual: Policy) -> str:
 
 
 def _new_budget(fragment: Fragment, kind: str) -> dict[str, Any]:
-    key = free_key(kind.replace("_", "-"), member_values(fragment, ("budgets",), "key"))
+    key = first_unused_key(kind.replace("_", "-"), member_values(fragment, ("budgets",), "key"))
     needed: dict[str, list[str]] = {
         name: [] for name in KINDS[kind][:1] if kind not in ("same_stage", "restart")
     }

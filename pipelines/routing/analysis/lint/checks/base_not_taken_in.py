@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
+from pipelines.routing.analysis.lint.subject import LintSubject, keys_reachable_from
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import KINDS, deliver, is_unattended
@@ -27,11 +27,11 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         merges = station.kind == deliver.KIND.key and station.work.get("to", deliver.MERGE) == deliver.MERGE
         for index, rule in enumerate(station.rules if merges else ()):
-            if _is_for_moved_base(rule) and station.key in reachable_from(set(rule.to), ways):
+            if _is_for_moved_base(rule) and station.key in keys_reachable_from(set(rule.to), ways):
                 yield Finding(
                     check=ID,
                     severity=WARNING,
-                    path=f"{subject.path(station)}.rules[{index}].to",
+                    path=f"{subject.path_of_station_or_rule(station)}.rules[{index}].to",
                     message=_(
                         "After the base moved a task can come back to %(station)s without a station that takes the "
                         "new base in",

@@ -21,7 +21,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         analysis = subject.analysis(station)
         for index, rule in enumerate(analysis.readable):
-            constant = None if is_unconditional(rule) else analysis.constant_value(rule)
+            constant = None if is_unconditional(rule) else analysis.constant_truth_of_rule(rule)
             if constant is not None:
                 words: dict[str, Any] = {
                     "rule": named.rule(subject.line, rule.id),
@@ -31,7 +31,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(
                     check=ID,
                     severity=WARNING if constant else ERROR,
-                    path=f"{subject.path(station, index)}.when",
+                    path=f"{subject.path_of_station_or_rule(station, index)}.when",
                     message=_message(constant, words),
                     hint="leave `when` out, if that is meant"
                     if constant
@@ -43,7 +43,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 def _deciding_gate_name(line: ParsedLine, station: Station) -> Any:
     """The gate whose checks or words decide what comes to the rules, if one does."""
-    if station.gate is None or not StationGate(line, station).decides:
+    if station.gate is None or not StationGate(line, station).decides_before_rules:
         return ""
     return named.gates(line, [station.gate])
 

@@ -48,7 +48,7 @@ def _unlimited_finding(subject: LintSubject, part: StationCost) -> Finding:
         return Finding(
             check=ID,
             severity=WARNING,
-            path=f"{subject.path(station)}.work",
+            path=f"{subject.path_of_station_or_rule(station)}.work",
             message=_("what %(station)s costs is unknown: its agent reports no price", station=station.name),
             hint="enter the price of a million tokens at the station",
             station=station.key,
@@ -56,7 +56,7 @@ def _unlimited_finding(subject: LintSubject, part: StationCost) -> Finding:
     return Finding(
         check=ID,
         severity=WARNING,
-        path=subject.path(station),
+        path=subject.path_of_station_or_rule(station),
         message=_("nothing limits what %(station)s, and so a task, may cost", station=station.name),
         hint=LIMIT_IT,
         station=station.key,

@@ -17,13 +17,13 @@ CAUSE = "Rule that never matches"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    for station, index, liveness in subject.rule_liveness():
+    for station, index, liveness in subject.liveness_of_all_rules():
         if liveness.status == DEAD and not liveness.never:
             killers, rule = liveness.killers, named.rule(subject.line, liveness.rule.id)
             yield Finding(
                 check=ID,
                 severity=ERROR,
-                path=subject.path(station, index),
+                path=subject.path_of_station_or_rule(station, index),
                 message=_message(subject.line, liveness.rule.id, killers),
                 short=_("rule %(rule)s never matches", rule=rule),
                 why=_killers_text(subject.line, killers),

@@ -22,7 +22,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(
                     check=ID,
                     severity=WARNING,
-                    path=subject.path(station, index),
+                    path=subject.path_of_station_or_rule(station, index),
                     message=_message(subject.line, rule.id, len(station.rules) - index - 1),
                     hint="move it to the end, or give it a condition",
                     station=station.key,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
+from pipelines.routing.analysis.lint.subject import LintSubject, keys_reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import part_names as named
@@ -27,7 +27,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     yield Finding(
                         check=ID,
                         severity=severity,
-                        path=f"{subject.path(station, index)}.to",
+                        path=f"{subject.path_of_station_or_rule(station, index)}.to",
                         message=_(
                             "Rule %(rule)s forks so that %(one)s and %(other)s can run in parallel",
                             rule=named.rule(subject.line, rule.id),
@@ -63,7 +63,9 @@ def _branches(subject: LintSubject, rule: Rule) -> list[Branch]:
     """Return the branches: each target's, up to the joins that it waits at for others; and what goes on from
     a join while others live."""
     begun = [
-        target for target in rule.to if not subject.line.waits_at(target, _source_station(subject, rule))
+        target
+        for target in rule.to
+        if not subject.line.does_token_wait_at_join(target, _source_station(subject, rule))
     ]
     branches = [(frozenset({target}), _reached_stations(subject, target)) for target in begun]
     for station in subject.line.stations:
@@ -91,9 +93,10 @@ def _reached_stations(subject: LintSubject, begin: str) -> frozenset[str]:
         transitions = [
             (transition.source, transition.target)
             for transition in subject.transitions
-            if transition.target in passed or not line.waits_at(transition.target, transition.source)
+            if transition.target in passed
+            or not line.does_token_wait_at_join(transition.target, transition.source)
         ]
-        reached = reachable_from({begin}, transitions)
+        reached = keys_reachable_from({begin}, transitions)
         filled = {s.key for s in line.stations if s.join and set(s.join.wait_for) <= reached}
         if filled <= passed:
             return reached

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
-from pipelines.routing.analysis.lint.policy_outcome import OUTCOMES, is_bad, policy_outcome_text
+from pipelines.routing.analysis.lint.policy_outcome import (
+    OUTCOMES,
+    is_stuck_escalated_or_failed,
+    policy_outcome_text,
+)
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.satisfiability.liveness import Remainder
 from pipelines.routing.analysis.satisfiability.statuses import STANDINGS
@@ -29,26 +33,26 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     for an answer, as the law has it, where no rule speaks of blocked ones."""
     for station in subject.line.stations:
         for outcome_state in STANDINGS if station.rules else ():
-            rest = subject.analysis(station).remainder(outcome_state)
-            if rest is not None and is_gap(station, outcome_state):
+            rest = subject.analysis(station).outcomes_no_rule_takes(outcome_state)
+            if rest is not None and is_untaken_worth_finding(station, outcome_state):
                 yield _finding(subject, station, rest)
 
 
-def is_gap(station: Station, outcome_state: str) -> bool:
+def is_untaken_worth_finding(station: Station, outcome_state: str) -> bool:
     """Return whether outcomes of this standing (`outcome_state`) that no rule takes are worth a finding."""
-    return bool(station.rules) and (outcome_state != "blocked" or _speaks_of_blocked(station))
+    return bool(station.rules) and (outcome_state != "blocked" or _do_rules_name_blocked(station))
 
 
-def _speaks_of_blocked(station: Station) -> bool:
+def _do_rules_name_blocked(station: Station) -> bool:
     return any(
-        _names_blocked(leaf)
+        _does_test_name_blocked(leaf)
         for rule in station.rules
         if rule.fault is None
         for leaf in condition_leaf_tests(rule.when)
     )
 
 
-def _names_blocked(condition: Condition) -> bool:
+def _does_test_name_blocked(condition: Condition) -> bool:
     if isinstance(condition, ResultTest):
         return "blocked" in condition.results
     if isinstance(condition, VerdictTest):
@@ -73,8 +77,10 @@ def _finding(subject: LintSubject, station: Station, rest: Remainder) -> Finding
         short, why = _("no rule of %(station)s takes some outcomes %(what)s", **words), after
     return Finding(
         check=ID,
-        severity=WARNING if decision and rest.standing == "passed" and is_bad(decision) else INFO,
-        path=f"{subject.path(station)}.rules",
+        severity=WARNING
+        if decision and rest.standing == "passed" and is_stuck_escalated_or_failed(decision)
+        else INFO,
+        path=f"{subject.path_of_station_or_rule(station)}.rules",
         message=message,
         hint="" if decision is None else "add a rule that always matches at the end to decide it here",
         station=station.key,

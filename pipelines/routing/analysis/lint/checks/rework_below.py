@@ -18,11 +18,13 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     for station in line.stations:
         stage = line.stage_key(station.key)
         words = {"station": named.station(line, station.key), "stage": named.station(line, stage)}
-        if stage in line.stations_by_key and line.position(station.key) > line.position(stage):
+        if stage in line.stations_by_key and line.index_of_station(station.key) > line.index_of_station(
+            stage
+        ):
             yield Finding(
                 check=ID,
                 severity=WARNING,
-                path=f"{subject.path(station)}.stage",
+                path=f"{subject.path_of_station_or_rule(station)}.stage",
                 message=_(
                     "%(station)s does the rework of %(stage)s and stands below it, so that to send work there counts"
                     " as forward: it needs what a forward move needs, and an open escalation blocks it",

@@ -18,7 +18,7 @@ CAUSE = "Gate that can be bypassed"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    for station, index, liveness in subject.rule_liveness():
+    for station, index, liveness in subject.liveness_of_all_rules():
         rule = liveness.rule
         # A rule that never matches is told by another check.
         if rule.fault is not None or not rule.gates or liveness.status == DEAD:
@@ -30,7 +30,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(
                     check=ID,
                     severity=WARNING,
-                    path=f"{subject.path(station, index)}.gates",
+                    path=f"{subject.path_of_station_or_rule(station, index)}.gates",
                     message=_message(subject.line, rule, other, missing),
                     hint=_hint(subject.line, rule, other),
                     station=station.key,

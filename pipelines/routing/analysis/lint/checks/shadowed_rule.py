@@ -20,7 +20,7 @@ MAX_NAMED = 5
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     """A rule without a condition is meant to take what is left: nothing is said of it."""
-    for station, index, liveness in subject.rule_liveness():
+    for station, index, liveness in subject.liveness_of_all_rules():
         if liveness.status != SHADOWED or is_unconditional(liveness.rule):
             continue
         shadows = subject.analysis(station).shadows(liveness.rule)
@@ -29,7 +29,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(
                 check=ID,
                 severity=INFO,
-                path=subject.path(station, index),
+                path=subject.path_of_station_or_rule(station, index),
                 message=_message(subject.line, names, liveness.rule.id),
                 station=station.key,
                 rule=liveness.rule.id,

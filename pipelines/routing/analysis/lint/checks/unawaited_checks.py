@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
+from pipelines.routing.analysis.lint.subject import LintSubject, keys_reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import deliver, wait_for_checks
 
@@ -28,7 +28,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         for transition in subject.transitions
         if transition.source not in waits
     ]
-    unchecked = reachable_from({subject.line.start}, ways)
+    unchecked = keys_reachable_from({subject.line.start}, ways)
     for station in subject.line.stations:
         merges = station.kind == deliver.KIND.key and station.work.get("to", deliver.MERGE) == deliver.MERGE
         if merges and station.key in unchecked:
@@ -37,7 +37,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(
                 check=ID,
                 severity=WARNING,
-                path=f"{subject.path(station)}.work",
+                path=f"{subject.path_of_station_or_rule(station)}.work",
                 message=_(
                     "The host of %(repository)s requires checks (%(names)s), and a task can come to %(station)s "
                     "without having waited for them",

@@ -21,7 +21,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         yield Finding(
             check=ID,
             severity=WARNING,
-            path=subject.path(subject.line.station(stations[0])),
+            path=subject.path_of_station_or_rule(subject.line.station(stations[0])),
             message=Wording.of(
                 f"{names} has no limit (only the cap of {cap} visits)",
                 _(

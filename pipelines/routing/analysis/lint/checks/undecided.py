@@ -18,12 +18,12 @@ CAUSE = "Rule that could not be analysed"
 def check(subject: LintSubject) -> Iterator[Finding]:
     """Yield findings on undecided rules. Of a rule without a condition, which is meant to take what is left,
     a part that is taken is no matter."""
-    for station, index, liveness in subject.rule_liveness():
+    for station, index, liveness in subject.liveness_of_all_rules():
         if liveness.status == UNKNOWN or (liveness.why and not is_unconditional(liveness.rule)):
             yield Finding(
                 check=ID,
                 severity=INFO,
-                path=subject.path(station, index),
+                path=subject.path_of_station_or_rule(station, index),
                 message=_message(subject.line, liveness),
                 station=station.key,
                 rule=liveness.rule.id,

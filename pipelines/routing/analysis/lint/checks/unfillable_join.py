@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
+from pipelines.routing.analysis.lint.subject import LintSubject, keys_reachable_from
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -23,7 +23,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(
                     check=ID,
                     severity=ERROR,
-                    path=f"{subject.path(station)}.join",
+                    path=f"{subject.path_of_station_or_rule(station)}.join",
                     message=message,
                     hint=hint,
                     station=station.key,
@@ -58,7 +58,7 @@ def _unforked_faults(subject: LintSubject, here: str, wait_for: tuple[str, ...])
     """Two stations that no fork leads to in different branches: one token delivers one of them."""
     forks = [_branch_stations(subject, rule, here) for rule in _live_forks(subject)]
     for one, other in combinations(wait_for, 2):
-        if not any(_can_be_apart(branches, one, other) for branches in forks):
+        if not any(_can_be_in_different_branches(branches, one, other) for branches in forks):
             yield (
                 _(
                     "The join of %(here)s waits for %(one)s and %(other)s, which never run in branches of one fork",
@@ -84,7 +84,7 @@ def _live_forks(subject: LintSubject) -> Iterator[Rule]:
     for station in subject.line.stations:
         for rule in station.rules:
             alive = rule.fault is None and rule.id not in subject.dead_rules
-            if len(rule.to) > 1 and alive and station.key in subject.reached_keys:
+            if len(rule.to) > 1 and alive and station.key in subject.keys_reached_from_start:
                 yield rule
 
 
@@ -95,8 +95,8 @@ def _branch_stations(subject: LintSubject, rule: Rule, here: str) -> list[frozen
         for transition in subject.transitions
         if transition.target != here
     ]
-    return [reachable_from({target}, before) for target in rule.to if target != here]
+    return [keys_reachable_from({target}, before) for target in rule.to if target != here]
 
 
-def _can_be_apart(branches: list[frozenset[str]], one: str, other: str) -> bool:
+def _can_be_in_different_branches(branches: list[frozenset[str]], one: str, other: str) -> bool:
     return any(one in a and other in b for a, b in permutations(branches, 2))

@@ -26,7 +26,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     for path, role in _escalation_roles(subject.line):
         path_by_role.setdefault(role, path)
     for role, path in path_by_role.items():
-        if not people.has_role(role):
+        if not people.has_holder_of_role(role):
             by_preset = path == "preset"
             yield Finding(
                 check=ID,
@@ -51,7 +51,7 @@ def _escalation_roles(line: ParsedLine) -> Iterator[tuple[str, str]]:
                 if notifying_actions
             )
     declared = {budget.key: index for index, budget in enumerate(line.budgets)}
-    for budget in line.named_limits:
+    for budget in line.named_budgets_in_force:
         if budget.role and budget.role != STAGE_OWNER and budget_escalates(line, budget):
             place = declared.get(budget.key)
             yield "preset" if place is None else f"budgets[{place}].role", budget.role

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, reachable_from
+from pipelines.routing.analysis.lint.subject import LintSubject, keys_reachable_from
 from pipelines.routing.analysis.lint.transitions import LintTransition
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import All, AnyOf, Condition, FailureTypeTest, ResultTest, VerdictTest
@@ -30,7 +30,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     yield Finding(
                         check=ID,
                         severity=WARNING,
-                        path=f"{subject.path(station, index)}.to",
+                        path=f"{subject.path_of_station_or_rule(station, index)}.to",
                         message=_(
                             "The branches of rule %(rule)s meet at %(key)s, which does not wait for %(names)s:"
                             " %(key)s runs once for each",
@@ -50,7 +50,7 @@ def unjoined_stations(subject: LintSubject, station: Station, rule: Rule) -> Ite
     drawn = [transition for transition in subject.transitions if _is_forward_transition(subject, transition)]
     pairs = [(transition.source, transition.target) for transition in drawn]
     targets = [target for target in rule.to if target in line.stations_by_key]
-    branches = [reachable_from({target}, pairs) - {station.key} for target in targets]
+    branches = [keys_reachable_from({target}, pairs) - {station.key} for target in targets]
     for place in line.stations:
         sources = {transition.source for transition in drawn if transition.target == place.key}
         # With `stage` it is a rework station, where what failed meets from everywhere.
@@ -62,7 +62,7 @@ def unjoined_stations(subject: LintSubject, station: Station, rule: Rule) -> Ite
         ]
         joining_keys = [key for keys in own for key in keys]
         if sum(bool(keys) for keys in own) > 1:
-            yield place.key, sorted(joining_keys, key=line.position)
+            yield place.key, sorted(joining_keys, key=line.index_of_station)
 
 
 def _is_in_one_branch(key: str, branches: list[frozenset[str]]) -> bool:
@@ -74,7 +74,7 @@ def _is_forward_transition(subject: LintSubject, transition: LintTransition) -> 
     line = subject.line
     if transition.target not in line.stations_by_key or transition.source not in line.stations_by_key:
         return False
-    if line.position(transition.target) <= line.position(transition.source):
+    if line.index_of_station(transition.target) <= line.index_of_station(transition.source):
         return False
     if transition.by == "policy":
         after = line.next_station(transition.source)
@@ -82,16 +82,16 @@ def _is_forward_transition(subject: LintSubject, transition: LintTransition) -> 
     return (
         transition.by == "rule"
         and transition.rule is not None
-        and not _requires_failure(transition.rule.when)
+        and not _does_form_require_failure(transition.rule.when)
     )
 
 
-def _requires_failure(condition: Condition) -> bool:
+def _does_form_require_failure(condition: Condition) -> bool:
     """Return whether a condition, by its form, names a failure."""
     if isinstance(condition, All):
-        return any(map(_requires_failure, condition.members))
+        return any(map(_does_form_require_failure, condition.members))
     if isinstance(condition, AnyOf):
-        return bool(condition.members) and all(map(_requires_failure, condition.members))
+        return bool(condition.members) and all(map(_does_form_require_failure, condition.members))
     if isinstance(condition, ResultTest):
         return "success" not in condition.results
     if isinstance(condition, VerdictTest):

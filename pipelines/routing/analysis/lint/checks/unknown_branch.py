@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, output_paths
+from pipelines.routing.analysis.lint.subject import LintSubject, places_with_paths_of_rule
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import OutputTest
 from pipelines.routing.document.document_readers.reader import expected_hint
@@ -22,7 +22,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             continue
         known = station.join.wait_for
         for index, rule in enumerate(station.rules):
-            for place, path in output_paths(rule, OutputTest):
+            for place, path in places_with_paths_of_rule(rule, OutputTest):
                 # branches.<key>, of paths that may have fewer steps
                 root, key = (*path.step_names, "", "")[:2]
                 if root == BRANCHES and key and key not in known:
@@ -31,5 +31,5 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                         rule=named.rule(subject.line, rule.id),
                         key=named.station(subject.line, key) if key in subject.line.stations_by_key else key,
                     )
-                    at = f"{subject.path(station, index)}.{place}"
+                    at = f"{subject.path_of_station_or_rule(station, index)}.{place}"
                     yield Finding(ID, WARNING, at, message, expected_hint(key, known), station.key, rule.id)

@@ -23,7 +23,7 @@ def _rule_findings(subject: LintSubject) -> Iterator[Finding]:
     edges = {(transition.source, transition.target) for transition in subject.transitions}
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
-            place = subject.path(station, index)
+            place = subject.path_of_station_or_rule(station, index)
             if rule.fault is not None:
                 fault = rule.fault
                 yield Finding(ID, ERROR, fault.path, fault.message, fault.hint, station.key, rule.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, gate_checks, output_paths
+from pipelines.routing.analysis.lint.subject import LintSubject, gate_checks, places_with_paths_of_rule
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.station_facts import STATIONS
 from pipelines.routing.document.algebra import FactTest
@@ -20,7 +20,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     known = subject.line.stations_by_key
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
-            for place, path in output_paths(rule, FactTest):
+            for place, path in places_with_paths_of_rule(rule, FactTest):
                 # stations.<key>, of paths that may have fewer steps
                 root, key = (*path.step_names, "", "")[:2]
                 if root == STATIONS and key and key not in known:
@@ -29,7 +29,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                         rule=named.rule(subject.line, rule.id),
                         key=key,
                     )
-                    at = f"{subject.path(station, index)}.{place}"
+                    at = f"{subject.path_of_station_or_rule(station, index)}.{place}"
                     yield Finding(ID, ERROR, at, message, expected_hint(key, known), station.key, rule.id)
     for place, gate, test in gate_checks(subject.line):
         family, root, key = (*test.field.split("."), "", "")[:3]

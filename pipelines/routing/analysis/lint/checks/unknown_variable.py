@@ -24,7 +24,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     inputs = frozenset(field.key for field in line.inputs)
     others = inputs | _known_short_names(line)
     for station in line.stations:
-        for place, text in work_templates(station.work, f"{subject.path(station)}.work"):
+        for place, text in work_templates(station.work, f"{subject.path_of_station_or_rule(station)}.work"):
             yield from _template_findings(station.key, place, text, known, inputs, others)
     git = line.workspace
     for key in ("base", "head", "branch") if git else ():

@@ -16,11 +16,11 @@ CAUSE = "Station that is never reached"
 def check(subject: LintSubject) -> Iterator[Finding]:
     """Jumps of a signal and moves by hand lead anywhere and are no transitions here."""
     for station in subject.line.stations:
-        if station.key not in subject.reached_keys:
+        if station.key not in subject.keys_reached_from_start:
             yield Finding(
                 check=ID,
                 severity=WARNING,
-                path=subject.path(station),
+                path=subject.path_of_station_or_rule(station),
                 message=_(
                     "No rule and no policy leads from %(start)s to %(station)s",
                     start=named.station(subject.line, subject.line.start),

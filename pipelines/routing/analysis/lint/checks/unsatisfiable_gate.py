@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.analysis.lint.approver_matching import ApproverShortage, approver_shortage
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.gate_contradictions import contradicting_checks
+from pipelines.routing.analysis.lint.gate_contradictions import checks_that_force_action
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.satisfiability.effort import EffortExhausted, limiting_effort
@@ -112,7 +112,7 @@ def _gate_contradiction(gate: Gate) -> Iterator[GateFault]:
     if gate.checks is None or not gate.enforces_checks or any(_unknown_fields(gate)):
         return
     for action in RANK if gate.mode == "auto" else ("abort", "rework"):
-        checks = contradicting_checks(gate.checks, action)
+        checks = checks_that_force_action(gate.checks, action)
         if checks:
             yield _contradiction_fault(action, checks)
             return
@@ -146,7 +146,7 @@ def _approver_shortages(subject: LintSubject) -> dict[str, list[GateFault]]:
     if subject.people is None:
         return {}
     used = _person_made_by_gate(subject)
-    asking = [gate for gate in subject.line.gates if gate.key in used and _may_ask(gate)]
+    asking = [gate for gate in subject.line.gates if gate.key in used and _may_gate_ask_person(gate)]
     return {
         gate.key: list(_shortage_faults(gate, subject.people, used[gate.key])) for gate in asking[:MAX_JUDGED]
     }
@@ -163,7 +163,7 @@ def _person_made_by_gate(subject: LintSubject) -> dict[str, bool]:
     return produced_by_people
 
 
-def _may_ask(gate: Gate) -> bool:
+def _may_gate_ask_person(gate: Gate) -> bool:
     checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
     return (
         gate.has_people

@@ -24,7 +24,7 @@ ESCALATE_IT = Wording.of(
 def check(subject: LintSubject) -> Iterator[Finding]:
     line = subject.line
     for index, rule in enumerate(line.escalations):
-        meant = _intended_trigger(rule.trigger)
+        meant = _misspelt_engine_trigger(rule.trigger)
         why = never_triggered_reason(line, rule.trigger)
         if meant:
             message = _("Nothing escalates with the word %(trigger)s", trigger=rule.trigger)
@@ -61,7 +61,7 @@ def _new_finding(path: str, message: str, hint: str) -> Finding:
     return Finding(check=ID, severity=WARNING, path=path, message=message, hint=hint)
 
 
-def _intended_trigger(trigger: str) -> str:
+def _misspelt_engine_trigger(trigger: str) -> str:
     """The word of the engine that this one is but for its spelling; "" where it is one, or something else."""
     plain = _letters_only(trigger)
     return next(
