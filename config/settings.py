@@ -329,13 +329,13 @@ OBSERVERS = [
 # guarantees of a version anew that was published under an earlier revision of the law.
 EXPIRES = [
     "pipelines.work.expiry.expire_some",
-    "pipelines.lines.trials.expire_some",
-    "pipelines.lines.bulk_commands.expire_some",
-    "pipelines.lines.drawings.expire_some",
-    "pipelines.lines.triggers.expire_some",
+    "pipelines.lines.trials.delete_some_old_trials",
+    "pipelines.lines.bulk_commands.delete_some_old_commands",
+    "pipelines.lines.drawings.delete_some_unused_drawings",
+    "pipelines.lines.triggers.delete_some_old_deliveries",
     "reviews.notifications.retention.expire_some",
-    "pipelines.lines.guarantee_rereads.reread_next",
-    "pipelines.lines.health.tell_breaches",
+    "pipelines.lines.guarantee_rereads.prove_next_live_version_again",
+    "pipelines.lines.health.notify_of_new_health_breaches",
 ]
 NOTIFICATION_DAYS = env.number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
 

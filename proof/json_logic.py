@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.vibe_factory.json_logic import is_logic
+from pipelines.formats.foreign.vibe_factory.json_logic import is_json_logic
 from pipelines.formats.foreign.vibe_factory.reader import NEVER, transition_condition
 from tests.formats.foreign.test_json_logic import decided, truthy
 
@@ -26,7 +26,9 @@ COMPARISONS = ("==", "===", "!=", "!==", "<", "<=", ">", ">=", "in")
 def cases(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     for file in sorted(folder.rglob("*.json")):
         entries = json.loads(file.read_text("utf-8"))
-        yield from ((file, case) for case in entries if isinstance(case, dict) and is_logic(case.get("rule")))
+        yield from (
+            (file, case) for case in entries if isinstance(case, dict) and is_json_logic(case.get("rule"))
+        )
 
 
 def tries(case: dict[str, Any]) -> Iterator[tuple[Any, Any]]:

@@ -48,7 +48,7 @@ def create(request: Request, payload: AbsenceIn) -> AbsenceOut:
     """Name a stand-in, in place of the previous one for the same project, or for all. 403: a machine, or a
     token for one project that names no project or another."""
     user = _person_with_scope(request, ApiToken.Scope.DECIDE)
-    project = _find_project(request, payload.project)
+    project = _named_or_token_project(request, payload.project)
     # PostgreSQL takes no NUL in a text.
     stand_in = access.people_known_to(user).filter(username=payload.stand_in.replace("\0", "")).first()
     if stand_in is None:
@@ -81,7 +81,7 @@ def _own_absences(request: Request, user: User) -> QuerySet[Absence]:
     return rows.order_by(F("project").asc(nulls_first=True))
 
 
-def _find_project(request: Request, project_path: str | None) -> Project | None:
+def _named_or_token_project(request: Request, project_path: str | None) -> Project | None:
     """Raises NotFound, Forbidden."""
     if project_path is None:
         if isinstance(request.auth, ApiToken) and request.auth.project_id is not None:

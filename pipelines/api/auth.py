@@ -111,7 +111,11 @@ class Session(APIKeyCookie):
         person = request.user
         if "Authorization" in request.headers or not isinstance(person, User):
             return None
-        if not person.is_active or accounts.needs_password(person) or accounts.needs_second_factor(person):
+        if (
+            not person.is_active
+            or accounts.lacks_password_and_provider(person)
+            or accounts.needs_second_factor(person)
+        ):
             return None
         if check_csrf(request):
             raise Forbidden("The page that sent this is out of date. Load it again.")

@@ -136,9 +136,9 @@ def create(request: Request, payload: BulkCommandIn) -> BulkCommandOut:
     user = require_person(request.auth)
     bulk_request = BulkRequest(payload.action, payload.to, payload.reason, payload.stops)
     command = bulk_commands.create_bulk_command(
-        request.auth, user, bulk_request, _selection(request, payload)
+        request.auth, user, bulk_request, _requested_selection(request, payload)
     )
-    return _out(request, command.pk)
+    return _command_out(request, command.pk)
 
 
 @router.get(BULK, response=list[BulkCommandOut], summary="List your commands for many tasks, newest first")
@@ -152,7 +152,7 @@ def index(request: Request) -> list[BulkCommandOut]:
 @router.get(BULK + "/{bulk}", response=BulkCommandOut, summary="Look at a command for many tasks")
 def show(request: Request, bulk: UUID) -> BulkCommandOut:
     """Its plan, how far it is, and what became of each task; kept for 90 days."""
-    return _out(request, bulk)
+    return _command_out(request, bulk)
 
 
 @router.post(BULK + "/{bulk}/start", response=BulkCommandOut, summary="Start what was planned")
@@ -161,7 +161,7 @@ def start(request: Request, bulk: UUID) -> BulkCommandOut:
     moved since the plan is refused."""
     command = bulk_commands.get_bulk_command(request.auth, require_person(request.auth), bulk)
     bulk_commands.start_bulk_command(command, request.auth)
-    return _out(request, bulk)
+    return _command_out(request, bulk)
 
 
 @router.post(BULK + "/{bulk}/stop", response=BulkCommandOut, summary="Stop a command for many tasks")
@@ -169,10 +169,10 @@ def stop(request: Request, bulk: UUID) -> BulkCommandOut:
     """Does no more of it; what is done stays done."""
     command = bulk_commands.get_bulk_command(request.auth, require_person(request.auth), bulk)
     bulk_commands.stop_bulk_command(command, request.auth)
-    return _out(request, bulk)
+    return _command_out(request, bulk)
 
 
-def _selection(request: Request, payload: BulkCommandIn) -> BulkSelection:
+def _requested_selection(request: Request, payload: BulkCommandIn) -> BulkSelection:
     if bool(payload.tasks) == (payload.matching is not None):
         raise Invalid.at("tasks", "Name tasks, or what they match: one of both.")
     if payload.matching is None:
@@ -189,6 +189,6 @@ def _selection(request: Request, payload: BulkCommandIn) -> BulkSelection:
     return bulk_commands.matching_selection(request.auth, require_person(request.auth), match, timezone.now())
 
 
-def _out(request: Request, bulk: UUID) -> BulkCommandOut:
+def _command_out(request: Request, bulk: UUID) -> BulkCommandOut:
     command = bulk_commands.get_bulk_command(request.auth, require_person(request.auth), bulk)
     return BulkCommandOut.of(command, bulk_commands.bulk_summary(command, request.auth))

@@ -112,4 +112,4 @@ def change(request: Request, line: Line, comment: uuid.UUID, payload: ChangeIn) 
 @action_required("comment")
 def delete(request: Request, line: Line, comment: uuid.UUID) -> None:
     """Only one's own. Its answers stay."""
-    comments.delete(line, comment, require_person(request.auth), timezone.now())
+    comments.delete_comment(line, comment, require_person(request.auth), timezone.now())

@@ -79,7 +79,7 @@ def changes(
     """Every change of the document, in words too; those with `affects: routing` decide where tasks go. `from` and `to`:
     the number of a version, `live`, `draft`, or `aside-<id>` of a draft that was put aside."""
     apart = version_comparison.compare_documents(
-        version_comparison.find_side(line, before), version_comparison.find_side(line, now)
+        version_comparison.comparison_side(line, before), version_comparison.comparison_side(line, now)
     )
     return [
         {**change.to_dict(), "sentence": change_sentence(change, apart.old, apart.new)}
@@ -98,7 +98,7 @@ def difference(
     """Return the changes between `from` and `to`: the number of a version, `live` or `draft`. One sample for
     each region that changed, run under both."""
     return version_comparison.routing_difference(
-        version_comparison.find_side(line, before), version_comparison.find_side(line, now)
+        version_comparison.comparison_side(line, before), version_comparison.comparison_side(line, now)
     ).to_dict()
 
 
@@ -140,7 +140,7 @@ def picture(
     # A line that was never published is compared with itself.
     before = before or (version_comparison.LIVE if line.live else version_comparison.DRAFT)
     apart = version_comparison.compare_documents(
-        version_comparison.find_side(line, before), version_comparison.find_side(line, now)
+        version_comparison.comparison_side(line, before), version_comparison.comparison_side(line, now)
     )
     canvas_data = picture_of(apart, line.pk)
     stored = drawings.stored_drawing(line.project_id, canvas_data)

@@ -108,7 +108,7 @@ def index(request: Request, line: Line) -> dict[str, Any]:
 def run_all(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any]:
     """409: it is no line. 400: there are too many steps for one request."""
     subject = _document_subject(line, payload.document)
-    report = scenarios.run_against(line, subject, now=timezone.now())
+    report = scenarios.run_stored_against(line, subject, now=timezone.now())
     return _scenarios_body(line, subject, report)
 
 
@@ -123,8 +123,10 @@ def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any
     """Generate scenarios in place of those generated before, and run all."""
     user, now = require_person(request.auth), timezone.now()
     subject = _document_subject(line, payload.document)
-    rows, made = scenarios.generate_for_subject(line, subject, user, now, scenarios.time_limit())
-    report = scenarios.run_against(line, subject, now=now)
+    rows, made = scenarios.generate_for_subject(
+        line, subject, user, now, scenarios.is_within_generating_time()
+    )
+    report = scenarios.run_stored_against(line, subject, now=now)
     more = {
         "missing": made.missing,
         "stopped": made.stopped,
@@ -139,7 +141,7 @@ def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any
 def keep(request: Request, line: Line, payload: SaveScenarioIn) -> dict[str, Any]:
     """It expects what the walk showed. 400: its steps cannot be walked to their end."""
     subject = _document_subject(line, payload.document)
-    key = payload.key or scenarios.free_key(line, payload.name)
+    key = payload.key or scenarios.unused_scenario_key(line, payload.name)
     result = run_scenario(subject.parsed, walk_scenario(payload, payload.steps, key, payload.name))
     if result.failures and len(result.steps) <= len(payload.steps):
         raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
@@ -198,7 +200,7 @@ def _run_data(result: ScenarioResult) -> dict[str, Any]:
 
 def _last_run_data(line: Line, row: Scenario) -> dict[str, Any] | None:
     """The last run against the stored draft; `current`: of the draft as it is now."""
-    last = scenarios.last_run(row, DRAFT_MARK, line.draft_number)
+    last = scenarios.last_run_against(row, DRAFT_MARK, line.draft_number)
     if last is None:
         return None
     return {"holds": last.holds, "failures": list(last.failures), "current": last.current}

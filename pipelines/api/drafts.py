@@ -157,7 +157,7 @@ def save(request: Request, line: Line, payload: EditIn) -> SavedOut | BehindOut:
 def save_edit(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
     """Raises as `drafts.save` does, but for a text that is behind."""
     try:
-        saved = drafts.save(
+        saved = drafts.save_or_merge_draft(
             line,
             edit.document,
             user,

@@ -135,6 +135,8 @@ def hand_over(request: Request, project: Project, drawing: str, payload: Drawing
     """`drawing`: the digest under which a page asked for it. 400: it is not the drawing of this line, with what is
     missing or too much. 404: no page asked for it. 409: it is drawn, or the server draws by itself."""
     try:
-        drawings.accept(project, drawing, payload.model_dump(exclude_none=True, by_alias=True))
+        drawings.store_drawing_of_browser(
+            project, drawing, payload.model_dump(exclude_none=True, by_alias=True)
+        )
     except NotTheDrawing as fault:
         raise Invalid.at(fault.place, str(fault), "Reload the page: it draws the line anew.") from fault

@@ -141,7 +141,9 @@ def send_back(request: Request, line: Line, payload: SendBackIn) -> PublishReque
     """Send a request to publish back with a reason; its requester takes it back the same way."""
     by = require_person(request.auth)
     return PublishRequestOut.of(
-        publishing_requests.send_back(line, user=by, reason=payload.reason, based_on=payload.draft)
+        publishing_requests.send_back_or_withdraw_request(
+            line, user=by, reason=payload.reason, based_on=payload.draft
+        )
     )
 
 

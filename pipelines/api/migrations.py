@@ -127,7 +127,7 @@ class MigrationOut(BaseModel):
             finished_at=made.finished_at,
             undoes=made.undoes_id,
             undone_by=undone,
-            counts=line_migration.result_counts(made),
+            counts=line_migration.task_count_by_result(made),
             tasks=_migration_entries(made) if tasks else None,
         )
 

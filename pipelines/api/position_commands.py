@@ -122,11 +122,11 @@ class PositionCommand(Generic[Payload]):
     do: Callable[[Any, PositionView, Payload], object]
 
     def run(self, task: Task, user: User | engine.Actor, payload: Payload) -> TaskOut:
-        self.do(user, self.one(TaskView(task, timezone.now()).positions, payload), payload)
+        self.do(user, self.only_fitting_position(TaskView(task, timezone.now()).positions, payload), payload)
         task.refresh_from_db()
         return task_out(task)
 
-    def one(self, positions: list[PositionView], at: PositionIn) -> PositionView:
+    def only_fitting_position(self, positions: list[PositionView], at: PositionIn) -> PositionView:
         """Raises Conflict (none fits), Invalid (path `position`: several fit)."""
         fitting = [
             position
@@ -274,7 +274,7 @@ def move(
 @action_required("operate")
 def plan_move(request: Request, task: Task, payload: MoveIn) -> MovePlanOut:
     """Return what the same call of `move` would do. Nothing is changed."""
-    position = MOVE.one(TaskView(task, timezone.now()).positions, payload)
+    position = MOVE.only_fitting_position(TaskView(task, timezone.now()).positions, payload)
     version = _version_or_current(position, payload.version)
     plan = engine.plan_move(
         position.token.pk, user=caller_actor(request.auth), token_version=version, to=payload.to

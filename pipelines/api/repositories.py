@@ -146,8 +146,8 @@ def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protecti
     project = existing(access.visible_projects(request.auth).filter(owner__key=owner))
     of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
     by, now = require_person(request.auth), timezone.now()
-    protections.protect_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
-    return protections.owner_protection(project.owner)
+    protections.set_protection_for_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
+    return protections.protection_of_all_repositories(project.owner)
 
 
 @router.delete(PROJECT + "/repositories/{name}", response={204: None}, summary="Disconnect a repository")
@@ -204,7 +204,7 @@ def notices(request: Request, project: Project, name: str) -> list[NoticeOut]:
 @action_required("repositories")
 def send_notice(request: Request, project: Project, name: str, notice: int) -> None:
     row = _get_notice(_get_repository(project, name), notice)
-    code_host_notices.send_again(row, by=require_person(request.auth), now=timezone.now())
+    code_host_notices.requeue_failed_notice(row, by=require_person(request.auth), now=timezone.now())
 
 
 @router.post(
@@ -215,7 +215,7 @@ def send_notice(request: Request, project: Project, name: str, notice: int) -> N
 @action_required("repositories")
 def drop_notice(request: Request, project: Project, name: str, notice: int) -> None:
     row = _get_notice(_get_repository(project, name), notice)
-    code_host_notices.drop_notice(row, by=require_person(request.auth), now=timezone.now())
+    code_host_notices.cancel_unsent_notice(row, by=require_person(request.auth), now=timezone.now())
 
 
 def _get_notice(repository: Repository, notice: int) -> HostNotice:

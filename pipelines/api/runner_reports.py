@@ -71,7 +71,7 @@ def answer_calls(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     """Return the answers, each in its place; a refusal is a value, and prevents no other call from being
     answered."""
     tokens = accounts.find_runner_tokens({call.secret for call in calls}, timezone.now())
-    known = _read_reported(project, calls, tokens)
+    known = _facts_for_each_call(project, calls, tokens)
     checked: list[list[RunnerReport | ReportAnswer] | Refusal] = [
         _checked_reports(call, its, tokens.get(call.secret)) for call, its in zip(calls, known, strict=True)
     ]
@@ -87,7 +87,7 @@ def answer_calls(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     ]
 
 
-def _read_reported(
+def _facts_for_each_call(
     project: int, calls: Sequence[ReportCall], tokens: Mapping[str, ApiToken]
 ) -> list[ReportFacts | None]:
     """Return what each call is judged by; None for one whose token is not in force, or whose runner is not

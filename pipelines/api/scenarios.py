@@ -92,7 +92,7 @@ def export(request: Request, line: Line) -> HttpResponse:
 def put_several(request: Request, line: Line) -> list[ScenarioOut]:
     """The body is a YAML or JSON list. Each takes the place of the one with its key; the others stay."""
     user = require_person(request.auth)
-    rows = scenarios.put_all(line, texts.loads(request.body), user, timezone.now())
+    rows = scenarios.store_scenarios(line, texts.loads(request.body), user, timezone.now())
     return [ScenarioOut.of(row) for row in rows]
 
 
@@ -109,7 +109,7 @@ def put(request: Request, line: Line, key: str, payload: Body[dict[str, Any]]) -
 @router.delete(SCENARIOS + "/{key}", response={204: None}, summary="Delete a scenario")
 @action_required("design")
 def delete(request: Request, line: Line, key: str) -> None:
-    scenarios.delete(line, key, require_person(request.auth))
+    scenarios.delete_scenario(line, key, require_person(request.auth))
 
 
 @router.post(LINE + "/run-scenarios", response=ReportOut, summary="Run scenarios")
@@ -132,7 +132,7 @@ def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     none, and why."""
     user = require_person(request.auth)
     rows, generated = scenarios.generate_and_store(
-        line, user, timezone.now(), _target_or_default(payload.against), scenarios.time_limit()
+        line, user, timezone.now(), _target_or_default(payload.against), scenarios.is_within_generating_time()
     )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],

@@ -282,7 +282,7 @@ def _task_out(task: Task, failure: str, unmerged: bool) -> TaskOut:
         reason=(task.reason or failure) or None,
         end=task.end or None,
         unmerged=unmerged,
-        inputs=versions.displayed_inputs(task.pinned_id, task.inputs),
+        inputs=versions.inputs_with_secrets_hidden(task.pinned_id, task.inputs),
         context=task.context,
         version=task.pinned.number,
         events=task.seq,

@@ -52,7 +52,7 @@ class StartFieldOut(BaseModel):
             help=field.help_text,
             required=definition.required,
             default=field.default,
-            choices=list(_field_choices(field)),
+            choices=list(_choice_texts_of_field(field)),
             minimum=definition.minimum,
             maximum=field.max_size_mib if definition.type == "file" else definition.maximum,
             pattern=definition.pattern,
@@ -60,7 +60,7 @@ class StartFieldOut(BaseModel):
         )
 
 
-def _field_choices(field: StartField) -> Iterable[str]:
+def _choice_texts_of_field(field: StartField) -> Iterable[str]:
     if field.repositories is not None:
         return (row.title for row in field.repositories)
     return field.secrets if field.input.type == "secret" else field.input.choices

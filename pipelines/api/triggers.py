@@ -157,7 +157,7 @@ def change(request: Request, line: Line, line_trigger: int, payload: TriggerIn) 
 @action_required("submit")
 def delete(request: Request, line: Line, line_trigger: int) -> None:
     """Its log goes with it; its tasks stay."""
-    triggers.delete(_get_trigger(line, line_trigger), by=require_person(request.auth))
+    triggers.delete_trigger(_get_trigger(line, line_trigger), by=require_person(request.auth))
 
 
 @router.post(TRIGGER + "/pause", response=TriggerOut, summary="Pause a trigger")

@@ -86,7 +86,7 @@ def make_token(request: Request, project: Project, job: JobNumber, payload: Runn
         raise NotFound
     if not waiting_jobs.is_for_runners(waiting):
         raise Conflict("This job does not wait for a runner any more. Nothing was changed.")
-    labels = waiting_jobs.labels_of(waiting)
+    labels = waiting_jobs.required_labels(waiting)
     lasts, by = timedelta(minutes=payload.minutes), require_person(request.auth)
     token, secret = runners.add_single_job_runner(waiting, labels, lasts, by, timezone.now())
     return RunnerTokenOut(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pipelines.models.plumbing.compiled_queries import array
+from pipelines.models.plumbing.compiled_queries import array_parameter_sql
 
 # Loading the tasks of a batch
 
 # A job never changes its task, so finding the tasks needs no lock.
 TASKS_OF_JOBS = "ARRAY(SELECT DISTINCT task_id FROM pipelines_job WHERE id = ANY(%s::bigint[]))"
 
-TASKS_BY_ID = array("bigint")
+TASKS_BY_ID = array_parameter_sql("bigint")
 
 # In id order, so that no two wait for each other; NO KEY, so that rows which refer to a task
 # can be written meanwhile.
@@ -116,7 +116,7 @@ STAND_INS = f"""
     FROM pipelines_absence a
     JOIN pipelines_membership m ON m.user_id = a.user_id AND (a.project_id IS NULL OR a.project_id = m.project_id)
     JOIN pipelines_user u ON u.id = a.user_id AND u.is_active
-    WHERE m.project_id = ANY({array("bigint")}) AND a.until > clock_timestamp()
+    WHERE m.project_id = ANY({array_parameter_sql("bigint")}) AND a.until > clock_timestamp()
     ORDER BY m.project_id, a.user_id, a.project_id NULLS LAST
 """
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pipelines.formats.line_merge import GONE, IDENTITY, ORDER, by_identity, is_same_value, keys_among
+from pipelines.formats.line_merge import GONE, IDENTITY, ORDER, is_same_value, keys_among, members_by_identity
 from pipelines.routing.basics.problems import member_path
 
 What = Literal["added", "removed", "changed", "order"]
@@ -122,7 +122,7 @@ def _object_changes(
 def _value_changes(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[DocumentChange]:
     identity = IDENTITY.get(step)
     if new is not GONE and identity is not None:
-        before, now = by_identity(old, identity), by_identity(new, identity)
+        before, now = members_by_identity(old, identity), members_by_identity(new, identity)
         # An empty list where there was none is a change, too, but has no members to tell of it.
         if before is not None and now is not None and (old is not GONE or now):
             yield from _member_changes(steps, before, now)
@@ -154,7 +154,7 @@ def _member_changes(
 
 
 def _document_change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> DocumentChange:
-    kind, key, station, rest = _innermost_thing(steps)
+    kind, key, station, rest = _innermost_part_and_steps(steps)
     what: What = "changed"
     if rest[-1:] == (ORDER,):
         what = "order"
@@ -176,7 +176,7 @@ def _document_change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0
     )
 
 
-def _innermost_thing(steps: tuple[Step, ...]) -> tuple[str, str, str, tuple[Step, ...]]:
+def _innermost_part_and_steps(steps: tuple[Step, ...]) -> tuple[str, str, str, tuple[Step, ...]]:
     """Kind and key of the innermost thing, the station around it, and the steps below it."""
     kind, key, station, below = "line", "", "", 0
     for index in range(1, len(steps)):

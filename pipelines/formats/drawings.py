@@ -108,7 +108,11 @@ def check_geometry(placed: Mapping[str, Any], picture: Mapping[str, Any]) -> Non
         for rule in station.get("rules", ()):
             # Rules that ask the same people and lead to the same place share one edge.
             same = shared[json.dumps([rule["to"], rule.get("gates")])]
-            if _leads_on(rule, stations | ends) and not _is_retry(station, rule) and not same & drawn:
+            if (
+                _leads_to_known_target(rule, stations | ends)
+                and not _is_retry(station, rule)
+                and not same & drawn
+            ):
                 raise NotTheDrawing(f"The edge of the rule “{rule['id']}” has no place.")
             if rule.get("gates") and not _is_retry(station, rule) and not same & set(gates):
                 raise NotTheDrawing(f"The gate of the rule “{rule['id']}” has no place.")
@@ -125,7 +129,7 @@ def _check_places(part: str, keys: list[str], required: set[str], known: Callabl
             raise NotTheDrawing(f"The {part} “{key}” has a place, and the line does not have it.")
 
 
-def _leads_on(rule: Mapping[str, Any], known: set[str]) -> bool:
+def _leads_to_known_target(rule: Mapping[str, Any], known: set[str]) -> bool:
     targets = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
     return any(target in known for target in targets)
 
@@ -195,14 +199,16 @@ def _check_texts(root: Element, picture: Mapping[str, Any]) -> None:
             labels = names.get((part, key), ())
             rows = [" ".join(texts)] if part == "gate" else texts
             for text in rows:
-                if not any(_shows(text, name) for name in labels):
+                if not any(_is_whole_or_cut_name(text, name) for name in labels):
                     raise NotTheDrawing(f"At the {part} “{key}” is written “{text[:80]}”.")
-            if part != "rule" and not any(_shows(text, name) for text in rows for name in labels[:1]):
+            if part != "rule" and not any(
+                _is_whole_or_cut_name(text, name) for text in rows for name in labels[:1]
+            ):
                 raise NotTheDrawing(f"The name of the {part} “{key}” is not written on it.")
     everywhere = {*CANVAS_WORDS, *(name for labels in names.values() for name in labels)}
     for element in root.findall(f"{SVG}text"):
         text = element.text or ""
-        if not NUMBER.fullmatch(text) and not any(_shows(text, name) for name in everywhere):
+        if not NUMBER.fullmatch(text) and not any(_is_whole_or_cut_name(text, name) for name in everywhere):
             raise NotTheDrawing(f"The drawing says “{text[:80]}”, which the line does not.")
 
 
@@ -238,7 +244,7 @@ def _end_name(label: str) -> str:
     return label
 
 
-def _shows(text: str, name: str) -> bool:
+def _is_whole_or_cut_name(text: str, name: str) -> bool:
     """Return whether a text is a name, whole or cut at its end."""
     start = CUT_SIGN.sub("", text.removesuffix("…"))
     return text == name or (text.endswith("…") and len(start) >= MIN_CUT and name.startswith(start))

@@ -29,7 +29,7 @@ MAX_TEXT = 4 * 1024 * 1024
 
 __all__ = [
     "MAX_TEXT",
-    "as_text",
+    "checked_utf8_text",
     "dumps",
     "json_schema",
     "loads",
@@ -62,7 +62,7 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
 def parsed_value(text: str | bytes, *, exact: bool = False) -> Any:
     """Return any JSON value, of YAML or JSON. Raises DocumentError with line and column in the problem."""
     try:
-        return _json_or_yaml_value(as_text(text), exact)
+        return _json_or_yaml_value(checked_utf8_text(text), exact)
     except Malformed as error:
         raise DocumentError([_problem_with_place(text, Problem(error.path, error.message))]) from None
     except (TextError, jsontext.JsonTextError) as error:
@@ -84,7 +84,7 @@ def problems_with_places(text: str | bytes, problems: Iterable[Problem]) -> tupl
     JSON that is no YAML (it writes one character as two escapes) gives no places."""
     all_problems = tuple(problems)
     try:
-        parsed = parse_yaml(as_text(text), exact=True)
+        parsed = parse_yaml(checked_utf8_text(text), exact=True)
     except TextError:
         return all_problems
     return tuple(_problem_placed_in(problem, parsed) for problem in all_problems)
@@ -108,12 +108,12 @@ def yaml_writer() -> YAML:
     return yaml
 
 
-def as_text(text: str | bytes) -> str:
+def checked_utf8_text(text: str | bytes) -> str:
     """UTF-8, not too long. Raises TextError."""
     if isinstance(text, bytes):
         try:
             # “-sig”: a byte order mark in front is dropped.
-            return as_text(text.decode("utf-8-sig"))
+            return checked_utf8_text(text.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
             before = text[: error.start]
             line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
@@ -151,7 +151,7 @@ def _problem_with_place(text: str | bytes, problem: Problem) -> Problem:
     if not problem.path:
         return replace(problem, line=1, column=1)
     try:
-        return _problem_placed_in(problem, parse_yaml(as_text(text), exact=True))
+        return _problem_placed_in(problem, parse_yaml(checked_utf8_text(text), exact=True))
     except TextError as error:
         return replace(problem, line=error.line, column=error.column)
 
@@ -165,7 +165,7 @@ class _Representer(SafeRepresenter):
     """Texts that would read as something else are quoted, by the reading of `yamltext`."""
 
     def represent_text(self, text: str) -> ScalarNode:
-        if "\n" in text and _is_block(text):
+        if "\n" in text and _reads_best_as_block(text):
             style: str | None = "|"
         else:
             style = None if text.isprintable() and resolves_to_text(text) else '"'
@@ -181,7 +181,7 @@ class _Representer(SafeRepresenter):
         return True
 
 
-def _is_block(text: str) -> bool:
+def _reads_best_as_block(text: str) -> bool:
     """Several lines of plain text, which read best as a block."""
     lines = text.split("\n")
     return all(line.isprintable() and line == line.rstrip() for line in lines) and not text.startswith(

@@ -45,9 +45,9 @@ def overlay_documents(old: Document, new: Document, changes: Iterable[DocumentCh
         mark = _change_mark(change)
         if change.affects == "layout":
             # Steps to a place on the canvas: extra, editor, positions, and then the key.
-            _put_marks(picture.stations, [str(step) for step in change.steps[3:4]], mark)
+            _put_gravest_marks(picture.stations, [str(step) for step in change.steps[3:4]], mark)
         elif change.kind in by_kind:
-            _put_marks(by_kind[change.kind], [change.key], mark)
+            _put_gravest_marks(by_kind[change.kind], [change.key], mark)
     _spread_marks(picture, gates)
     return picture
 
@@ -77,7 +77,7 @@ def _change_mark(change: DocumentChange) -> Mark:
     return "changed" if change.affects_routing else "edited"
 
 
-def _put_marks(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
+def _put_gravest_marks(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
     for key in keys:
         # Of several changes of one part the gravest is shown.
         marks[key] = min(marks.get(key, mark), mark, key=GRAVITY.index)
@@ -98,7 +98,7 @@ def _spread_marks(picture: Overlay, gates: Mapping[str, Mark]) -> None:
         if mark in ("changed", "edited"):
             for place in _gate_places(picture.document, key):
                 marks, name = (picture.rules, place.rule) if place.rule else (picture.stations, place.node)
-                _put_marks(marks, [name], mark)
+                _put_gravest_marks(marks, [name], mark)
 
 
 def _gate_places(document: Document, gate: str) -> Iterator[PicturePlace]:
@@ -117,9 +117,9 @@ def _union_document(old: Document, new: Document) -> dict[str, Any]:
     ]
     return {
         **new,
-        "stations": _with_ghosts(stations, old["stations"]),
-        "gates": _with_ghosts(new["gates"], old["gates"]),
-        "ends": _with_ghosts(new["ends"], old["ends"]),
+        "stations": _members_with_removed(stations, old["stations"]),
+        "gates": _members_with_removed(new["gates"], old["gates"]),
+        "ends": _members_with_removed(new["ends"], old["ends"]),
         "extra": {
             "editor": {
                 **_editor_extra(new),
@@ -148,7 +148,7 @@ def _target_keys(rule: Document) -> Sequence[str]:
     return [to] if isinstance(to, str) else to if isinstance(to, list) else []
 
 
-def _with_ghosts(now: Sequence[Document], before: Sequence[Document]) -> list[Document]:
+def _members_with_removed(now: Sequence[Document], before: Sequence[Document]) -> list[Document]:
     """Return the members with each removed one behind what it stood behind."""
     merged = list(now)
     there = {member["key"] for member in now}

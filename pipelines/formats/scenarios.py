@@ -25,7 +25,7 @@ def loads(text: str | bytes) -> tuple[ScenarioScript, ...]:
 def load(text: str | bytes, read: Callable[[Any], T]) -> T:
     """Read what the text says, by `read`. Raises DocumentError with line and column of the first fault."""
     try:
-        parsed = yamltext.parse_yaml(native.as_text(text), exact=False)
+        parsed = yamltext.parse_yaml(native.checked_utf8_text(text), exact=False)
     except TextError as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     try:

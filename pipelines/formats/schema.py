@@ -64,8 +64,8 @@ def _condition_schema() -> Schema:
                 "eval",
                 object_schema(("op", "value"), op=enum_schema((*operators.COMMON, "range")), value=ANYTHING),
             ),
-            condition_schema("output", _path_test()),
-            condition_schema("fact", _path_test()),
+            condition_schema("output", _path_test_schema()),
+            condition_schema("fact", _path_test_schema()),
             condition_schema("failure_type", one_or_more(TEXT)),
             condition_schema(
                 "edge",
@@ -94,7 +94,7 @@ def _condition_schema() -> Schema:
     }
 
 
-def _path_test() -> Schema:
+def _path_test_schema() -> Schema:
     members = {
         "path": SOME_TEXT,
         "op": enum_schema((*operators.OUTPUT, *operators.ALONE)),

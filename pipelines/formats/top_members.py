@@ -47,18 +47,18 @@ def _json_member(text: str, name: str) -> tuple[int, int, str]:
     there is no such member, the place of a first one."""
     first = at = text.index("{") + 1
     try:
-        while text[at := _after_blanks(text, at)] == '"':
+        while text[at := _position_after_blanks(text, at)] == '"':
             key, at = _DECODER.raw_decode(text, at)
-            begin = _after_blanks(text, _after_blanks(text, at) + 1)  # behind the colon
+            begin = _position_after_blanks(text, _position_after_blanks(text, at) + 1)  # behind the colon
             _value, at = _DECODER.raw_decode(text, begin)
             if key == name:
                 return begin, at, "%s"
-            at = _after_blanks(text, at) + 1
+            at = _position_after_blanks(text, at) + 1
     except (ValueError, IndexError):
         pass
     return first, first, f'"{name}": %s, '
 
 
-def _after_blanks(text: str, at: int) -> int:
+def _position_after_blanks(text: str, at: int) -> int:
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at

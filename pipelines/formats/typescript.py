@@ -26,7 +26,7 @@ export interface Work {
 """
 
 
-def typescript() -> str:
+def typescript_module() -> str:
     """The text of a module."""
     schema = json_schema()
     definitions: dict[str, Schema] = schema.pop("$defs")

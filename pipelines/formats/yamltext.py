@@ -116,7 +116,7 @@ def _parent_path(path: str) -> str:
 
 class _Builder:
     def __init__(self, text: str, exact: bool) -> None:
-        self.stand_ins = _stand_ins(text)
+        self.stand_ins = _stand_in_by_line_break(text)
         self.events: Iterator[Any] = iter(YAML(typ="safe", pure=True).parse(text.translate(self.stand_ins)))
         self.exact = exact
         self.parsed = Parsed()
@@ -129,26 +129,28 @@ class _Builder:
         start = next(self.events)
         if isinstance(start, StreamEndEvent):
             raise TextError("the document is empty", 1, 1)
-        self.parsed.value = self._node(next(self.events), "", 0).value
+        self.parsed.value = self._build_node(next(self.events), "", 0).value
         next(self.events)
         after = next(self.events)
         if isinstance(after, DocumentStartEvent):
-            raise self._error(after, "a second document begins here; a file holds one")
+            raise self._error_at_event(after, "a second document begins here; a file holds one")
         return self.parsed
 
-    def _error(self, event: Any, message: str) -> TextError:
+    def _error_at_event(self, event: Any, message: str) -> TextError:
         return TextError(message, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def _node(self, event: Any, path: str, depth: int) -> _Node:
+    def _build_node(self, event: Any, path: str, depth: int) -> _Node:
         # A member of an object has the place of its key already.
         self.parsed.places.setdefault(path, (event.start_mark.line + 1, event.start_mark.column + 1))
         node = self._build_value(event, path, depth)
         # Aliases of aliases would let a few lines stand for billions of values.
         self.nodes += node.size if isinstance(event, AliasEvent) else 1
         if self.nodes > MAX_VALUES:
-            raise self._error(event, _("the document holds more than %(most)s values", most=MAX_VALUES))
+            raise self._error_at_event(
+                event, _("the document holds more than %(most)s values", most=MAX_VALUES)
+            )
         if depth + node.height > MAX_DEPTH:
-            raise self._error(event, _("nested deeper than %(most)s", most=MAX_DEPTH))
+            raise self._error_at_event(event, _("nested deeper than %(most)s", most=MAX_DEPTH))
         # Only once it is built, so that a value cannot hold itself.
         if event.anchor and not isinstance(event, AliasEvent):
             self.anchors[event.anchor] = node
@@ -157,67 +159,69 @@ class _Builder:
     def _build_value(self, event: Any, path: str, depth: int) -> _Node:
         if isinstance(event, AliasEvent):
             if event.anchor not in self.anchors:
-                raise self._error(event, _("nothing is anchored as %(name)s", name=event.anchor))
+                raise self._error_at_event(event, _("nothing is anchored as %(name)s", name=event.anchor))
             return self.anchors[event.anchor]
         if isinstance(event, ScalarEvent):
-            return _Node(self._scalar(event))
+            return _Node(self._read_scalar(event))
         if event.tag is not None:
-            raise self._error(event, _("tags are not supported: %(tag)s", tag=event.tag))
+            raise self._error_at_event(event, _("tags are not supported: %(tag)s", tag=event.tag))
         if depth >= MAX_DEPTH:
-            raise self._error(event, _("nested deeper than %(most)s", most=MAX_DEPTH))
+            raise self._error_at_event(event, _("nested deeper than %(most)s", most=MAX_DEPTH))
         if isinstance(event, MappingStartEvent):
-            return self._mapping(path, depth)
+            return self._build_mapping(path, depth)
         assert isinstance(event, SequenceStartEvent)
-        return self._sequence(path, depth)
+        return self._build_sequence(path, depth)
 
-    def _mapping(self, path: str, depth: int) -> _Node:
+    def _build_mapping(self, path: str, depth: int) -> _Node:
         members: dict[str, _Node] = {}
         while not isinstance(event := next(self.events), MappingEndEvent):
-            key = self._key(event)
+            key = self._read_key(event)
             if key in members:
-                raise self._error(
+                raise self._error_at_event(
                     event, _("the key %(key)s appears twice in one object", key=jsontext.quoted(key))
                 )
             below = member_path(path, key)
             self.parsed.places[below] = (event.start_mark.line + 1, event.start_mark.column + 1)
-            members[key] = self._node(next(self.events), below, depth + 1)
+            members[key] = self._build_node(next(self.events), below, depth + 1)
         return _container_node({key: node.value for key, node in members.items()}, list(members.values()))
 
-    def _sequence(self, path: str, depth: int) -> _Node:
+    def _build_sequence(self, path: str, depth: int) -> _Node:
         members: list[_Node] = []
         while not isinstance(event := next(self.events), SequenceEndEvent):
-            members.append(self._node(event, member_path(path, len(members)), depth + 1))
+            members.append(self._build_node(event, member_path(path, len(members)), depth + 1))
         return _container_node([node.value for node in members], members)
 
-    def _key(self, event: Any) -> str:
-        key = self._scalar(event) if isinstance(event, ScalarEvent) else None
+    def _read_key(self, event: Any) -> str:
+        key = self._read_scalar(event) if isinstance(event, ScalarEvent) else None
         if type(key) is not str:
-            raise self._error(event, "keys are text: put it in quotes")
+            raise self._error_at_event(event, "keys are text: put it in quotes")
         return key
 
-    def _scalar(self, event: ScalarEvent) -> Any:
+    def _read_scalar(self, event: ScalarEvent) -> Any:
         if self.stand_ins:
             event.value = event.value.translate(
                 {ord(stand_in): code for code, stand_in in self.stand_ins.items()}
             )
         fault = unstorable_text_fault(event.value)
         if fault:
-            raise self._error(event, fault)
+            raise self._error_at_event(event, fault)
         if event.tag not in (None, "!", _TEXT_TAG):
-            raise self._error(event, _("tags are not supported: %(tag)s", tag=event.tag))
+            raise self._error_at_event(event, _("tags are not supported: %(tag)s", tag=event.tag))
         # Quoted, or tagged as text: it is not resolved.
         if event.tag is not None or not event.implicit[0]:
             return str(event.value)
         try:
             value = _scalar_value(event.value)
         except jsontext.JsonTextError as error:
-            raise self._error(event, error.message) from None
-        if type(value) is Decimal and not self.exact and not _is_long_integer(value):
-            raise self._error(event, "more digits than a number keeps here; write it as a text, in quotes")
+            raise self._error_at_event(event, error.message) from None
+        if type(value) is Decimal and not self.exact and not _is_integer_too_long(value):
+            raise self._error_at_event(
+                event, "more digits than a number keeps here; write it as a text, in quotes"
+            )
         return value
 
 
-def _stand_ins(text: str) -> dict[int, str]:
+def _stand_in_by_line_break(text: str) -> dict[int, str]:
     """Return a character that the text lacks for each line break of YAML 1.1 that it has."""
     if not any(mark in text for mark in _BREAKS):
         return {}
@@ -230,7 +234,7 @@ def _container_node(value: Any, members: list[_Node]) -> _Node:
     return _Node(value, size, 1 + max((node.height for node in members), default=0))
 
 
-def _is_long_integer(value: Decimal) -> bool:
+def _is_integer_too_long(value: Decimal) -> bool:
     """An integer too long for `int`."""
     return value.as_tuple().exponent == 0
 
@@ -246,11 +250,11 @@ def _scalar_value(text: str) -> Any:
     if _BASED.match(text):
         return int(text, 0)
     if _INT.match(text) or _FLOAT.match(text):
-        return jsontext.parse_number(_as_json(text))
+        return jsontext.parse_number(_number_as_json(text))
     return text
 
 
-def _as_json(text: str) -> str:
+def _number_as_json(text: str) -> str:
     """A YAML number as JSON writes it: no plus, no leading zeros, digits on both sides of the point."""
     sign = "-" if text[0] == "-" else ""
     digits, mark, exponent = text.lstrip("+-").replace("E", "e").partition("e")

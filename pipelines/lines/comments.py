@@ -89,10 +89,10 @@ def write_comment(
         Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
         # Under the lock, so that a request which comes twice at once finds the first.
         if pk is not None and (known := Comment.objects.filter(pk=pk).first()):
-            return _check_repeated(known, line, user)
+            return _comment_if_written_again(known, line, user)
         if line.comments.filter(deleted_at=None).count() >= MOST:
             raise Conflict(f"This line has {MOST} comments. Delete some that are settled.")
-        thread = _open_thread(line, parent) if parent else None
+        thread = _comment_that_started_thread(line, parent) if parent else None
         place = (thread.kind, thread.key) if thread else _checked_place(kind, key)
         row = Comment.objects.create(
             pk=pk or uuid.uuid4(),
@@ -121,7 +121,7 @@ def edit_comment(line: Line, pk: uuid.UUID, user: User, text: str, revision: int
             raise Conflict("This comment has changed in the meantime. Reload the page.")
         if row.text != clean_text:
             row.text, row.edited_at = clean_text, now
-            _save_change(row, "text", "edited_at")
+            _save_with_next_revision(row, "text", "edited_at")
             mentions.notify_mentioned(line, row, user, now)
     return row
 
@@ -138,11 +138,11 @@ def resolve_thread(line: Line, pk: uuid.UUID, user: User, resolved: bool, now: d
             )
         if (row.resolved_at is not None) != resolved:
             row.resolved_at, row.resolved_by = (now, user) if resolved else (None, None)
-            _save_change(row, "resolved_at", "resolved_by")
+            _save_with_next_revision(row, "resolved_at", "resolved_by")
     return row
 
 
-def delete(line: Line, pk: uuid.UUID, user: User, now: datetime) -> None:
+def delete_comment(line: Line, pk: uuid.UUID, user: User, now: datetime) -> None:
     """Delete a comment of one's own: the text goes, the answers stay.
 
     Raises Forbidden, NotFound.
@@ -151,10 +151,10 @@ def delete(line: Line, pk: uuid.UUID, user: User, now: datetime) -> None:
         row = _get_own_comment(line, pk, user)
         # The row stays, since answers hang below it
         row.text, row.deleted_at = "", now
-        _save_change(row, "text", "deleted_at")
+        _save_with_next_revision(row, "text", "deleted_at")
 
 
-def rename_parts(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
+def move_comments_to_new_keys(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
     """Let comments follow parts that have a new key: {(kind, old key): new key}."""
     changed = 0
     for (kind, first), last in rekeyed.items():
@@ -164,13 +164,13 @@ def rename_parts(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
         _hint_comments_changed(line)
 
 
-def _check_repeated(known: Comment, line: Line, user: User) -> Comment:
+def _comment_if_written_again(known: Comment, line: Line, user: User) -> Comment:
     if known.line_id != line.pk or known.author_id != user.pk:
         raise Conflict("This id is already used. Choose another one.")
     return known
 
 
-def _open_thread(line: Line, pk: uuid.UUID) -> Comment:
+def _comment_that_started_thread(line: Line, pk: uuid.UUID) -> Comment:
     row = existing(line.comments.filter(pk=pk))
     if row.parent_id is not None:
         raise Invalid.at("parent", "is itself an answer", "Answer the comment that started the thread.")
@@ -210,7 +210,7 @@ def _get_own_comment(line: Line, pk: uuid.UUID, user: User) -> Comment:
     return row
 
 
-def _save_change(row: Comment, *fields: str) -> None:
+def _save_with_next_revision(row: Comment, *fields: str) -> None:
     row.revision += 1
     row.save(update_fields=[*fields, "revision"])
     _hint_comments_changed(row.line)

@@ -43,7 +43,7 @@ class OutdatedText(Exception):
         self.document = document
 
 
-def save(
+def save_or_merge_draft(
     line: Line,
     document: Mapping[str, Any],
     user: User,
@@ -71,13 +71,13 @@ def save(
             if merged.clashes:
                 raise DraftClash(conflict, stored, merged.clashes) from conflict
             number, proposed = stored.draft_number, merged.document
-            if _is_behind(text, proposed, stored):
+            if _would_storing_text_lose_something(text, proposed, stored):
                 raise OutdatedText(stored, proposed) from conflict
     # The last try: another conflict is the answer now.
     return _store_draft(line, text or proposed, user, number, renamed)
 
 
-def _is_behind(text: str, proposed: Mapping[str, Any], stored: Line) -> bool:
+def _would_storing_text_lose_something(text: str, proposed: Mapping[str, Any], stored: Line) -> bool:
     """Return whether storing `text` would lose something: it does not express `proposed`, or somebody typed
     another text, whose comments no document shows."""
     # The other text may have comments, which no document shows
@@ -98,13 +98,13 @@ def _store_draft(
     # Comments and scenarios follow the new names with the draft, or not at all
     with transaction.atomic():
         saved = publishing.save_draft(line, document, user, number)
-        keys = _key_changes(renamed, set(_part_keys(saved.draft)))
-        comments.rename_parts(saved, keys)
-        scenarios.rename_parts(saved, keys)
+        keys = _last_key_by_first_key(renamed, set(_part_keys(saved.draft)))
+        comments.move_comments_to_new_keys(saved, keys)
+        scenarios.rename_parts_in_scenarios(saved, keys)
     return saved
 
 
-def _key_changes(
+def _last_key_by_first_key(
     renamed: Iterable[tuple[str, str, str]], parts: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
     """Follow one rename after the other: {(kind, first key): last key} of parts that the draft has under the last and

@@ -63,16 +63,16 @@ def stored_drawing(
 
 def draw_for_lists(line: Line, picture: Mapping[str, Any]) -> None:
     """Draw what lists show of the line from now on, unless it is drawn already."""
-    draw_now(line.project_id, picture, line.pk)
+    draw_unless_drawn(line.project_id, picture, line.pk)
 
 
-def draw_now(project_id: int | None, picture: Mapping[str, Any], line_id: int | None = None) -> None:
+def draw_unless_drawn(project_id: int | None, picture: Mapping[str, Any], line_id: int | None = None) -> None:
     """Draw a picture, unless it is drawn already. `line_id`: the line that lists show by it."""
-    row = _row(project_id, picture_digest(picture), picture, line_id)
+    row = _get_or_create_row(project_id, picture_digest(picture), picture, line_id)
     draw_pending(row.pk)
 
 
-def find(project: Project, digest: str) -> StoredDrawing:
+def find_drawing(project: Project, digest: str) -> StoredDrawing:
     """Return the drawing with this digest. :raises NotFound: the project has none, or it is not drawn yet"""
     try:
         return _cached_drawing(project.pk, digest, timezone.now().date())
@@ -112,7 +112,7 @@ def store_drawing(row: Drawing, drawing: Mapping[str, Any]) -> None:
     Drawing.objects.filter(pk=row.pk, wide="").update(geometry=geometry, picture={}, **svg)
 
 
-def accept(project: Project, digest: str, drawing: Mapping[str, Any]) -> None:
+def store_drawing_of_browser(project: Project, digest: str, drawing: Mapping[str, Any]) -> None:
     """Keep what a browser drew because no Node runs here. :raises NotFound: no page asked for it; Conflict: it is
     drawn, or the server draws it; NotTheDrawing"""
     row = existing(Drawing.objects.filter(project=project, digest=digest), NOT_REQUESTED)
@@ -131,7 +131,7 @@ def pending_reason(project_id: int, picture: Mapping[str, Any]) -> str:
     return DRAWN_SOON if node() else DRAWN_BY_BROWSER
 
 
-def expire_some(now: datetime) -> int:
+def delete_some_unused_drawings(now: datetime) -> int:
     """Delete some of those that no page used for a month, and no list shows; how many."""
     old = (
         Drawing.objects.filter(used_at__lt=now - UNUSED, lines=None)
@@ -168,13 +168,15 @@ def _request_drawing(
         _requested.pop(key, None)
     _requested[project_id, digest] = now
     with transaction.atomic():
-        row = _row(project_id, digest, picture, line_id)
+        row = _get_or_create_row(project_id, digest, picture, line_id)
         # Another process may have drawn it since
         if not row.wide and not row.geometry:
             queue.enqueue_jobs(DRAW, DRAWINGS, {"drawing_id": row.pk})
 
 
-def _row(project_id: int | None, digest: str, picture: Mapping[str, Any], line_id: int | None) -> Drawing:
+def _get_or_create_row(
+    project_id: int | None, digest: str, picture: Mapping[str, Any], line_id: int | None
+) -> Drawing:
     row, _ = Drawing.objects.get_or_create(
         project_id=project_id,
         digest=digest,

@@ -18,7 +18,7 @@ class SecondPersonNeeded(Conflict):
     """Another designer has to publish this draft."""
 
 
-def is_unconfirmed(line: Line, parsed: routing.ParsedLine) -> bool:
+def is_live_version_published_by_one(line: Line, parsed: routing.ParsedLine) -> bool:
     """Tell that what is live delivers to a repository whose lines two people publish, and one did."""
     names = four_eyes_repositories(line.project, parsed)
     repository = Repository.objects.filter(project=line.project_id, name__in=names).first()
@@ -36,7 +36,7 @@ def publish_obstacle(line: Line, request: PublishRequest | None, user: User | An
     return ""
 
 
-def request_to_follow(line: Line, parsed: routing.ParsedLine, user: User) -> PublishRequest | None:
+def publish_request_to_fulfil(line: Line, parsed: routing.ParsedLine, user: User) -> PublishRequest | None:
     """Return the open request that this person may publish; None if no second person is needed. Raises
 
     SecondPersonNeeded."""
@@ -77,7 +77,7 @@ def record_request(line: Line, user: User, name: str, now: datetime) -> PublishR
     return request
 
 
-def record_published(request: PublishRequest, version: LineVersion, user: User) -> None:
+def mark_request_published(request: PublishRequest, version: LineVersion, user: User) -> None:
     """Keep that the request was followed by this version."""
     request.state, request.version = PublishRequest.State.PUBLISHED, version
     request.decided_by, request.decided_at = user, version.published_at

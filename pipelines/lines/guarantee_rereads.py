@@ -16,7 +16,7 @@ from pipelines.routing.document.line import REVISION
 from pipelines.routing.guarantees.guarantee_proofs import GuaranteeAnswer, prove_guarantees
 
 
-def reread_next(now: datetime) -> int:
+def prove_next_live_version_again(now: datetime) -> int:
     """Prove one of them again, note it in the record of its line, and tell who answers for it of what is refuted: it
     runs on. 1, or 0 where none is left."""
     known = LineEvent.objects.filter(version=OuterRef("live"), kind=LineEvent.RecordKind.REREAD)

@@ -14,7 +14,7 @@ from pipelines.routing.analysis.health import Figure, figure_name, format_figure
 from pipelines.routing.document.budgets import MANAGER
 
 
-def tell_breaches(now: datetime) -> int:
+def notify_of_new_health_breaches(now: datetime) -> int:
     """Look at every project with tasks of the last weeks. Returns 0: one look is enough until the next time."""
     recent = Task.objects.filter(created_at__gt=now - WEEK - MONTH).values("project")
     breached = HealthBreach.objects.values("project")

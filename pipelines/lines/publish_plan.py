@@ -61,7 +61,7 @@ class PublishPlan:
             "live": live,
             "verdict": self.verdict,
             "counts": self.found.counts(),
-            "findings": [_row_with_names(finding.to_dict()) for finding in self.found.findings],
+            "findings": [_row_with_names_for_people(finding.to_dict()) for finding in self.found.findings],
             "guarantees": [
                 {
                     **promise.to_dict(),
@@ -93,8 +93,8 @@ def publish_plan(project: Project, text: str) -> PublishPlan:
     if line.live is None:
         return PublishPlan(key, line, examination)
     sides = (
-        version_comparison.find_side(proposed, version_comparison.LIVE),
-        version_comparison.find_side(proposed, version_comparison.DRAFT),
+        version_comparison.comparison_side(proposed, version_comparison.LIVE),
+        version_comparison.comparison_side(proposed, version_comparison.DRAFT),
     )
     before = max_cost_text(
         publishing.examine_document(published_document(line.live.document, line.live.revision), project)
@@ -146,11 +146,11 @@ def _routing_difference(
     parts = ("structure", "changes", "unknown")
     return {
         **difference,
-        **{part: [_row_with_names(row) for row in difference[part][:MOST]] for part in parts},
+        **{part: [_row_with_names_for_people(row) for row in difference[part][:MOST]] for part in parts},
     }
 
 
-def _row_with_names(row: Mapping[str, Any]) -> dict[str, Any]:
+def _row_with_names_for_people(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with names in place of keys in its sentences: a plan is read by people on a merge request.
     Its other values keep the keys."""
     return {**row, **{key: people_text(row[key]) for key in ("message", "hint", "sentence") if key in row}}

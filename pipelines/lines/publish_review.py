@@ -121,8 +121,8 @@ def draft_changes(line: Line) -> tuple[DocumentChange, ...] | None:
     if line.live is None:
         return None
     sides = (
-        version_comparison.find_side(line, version_comparison.LIVE),
-        version_comparison.find_side(line, version_comparison.DRAFT),
+        version_comparison.comparison_side(line, version_comparison.LIVE),
+        version_comparison.comparison_side(line, version_comparison.DRAFT),
     )
     return version_comparison.compare_documents(*sides).changes
 
@@ -149,8 +149,8 @@ def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> Pub
             raise StaleFindings
         other_authors = others(stored, user, draft_changes(stored))
         warnings = warning_findings(examination)
-        _check_ticks(warnings, other_authors, confirmation)
-        plan = _checked_plan(stored, confirmation) if confirmation.migrate else None
+        _check_all_acknowledged(warnings, other_authors, confirmation)
+        plan = _confirmed_migration_plan(stored, confirmation) if confirmation.migrate else None
         record = {
             "warnings": [warning.message for warning in warnings],
             "others": {other.person: other.changes for other in other_authors},
@@ -177,7 +177,7 @@ def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> Pub
     return PublishResult(version) if plan is None else _migrate_tasks(line, version, plan, confirmation, user)
 
 
-def _check_ticks(
+def _check_all_acknowledged(
     warnings: Iterable[Finding], other_authors: Iterable[OtherAuthor], confirmation: Confirmation
 ) -> None:
     """Raises Invalid."""
@@ -199,12 +199,12 @@ def _check_ticks(
         raise Invalid(problems)
 
 
-def _checked_plan(stored: Line, confirmation: Confirmation) -> str | None:
+def _confirmed_migration_plan(stored: Line, confirmation: Confirmation) -> str | None:
     """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
     if not confirmation.reason.strip():
         raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")
     payload.checked_text(confirmation.reason, "reason", line_migration.REASON)
-    line_migration.check_idle(stored)
+    line_migration.check_no_migration_under_way(stored)
     impact = line_migration.migration_impact_of(stored, None, confirmation.mapping)
     # A person agreed to what was shown: tasks have moved since
     if impact.plan != confirmation.plan:

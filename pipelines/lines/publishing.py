@@ -20,7 +20,7 @@ from pipelines.lines.jump_endings import jump_ending_findings
 from pipelines.lines.project_lint import examine_document
 from pipelines.lines.repository_checks import (
     credential_problems,
-    may_push,
+    may_user_publish_pushing_line,
     repository_problems,
 )
 from pipelines.models import (
@@ -62,7 +62,7 @@ __all__ = [
     "publish_draft",
     "replace_draft",
     "save_draft",
-    "write_rows",
+    "write_version_rows",
 ]
 
 DRAFT_REST = timedelta(seconds=1)
@@ -194,7 +194,7 @@ def create_line(
                 draft_writers=sorted({user.pk, *writers}),
                 created_at=now,
             )
-            _have_draft_drawn(line, now)
+            _enqueue_drawing_of_draft(line, now)
             return line
     except IntegrityError as conflict:
         raise Conflict(f"This project already has a line “{key}”.") from conflict
@@ -227,11 +227,11 @@ def replace_draft(
     stored.draft_writers = sorted({*stored.draft_writers, user.pk, *writers})
     fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands", "draft_writers"]
     stored.save(update_fields=fields)
-    _have_draft_drawn(stored, now)
+    _enqueue_drawing_of_draft(stored, now)
     _hint_line_changed(stored, "draft", number)
 
 
-def _have_draft_drawn(line: Line, now: datetime) -> None:
+def _enqueue_drawing_of_draft(line: Line, now: datetime) -> None:
     """Once it rests: of drafts that follow one another only the last is drawn."""
     later = now + DRAFT_REST
     queue.enqueue_jobs(
@@ -266,15 +266,15 @@ def publish_draft(
         stored = lock_line(line, based_on)
         if stored.archived_at or stored.project.archived_at:
             raise LineArchived
-        parsed = _checked_line(stored, user)
+        parsed = _publishable_line(stored, user)
         if over is not None:
-            _check_live(stored, parsed, over)
+            _check_live_is_as_seen(stored, parsed, over)
         # Behind all other checks: nobody asks for what could not be published.
-        request = four_eyes.request_to_follow(stored, parsed, user)
+        request = four_eyes.publish_request_to_fulfil(stored, parsed, user)
         version = _create_version(stored, parsed, user, name)
         if request is not None:
-            four_eyes.record_published(request, version, user)
-        _let_sample_again(stored, parsed)
+            four_eyes.mark_request_published(request, version, user)
+        _allow_draws_at_changed_samples(stored, parsed)
         stored.live, stored.name, stored.draft_hands = version, parsed.name[:200], {}
         stored.draft_writers = []
         stored.save(update_fields=["live", "name", "draft_hands", "draft_writers"])
@@ -296,7 +296,7 @@ def publish_draft(
     return version
 
 
-def _let_sample_again(stored: Line, parsed: routing.ParsedLine) -> None:
+def _allow_draws_at_changed_samples(stored: Line, parsed: routing.ParsedLine) -> None:
     """Let gates whose sample is another one than in the live version draw again: a person has decided about it anew."""
     live = versions.parsed_version(stored.live).gates_by_key if stored.live else {}
     changed = [gate.key for gate in parsed.gates if gate.key in live and gate.sample != live[gate.key].sample]
@@ -304,7 +304,7 @@ def _let_sample_again(stored: Line, parsed: routing.ParsedLine) -> None:
         SampledDraw.objects.filter(line=stored, gate__in=changed, about=SampledDraw.ALL).delete()
 
 
-def _check_live(stored: Line, parsed: routing.ParsedLine, over: int) -> None:
+def _check_live_is_as_seen(stored: Line, parsed: routing.ParsedLine, over: int) -> None:
     live = stored.live
     if live and live.number != over:
         raise LiveConflict(live)
@@ -313,11 +313,11 @@ def _check_live(stored: Line, parsed: routing.ParsedLine, over: int) -> None:
     unchanged = (
         live and same and live.digest == routing.canonical_digest(document_to_publish(parsed.to_document()))
     )
-    if unchanged and not four_eyes.is_unconfirmed(stored, parsed):
+    if unchanged and not four_eyes.is_live_version_published_by_one(stored, parsed):
         raise NothingToPublish
 
 
-def _checked_line(line: Line, user: User) -> routing.ParsedLine:
+def _publishable_line(line: Line, user: User) -> routing.ParsedLine:
     refused = check_draft(line).errors
     if refused:
         raise PublishRefused(refused)
@@ -334,7 +334,7 @@ def _checked_line(line: Line, user: User) -> routing.ParsedLine:
             "Sampling, ways to approve without the page, and approvals that stand on a moved branch "
             f"({', '.join(changed)}) need the permission “execute”, which you do not have."
         )
-    if not may_push(parsed, line.project, user):
+    if not may_user_publish_pushing_line(parsed, line.project, user):
         raise Forbidden(
             "This line pushes to a repository, and you may not publish lines that do. Ask an administrator."
         )
@@ -356,11 +356,11 @@ def _create_version(line: Line, parsed: routing.ParsedLine, user: User, name: st
         published_by=user,
         published_at=clock.now(),
     )
-    write_rows(version, parsed)
+    write_version_rows(version, parsed)
     return version
 
 
-def write_rows(version: LineVersion, parsed: routing.ParsedLine) -> None:
+def write_version_rows(version: LineVersion, parsed: routing.ParsedLine) -> None:
     """The read-only rows of a version: for keys, the admin and analytics. Decisions never read them."""
     # For keys, the admin and analytics alone: a decision reads the document
     stations = VersionStation.objects.bulk_create(

@@ -31,7 +31,7 @@ def request_publishing(line: Line, *, user: User, name: str, based_on: int) -> P
 
 
 @transaction.atomic
-def send_back(line: Line, *, user: User, reason: str, based_on: int) -> PublishRequest:
+def send_back_or_withdraw_request(line: Line, *, user: User, reason: str, based_on: int) -> PublishRequest:
     """Send a request to publish back, or withdraw one's own. Raises Forbidden, Invalid, DraftConflict,
     Conflict."""
     access.require(user, "publish", line.project)

@@ -76,7 +76,7 @@ def pushes_branch(line: routing.ParsedLine) -> bool:
     return any(station.kind == DELIVER.key for station in line.stations)
 
 
-def may_push(line: routing.ParsedLine, project: Project, user: User) -> bool:
+def may_user_publish_pushing_line(line: routing.ParsedLine, project: Project, user: User) -> bool:
     """Tell whether this person may publish a line that pushes to its repository; where an input names it, to any that
     is connected."""
     workspace = line.workspace

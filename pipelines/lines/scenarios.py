@@ -99,7 +99,7 @@ def subject_of_document(line: Line, document: Mapping[str, Any]) -> ScenarioSubj
         raise DraftUnreadable(fault.problems) from fault
 
 
-def free_key(line: Line, name: str) -> str:
+def unused_scenario_key(line: Line, name: str) -> str:
     """A key that none of the line's scenarios has, made of a name."""
     used_keys = set(line.scenarios.values_list("key", flat=True))
     # Leaves room for a number: a key has 64 characters.
@@ -126,7 +126,7 @@ def store_scenario(
     script = read_script(document)
     if key and script.key != key:
         raise Invalid.at("key", f"is not “{key}”", "A scenario is identified by its key.")
-    return put_all(line, [script], user, now, source=source)[0]
+    return store_scenarios(line, [script], user, now, source=source)[0]
 
 
 def read_script(document: Any) -> Script:
@@ -139,7 +139,7 @@ def read_script(document: Any) -> Script:
     return script
 
 
-def put_all(
+def store_scenarios(
     line: Line,
     scripts: Iterable[Script],
     user: User,
@@ -174,7 +174,7 @@ def put_all(
     return rows
 
 
-def rename_parts(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
+def rename_parts_in_scenarios(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
     """Let scenarios name parts, {(kind, key before): key now}, by their new keys; what those showed before is
     forgotten."""
     changed = []
@@ -188,7 +188,7 @@ def rename_parts(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
     Scenario.objects.bulk_update(changed, ["document", "runs"], batch_size=500)
 
 
-def delete(line: Line, key: str, user: User) -> None:
+def delete_scenario(line: Line, key: str, user: User) -> None:
     """Raises Forbidden, NotFound."""
     access.require(user, "design", line.project)
     # PostgreSQL takes no NUL, and no key holds one.
@@ -217,11 +217,11 @@ def generate_for_subject(
     generated = generated_for(subject.parsed, taken_keys=existing.values_list("key", flat=True), going=going)
     with transaction.atomic():
         line.scenarios.filter(source=Scenario.Source.GENERATED).delete()
-        rows = put_all(line, generated.scenarios, user, now, source=Scenario.Source.GENERATED)
+        rows = store_scenarios(line, generated.scenarios, user, now, source=Scenario.Source.GENERATED)
     return rows, generated
 
 
-def time_limit() -> Going:
+def is_within_generating_time() -> Going:
     """Return a condition that holds until the time that generating may take has passed."""
     end = monotonic() + GENERATING
     return lambda: monotonic() < end
@@ -239,10 +239,10 @@ def run_stored(
 ) -> ScenarioReport:
     """Run the stored scenarios (those with these keys), and keep what became of them where it was the draft or the
     live version. Raises NotFound (a version, a key), DraftUnreadable, Refused (more than one request may run)."""
-    return run_against(line, scenario_subject(line, against), keys, now=now)
+    return run_stored_against(line, scenario_subject(line, against), keys, now=now)
 
 
-def run_against(
+def run_stored_against(
     line: Line,
     subject: ScenarioSubject,
     keys: Collection[str] | None = None,
@@ -282,7 +282,7 @@ def _stored_result(result: ScenarioResult, subject: ScenarioSubject, now: dateti
     }
 
 
-def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | None:
+def last_run_against(scenario: Scenario, mark: str, number: int | None) -> LastRun | None:
     """Return the last run against the draft or the live version; None if there was none. `number`: the current
     number of that draft or version."""
     stored: Mapping[str, Any] | None = scenario.runs.get(mark)
@@ -302,7 +302,7 @@ def stored_coverage(line: Line, subject: ScenarioSubject) -> Coverage:
     """Return what the last runs against this draft or version show together."""
     exercised = CoveredParts()
     for scenario in line.scenarios.all():
-        latest = last_run(scenario, subject.mark, subject.number)
+        latest = last_run_against(scenario, subject.mark, subject.number)
         # A run against an earlier draft says nothing of this one.
         if latest and latest.current:
             exercised = exercised | latest.shown

@@ -60,7 +60,7 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
     station = _checked_station(line, user, trial_request)
     # Lost ones are closed first: one of this person's would keep them from starting another.
     now = clock.now()
-    close_lost(now)
+    close_lost_trials(now)
     trial = StationTrial(
         line=line,
         station=station.key,
@@ -71,7 +71,7 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
     )
     if trial.source is None:
         trial.inputs, trial.context = _trial_inputs(line, trial_request), dict(trial_request.context)
-    _check_worker_available(trial)
+    _check_local_worker_could_run(trial)
     try:
         with transaction.atomic():
             trial.save(force_insert=True)
@@ -125,7 +125,7 @@ def _source_job_id(line: Line, station: str, job: int | None) -> int | None:
     return job_row.pk
 
 
-def _check_worker_available(trial: StationTrial) -> None:
+def _check_local_worker_could_run(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = TrialOrders.of(trial)
     # Trials are for workers beside the database: a runner of a project does none
@@ -163,7 +163,7 @@ def get_trial(line: Line, user: User, trial: int) -> StationTrial:
 def _own_trials(line: Line, user: User):  # type: ignore[no-untyped-def]  # a queryset
     """Return this person's trials of the last hour, whether or not the older ones are deleted yet."""
     now = clock.now()
-    close_lost(now)
+    close_lost_trials(now)
     return StationTrial.objects.filter(line=line, by=user, created_at__gte=now - RETENTION)
 
 
@@ -175,7 +175,7 @@ def cancel_trial(line: Line, user: User, trial: int) -> StationTrial:
     return trial_row
 
 
-def close_lost(now: datetime) -> None:
+def close_lost_trials(now: datetime) -> None:
     """Close the trials that nobody works on any more, or ever will."""
     running = StationTrial.objects.filter(state=StationTrial.State.RUNNING, seen_at__lt=now - LOST)
     queued = StationTrial.objects.filter(state=StationTrial.State.QUEUED, created_at__lt=now - UNTAKEN)
@@ -187,7 +187,7 @@ def _close_trials(trials, why: str, now: datetime) -> None:  # type: ignore[no-u
     trials.update(state=StationTrial.State.CANCELLED, why=why, ended_at=now)
 
 
-def expire_some(now: datetime) -> int:
+def delete_some_old_trials(now: datetime) -> int:
     """Delete some of those that were asked for more than an hour ago; how many."""
     old = (
         StationTrial.objects.filter(created_at__lt=now - RETENTION)

@@ -67,7 +67,7 @@ def add_trigger(line: Line, kind: str, request: TriggerRequest, *, by: User) -> 
         trigger.save(force_insert=True)
         if KINDS[kind].has_address:
             create_webhook(trigger, request.secret, by=by, now=now)
-            set_example(trigger, request.example)
+            store_example_body(trigger, request.example)
         due_notices.announce()
         _record_in_audit("trigger.created", trigger, by, now, after=_audit_fields(trigger))
     return trigger
@@ -80,19 +80,19 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
     options, inputs = _checked_options_and_inputs(trigger.line, kind, request, by)
     with transaction.atomic():
         stored = _lock_trigger(trigger)
-        before, previous_request = _audit_fields(stored), _requested_fields(stored)
+        before, previous_request = _audit_fields(stored), _fields_its_author_wrote(stored)
         _fill_in_trigger(stored, options, inputs, request)
         stored.source = trigger_chains.checked_source(stored)
         now = clock.now()
         stored.changed_by, stored.changed_at = by, now
-        if _requested_fields(stored) != previous_request or not access.can(
+        if _fields_its_author_wrote(stored) != previous_request or not access.can(
             stored.written_by, "submit", trigger.line.project
         ):
             stored.written_by = by
         # Counted from now: what the old options would have started is not made up for
         stored.next_at = None if stored.paused_at else kind.next_at(options, now)
         stored.save()
-        set_example(stored, request.example)
+        store_example_body(stored, request.example)
         due_notices.announce()
         _record_in_audit("trigger.changed", stored, by, now, before=before, after=_audit_fields(stored))
     return stored
@@ -125,14 +125,14 @@ def rotate_trigger_secret(trigger: Trigger, secret: str, *, at_once: bool, by: U
     _check_open_line(trigger.line)
     if not KINDS[trigger.kind].has_address:
         raise Conflict("This trigger has no secret.")
-    check_secret(secret, trigger.options["signature"])
+    check_secret_can_sign(secret, trigger.options["signature"])
     with transaction.atomic():
         stored, now = _lock_trigger(trigger), clock.now()
         replace_secret(stored, secret, at_once=at_once, by=by, now=now)
         _record_in_audit("trigger.rotated", stored, by, now, at_once=at_once)
 
 
-def delete(trigger: Trigger, *, by: User) -> None:
+def delete_trigger(trigger: Trigger, *, by: User) -> None:
     """Delete a trigger with its log; the tasks stay. Raises Forbidden."""
     access.require(by, "submit", trigger.line.project)
     with transaction.atomic():
@@ -141,7 +141,7 @@ def delete(trigger: Trigger, *, by: User) -> None:
         stored.delete()
 
 
-def expire_some(now: datetime) -> int:
+def delete_some_old_deliveries(now: datetime) -> int:
     """Delete some deliveries that are older than RETENTION; how many. Those whose task has not ended stay: it keeps the
     next from starting. Those whose signature has no time in it stay as long as its secret is valid: else whoever has
     one could send it again."""
@@ -205,7 +205,7 @@ def _checked_options_and_inputs(
         problems += [replace(problem, path=f"options.{problem.path}") for problem in fault.problems]
     if kind.has_address and is_new:
         try:
-            check_secret(request.secret, options.get("signature", ""))
+            check_secret_can_sign(request.secret, options.get("signature", ""))
         except Invalid as fault:
             problems += fault.problems
     try:
@@ -229,7 +229,7 @@ def _fill_in_trigger(
     trigger.one_at_a_time = KINDS[trigger.kind].one_at_a_time if once is None else once
 
 
-def _requested_fields(trigger: Trigger) -> tuple[Any, ...]:
+def _fields_its_author_wrote(trigger: Trigger) -> tuple[Any, ...]:
     """Return what a trigger asks for: who changes that wrote it."""
     return trigger.title, trigger.inputs, trigger.options if KINDS[trigger.kind].is_mapped else None
 
@@ -269,7 +269,7 @@ HINT = 4
 
 
 @sensitive_variables("secret")
-def check_secret(secret: str, signature: str) -> None:
+def check_secret_can_sign(secret: str, signature: str) -> None:
     """Raises Invalid: nothing can be signed with it as the sender does."""
     if not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET or not all("!" <= sign <= "~" for sign in secret):
         message = (
@@ -303,7 +303,7 @@ def replace_secret(trigger: Trigger, secret: str, *, at_once: bool, by: User, no
     _store_secret(trigger, secret, by, now)
 
 
-def set_example(trigger: Trigger, text: str) -> None:
+def store_example_body(trigger: Trigger, text: str) -> None:
     """Keep a body that somebody pasted as the example of the form."""
     if text and len(text) <= MAX_EXAMPLE and "\0" not in text:
         WebhookAddress.objects.filter(trigger=trigger).exclude(example=text).update(

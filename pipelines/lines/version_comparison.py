@@ -35,7 +35,7 @@ class ComparedSide:
     document: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def find_side(line: Line, name: str) -> ComparedSide:
+def comparison_side(line: Line, name: str) -> ComparedSide:
     """Return the side of a comparison. `name`: the number of a version, `live`, `draft` or `aside-<id>`. Raises
 
     NotFound."""
@@ -43,7 +43,7 @@ def find_side(line: Line, name: str) -> ComparedSide:
         drawn = document_to_publish(line.draft)
         return ComparedSide(DRAFT, canonical_digest(drawn), drawn)
     if name.startswith(ASIDE):
-        event = aside_event(line, name.removeprefix(ASIDE))
+        event = event_of_draft_put_aside(line, name.removeprefix(ASIDE))
         return ComparedSide(name, canonical_digest(event.draft), event.draft or {})
     version = line.live if name == LIVE else access.version_in(line, name)
     if version is None:
@@ -54,7 +54,7 @@ def find_side(line: Line, name: str) -> ComparedSide:
     return ComparedSide(str(version.number), version.digest if same else canonical_digest(document), document)
 
 
-def aside_event(line: Line, name: str) -> LineEvent:
+def event_of_draft_put_aside(line: Line, name: str) -> LineEvent:
     """The event that keeps a draft. Raises NotFound."""
     # Every number of up to 18 digits fits into a bigint.
     plain = name.isascii() and name.isdigit() and len(name) < 19

@@ -25,10 +25,10 @@ def restore_as_draft(line: Line, source: str, user: User, based_on: int) -> Line
     undoes this. `based_on`: the number of the draft that was shown.
     Raises Forbidden, NotFound, DraftConflict, NothingToRestore."""
     access.require(user, "design", line.project)
-    side = version_comparison.find_side(line, source)
+    side = version_comparison.comparison_side(line, source)
     event = (
-        version_comparison.aside_event(line, source.removeprefix(version_comparison.ASIDE))
-        if _is_aside(source)
+        version_comparison.event_of_draft_put_aside(line, source.removeprefix(version_comparison.ASIDE))
+        if _names_draft_put_aside(source)
         else None
     )
     with transaction.atomic():
@@ -65,8 +65,8 @@ def has_unpublished_changes(line: Line) -> bool:
         return True
     try:
         sides = (
-            version_comparison.find_side(line, version_comparison.LIVE),
-            version_comparison.find_side(line, version_comparison.DRAFT),
+            version_comparison.comparison_side(line, version_comparison.LIVE),
+            version_comparison.comparison_side(line, version_comparison.DRAFT),
         )
         return bool(version_comparison.compare_documents(*sides).changes)
     except Invalid:
@@ -97,5 +97,5 @@ def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
     return stored
 
 
-def _is_aside(source: str) -> bool:
+def _names_draft_put_aside(source: str) -> bool:
     return source.startswith(version_comparison.ASIDE)

@@ -68,7 +68,7 @@ class Agent(models.Model):
         )
         return bool(complete) and (self.valid_until is None or self.valid_until > now)
 
-    def trust_at(self, station: str) -> int:
+    def trust_level_at(self, station: str) -> int:
         level: int = self.trust.get(station, self.trust.get(EVERYWHERE, 0))
         return level
 

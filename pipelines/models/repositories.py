@@ -95,7 +95,7 @@ class Repository(models.Model):
         return str(checks.get("programs", {}).get("warning", ""))
 
     @property
-    def of_host(self) -> str:
+    def name_of_host_secret(self) -> str:
         """The secret for its host: where none is named, the token with which git reads it over https."""
         by_token = self.address.startswith("https://")
         return self.host_credential or (self.credential if by_token else "")

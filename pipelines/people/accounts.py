@@ -76,7 +76,7 @@ def redeem_link(secret: str, now: datetime) -> User:
     return link.user
 
 
-def needs_password(user: User) -> bool:
+def lacks_password_and_provider(user: User) -> bool:
     """Return whether the user has neither a password yet nor a provider to sign in with."""
     return not user.has_usable_password() and not SocialAccount.objects.filter(user=user).exists()
 
@@ -158,10 +158,12 @@ def find_token(secret: str, now: datetime) -> ApiToken | None:
     token = tokens.select_related("user", "project__owner").first()
     if token is None or (token.user is not None and not token.user.is_active):
         return None
-    end = token.user and _confirmed_until(token.user, token.confirmed_at, by_groups=token.by_groups)
+    end = token.user and _end_of_provider_confirmation(
+        token.user, token.confirmed_at, by_groups=token.by_groups
+    )
     if end and end <= now:
         return None
-    _note_use(token, now)
+    _record_token_use(token, now)
     return token
 
 
@@ -170,10 +172,12 @@ def tokens_valid_until(user: User) -> datetime | None:
     they expire."""
     account = SocialAccount.objects.filter(user=user).aggregate(last=Max("last_login"))
     by_groups = Membership.objects.filter(user=user, provider_roles__len__gt=0).exists()
-    return _confirmed_until(user, account["last"], by_groups=by_groups)
+    return _end_of_provider_confirmation(user, account["last"], by_groups=by_groups)
 
 
-def _confirmed_until(user: User, confirmed_at: datetime | None, *, by_groups: bool) -> datetime | None:
+def _end_of_provider_confirmation(
+    user: User, confirmed_at: datetime | None, *, by_groups: bool
+) -> datetime | None:
     """A provider vouches for whoever has no password, or a role by one of its groups, at each sign-in. It tells nobody
     whom it removed."""
     vouched = by_groups or not user.has_usable_password()
@@ -182,7 +186,7 @@ def _confirmed_until(user: User, confirmed_at: datetime | None, *, by_groups: bo
     return confirmed_at + timedelta(days=settings.OIDC_TOKEN_DAYS)
 
 
-def _note_use(token: ApiToken, now: datetime) -> None:
+def _record_token_use(token: ApiToken, now: datetime) -> None:
     if token.last_used_at is None or token.last_used_at < now - USE_NOTED:
         # Asked again by the statement: of many requests at once one writes.
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
@@ -205,7 +209,7 @@ def find_runner_tokens(secrets: Collection[str], now: datetime) -> dict[str, Api
         token = bulk_rows.row_from_json(ApiToken, its)
         token.project = bulk_rows.row_from_json(Project, project)
         token.project.owner = bulk_rows.row_from_json(Owner, owner)
-        _note_use(token, now)
+        _record_token_use(token, now)
         tokens[by_digest[token.digest]] = token
     return tokens
 

@@ -26,7 +26,7 @@ class FolderToAllow(Invalid):
         self.folder = folder
 
 
-def folder_question(owner: Owner, text: str) -> FolderToAllow:
+def question_to_allow_folder(owner: Owner, text: str) -> FolderToAllow:
     """Return the error that asks an administrator whether to allow the folder. Raises Invalid if nobody can
     allow it."""
     try:

@@ -22,7 +22,7 @@ def unsent_notices(repository: Repository) -> QuerySet[HostNotice]:
 
 
 @transaction.atomic
-def send_again(notice: HostNotice, *, by: User, now: datetime) -> None:
+def requeue_failed_notice(notice: HostNotice, *, by: User, now: datetime) -> None:
     """Put a failed one back into the queue. Raises Conflict."""
     failed = HostNotice.objects.filter(pk=notice.pk, state=State.FAILED)
     # The condition is part of the statement: of two at once one gets through.
@@ -33,7 +33,7 @@ def send_again(notice: HostNotice, *, by: User, now: datetime) -> None:
 
 
 @transaction.atomic
-def drop_notice(notice: HostNotice, *, by: User, now: datetime) -> None:
+def cancel_unsent_notice(notice: HostNotice, *, by: User, now: datetime) -> None:
     """Send it never, not even if it is tried just now in vain. Raises Conflict."""
     pending = HostNotice.objects.filter(pk=notice.pk, state__in=(State.FAILED, State.QUEUED))
     if not pending.update(state=State.DROPPED):

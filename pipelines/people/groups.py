@@ -23,7 +23,7 @@ def create_group(project: Project, key: str, name: str, *, by: User | None, now:
 
 
 @transaction.atomic
-def set_members(group: Group, people: Iterable[User], *, by: User | None, now: datetime) -> None:
+def set_group_members(group: Group, people: Iterable[User], *, by: User | None, now: datetime) -> None:
     before, after = (
         set(group.members.values_list("username", flat=True)),
         {person.username for person in people},
@@ -37,7 +37,7 @@ def set_members(group: Group, people: Iterable[User], *, by: User | None, now: d
 
 
 @transaction.atomic
-def delete(group: Group, *, by: User | None, now: datetime) -> None:
+def delete_group(group: Group, *, by: User | None, now: datetime) -> None:
     people = sorted(group.members.values_list("username", flat=True))
     # Before: a row that was deleted has no number any more, by which the record names it
     _record_in_audit("group.deleted", group, by, now, people=people)

@@ -83,7 +83,7 @@ def renew_invitation(invitation: Invitation, *, by: User, now: datetime) -> Invi
         raise InvitationRefused
     # Whoever renews it answers for it from now on: acceptance asks whether they may still give these roles.
     current.created_by = by
-    _replace_key(current, by, now)
+    _replace_key_and_expiry(current, by, now)
     return current
 
 
@@ -97,7 +97,7 @@ def close_admin_invitations(project: Project, user: User, *, by: User | None, no
         if invitation.created_by_id == user.pk:
             _mark_revoked(invitation, by, now)
         elif invitation.state(now) == Invitation.State.OPEN:
-            _replace_key(invitation, by, now)
+            _replace_key_and_expiry(invitation, by, now)
 
 
 @transaction.atomic
@@ -127,7 +127,7 @@ def accept_invitation(invitation: Invitation, user: User, now: datetime) -> Memb
         raise InvitationRefused
     if not _may_invite(current, current.created_by):
         raise InvitationRefused
-    if gives_power(current.roles, execute=current.execute) and not _is_addressed_to(current, user):
+    if must_name_address(current.roles, execute=current.execute) and not _is_addressed_to(current, user):
         raise InvitedSomebodyElse
     member, created = Membership.objects.select_for_update().get_or_create(
         project_id=current.project_id,
@@ -149,7 +149,7 @@ def accept_invitation(invitation: Invitation, user: User, now: datetime) -> Memb
     return member
 
 
-def gives_power(roles: Collection[str], *, execute: bool) -> bool:
+def must_name_address(roles: Collection[str], *, execute: bool) -> bool:
     """True if such an invitation has to name an address: it makes an admin, or lets somebody run programs."""
     return execute or Role.ADMIN in roles
 
@@ -208,7 +208,7 @@ def _mark_revoked(invitation: Invitation, by: User | None, now: datetime) -> Non
     _record_in_audit("invitation.revoked", invitation, by, now)
 
 
-def _replace_key(invitation: Invitation, by: User | None, now: datetime) -> None:
+def _replace_key_and_expiry(invitation: Invitation, by: User | None, now: datetime) -> None:
     invitation.key, invitation.expires_at = new_key(), now + LASTS
     invitation.mailed_at, invitation.mail_error = None, ""
     invitation.save(update_fields=["key", "created_by", "expires_at", "mailed_at", "mail_error"])

@@ -38,7 +38,7 @@ def change_member(
     project: Project, member: int, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Raises NotFound, LastAdmin."""
-    return _apply_change(
+    return _apply_member_change(
         _lock_member(project, member, stays_admin=Role.ADMIN in roles), roles, execute, by, now
     )
 
@@ -57,17 +57,17 @@ def remove_member(project: Project, member: int, *, by: User | None, now: dateti
 
 
 @transaction.atomic
-def add_or_change(
+def add_or_change_member(
     project: Project, user: User, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Added or changed, whichever it takes; the shell may take the last admin away."""
     membership = Membership.objects.select_for_update().filter(project=project, user=user).first()
     if membership is None:
         return add_member(project, user, roles=roles, execute=execute, by=by, now=now)
-    return _apply_change(membership, roles, execute, by, now)
+    return _apply_member_change(membership, roles, execute, by, now)
 
 
-def _apply_change(
+def _apply_member_change(
     member: Membership, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Write, record and tell what is another now."""
@@ -122,7 +122,7 @@ def _record_in_audit(kind: str, member: Membership, by: User | None, now: dateti
 # again.
 
 
-def may_manage(admin: User, user: User) -> bool:
+def may_manage_account(admin: User, user: User) -> bool:
     """An account reaches into every project of its person, so an admin of all of them may act on it, and of one's own
     account nobody else's rule decides. Administrators of the installation answer to each other alone."""
     if admin.pk == user.pk or ((user.is_staff or user.is_superuser) and not admin.is_superuser):
@@ -136,7 +136,7 @@ def may_manage(admin: User, user: User) -> bool:
 def create_reset_key(user: User, *, by: User, now: datetime) -> tuple[str, str]:
     """Return the end of a link to set a new password. It works once, and not after the next sign-in or change
     of the mail address. Raises Forbidden, also where a provider alone signs them in."""
-    if not may_manage(by, user) or not user.is_active or accounts.signs_in_by_provider(user):
+    if not may_manage_account(by, user) or not user.is_active or accounts.signs_in_by_provider(user):
         raise Forbidden
     audit.record("password.link", by=by, at=now, about=audit.actor_reference(user), name=user.username)
     return user_pk_to_url_str(user), default_token_generator.make_token(user)

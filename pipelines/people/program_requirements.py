@@ -39,10 +39,10 @@ def requirement_checks(
 ) -> Iterator[tuple[Check, Callable[[], ConnectionFact]]]:
     """Yield what there is to look for, and the look. An image has programs of its own."""
     stored = Preparation.of_dict(repository.prepare)
-    if programs := program_fact(repository, proposal, workers):
+    if programs := needed_programs_fact(repository, proposal, workers):
         yield "programs", lambda: programs
     if hosts := stored.hosts or proposal.hosts:
-        yield "hosts", lambda: host_fact(hosts, stored.private, guard)
+        yield "hosts", lambda: private_hosts_fact(hosts, stored.private, guard)
     elif proposal.installer and not stored.argv:
         text = (
             f"Neither a file of the repository nor {proposal.installer} on a runner says where its packages come from. "
@@ -60,7 +60,7 @@ def serving_runners(now: datetime, project: Project) -> list[Worker]:
     ]
 
 
-def program_fact(
+def needed_programs_fact(
     repository: Repository, proposal: Proposal, workers: Sequence[Worker]
 ) -> ConnectionFact | None:
     """Say which of the programs lie on the path of stations, and in which version; None where nothing is needed."""
@@ -122,7 +122,7 @@ def _npm_install_hint(name: str, proposal: Proposal) -> str:
     )
 
 
-def host_fact(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> ConnectionFact:
+def private_hosts_fact(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> ConnectionFact:
     """Say which hosts have private addresses that nobody `allowed`, or that this does not allow, and who could. A
     runner elsewhere may find them at others, so it is no failure."""
     remedies = asyncio.run(_host_remedies(hosts, allowed, guard))
@@ -145,12 +145,12 @@ async def _host_remedy(entry: str, allowed: bool, guard: Guard) -> str:
         return ""
     # As the guard would be with the tick, so that nothing is proposed that would not help
     ticked = replace(guard, inside=(host,))
-    if not await _is_refused(host, ticked if allowed else guard):
+    if not await _is_host_address_refused(host, ticked if allowed else guard):
         return ""
-    return LISTED if allowed or await _is_refused(host, ticked) else TICK
+    return LISTED if allowed or await _is_host_address_refused(host, ticked) else TICK
 
 
-async def _is_refused(host: tuple[str, int], guard: Guard) -> bool:
+async def _is_host_address_refused(host: tuple[str, int], guard: Guard) -> bool:
     try:
         await asyncio.wait_for(guard.addresses(*host), HOST_SECONDS)
     except RefusedAddress:

@@ -53,7 +53,9 @@ def set_protection(
     ends it. `of_owner`: whoever asks may change what holds for the owner. Raises Forbidden, Invalid."""
     project, place = repository.project, canonical_address(repository.address)
     if not rules.changed_by:
-        rules = replace(rules, changed_by=own_protection(repository, of_owner=of_owner).changed_by)
+        rules = replace(
+            rules, changed_by=protection_set_for_repository(repository, of_owner=of_owner).changed_by
+        )
     rules = checked_rules(rules)
     if rules.changed_by == OWNER:
         _require_owner_rights(of_owner)
@@ -67,20 +69,22 @@ def set_protection(
 
 
 @transaction.atomic
-def protect_all(owner: Owner, rules: Protection, *, by: User, of_owner: bool, now: datetime) -> None:
+def set_protection_for_all(
+    owner: Owner, rules: Protection, *, by: User, of_owner: bool, now: datetime
+) -> None:
     """Let these rules hold for every repository of the owner's projects. `of_owner`: see `protect`. Raises Forbidden,
     Invalid."""
     _require_owner_rights(of_owner)
     _store_protection(None, checked_rules(replace(rules, changed_by=OWNER)), "", by, now, owner=owner)
 
 
-def owner_protection(owner: Owner) -> Protection:
+def protection_of_all_repositories(owner: Owner) -> Protection:
     """Read what holds for every repository of an owner."""
     row = RepositoryProtection.objects.filter(owner=owner, place="").first()
     return protection_from_row(row) if row else Protection(changed_by=OWNER)
 
 
-def own_protection(repository: Repository, *, of_owner: bool) -> Protection:
+def protection_set_for_repository(repository: Repository, *, of_owner: bool) -> Protection:
     """Return the protection that is set for this repository by its owner or else its project, as far as the
     caller may change it."""
     scope = Q(project=repository.project_id) | (

@@ -21,7 +21,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Line, Project, Repository, User, Worker
 from pipelines.models.repositories import repository_name
 from pipelines.people import allowed_folders
-from pipelines.people.program_requirements import program_fact, requirement_checks, serving_runners
+from pipelines.people.program_requirements import needed_programs_fact, requirement_checks, serving_runners
 from pipelines.ports import audit
 from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
@@ -156,7 +156,7 @@ def require_allowed_folder(
             "This folder of the server is not allowed for this owner.",
             "Ask an administrator of the installation to connect it, or use an https or ssh address.",
         )
-    question = allowed_folders.folder_question(project.owner, text)
+    question = allowed_folders.question_to_allow_folder(project.owner, text)
     if not allow or (isinstance(allow, str) and allow != question.folder):
         # Nobody is asked to allow what is refused afterwards
         question.obstacle = _folder_obstacle(project, question.folder, repository_settings)
@@ -238,7 +238,7 @@ def change_repository(
             )
             repository.refresh_from_db()
             changed = {
-                key: [_audit_value(key, before), _audit_value(key, fields)]
+                key: [_audit_value_without_path(key, before), _audit_value_without_path(key, fields)]
                 for key in fields
                 if before[key] != fields[key]
             }
@@ -247,7 +247,7 @@ def change_repository(
         raise _name_conflict(fields["name"]) from conflict
 
 
-def _audit_value(key: str, fields: Mapping[str, Any]) -> Any:
+def _audit_value_without_path(key: str, fields: Mapping[str, Any]) -> Any:
     """A value for the record of the project, which never holds a path of the server."""
     value = fields[key]
     return fields["name"] if key == "address" and str(value).startswith("/") else value
@@ -281,12 +281,13 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
     """Try the connection, and keep what was found. It takes as long as the server does, within bounds. The server gets
     the secret: that is a use of it, and kept in the audit log."""
     credential, missing = secret_or_reason(repository, repository.credential)
-    of_host, none_of_host = secret_or_reason(repository, repository.of_host)
+    of_host, none_of_host = secret_or_reason(repository, repository.name_of_host_secret)
     with transaction.atomic():
         # Before the connection is tried: the use is recorded whatever comes of it.
         if credential or of_host:
             value_lookup.record_use(
-                nearest_secrets(repository, repository.credential, repository.of_host).values(), now
+                nearest_secrets(repository, repository.credential, repository.name_of_host_secret).values(),
+                now,
             )
         _record_in_audit(
             "repository.tested",
@@ -375,13 +376,13 @@ def store_corrections(repository: Repository, typed: Mapping[str, str], *, now: 
     repository.save(update_fields=["proposed", "tested"])
 
 
-def current_checks(repository: Repository, workers: Sequence[Worker]) -> list[dict[str, Any]]:
+def last_test_with_programs_now(repository: Repository, workers: Sequence[Worker]) -> list[dict[str, Any]]:
     """Return what the last test said, and of programs what the runners say now."""
     checks = []
     for check in repository.tested or ():
         if check["check"] != "programs":
             checks.append(check)
-        elif fact := program_fact(repository, corrected_proposal(repository), workers):
+        elif fact := needed_programs_fact(repository, corrected_proposal(repository), workers):
             checks.append({**check, "said": fact.said, "warning": fact.warning})
     return checks
 

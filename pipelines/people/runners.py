@@ -14,7 +14,7 @@ from pipelines.ports import audit
 from pipelines.work.runners import presence
 
 
-def may_manage(user: User, project: Project) -> bool:
+def may_manage_runners(user: User, project: Project) -> bool:
     """Whoever may put programs on workers, or administers the project: a runner gets the secrets of what it does."""
     return access.can(user, "admin", project) or access.can(user, "execute", project)
 

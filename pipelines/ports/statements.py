@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.models.plumbing.compiled_queries import array
+from pipelines.models.plumbing.compiled_queries import array_parameter_sql
 
 # The clock
 
@@ -21,7 +21,7 @@ GRANT_LEASES = """INSERT INTO pipelines_lease (job_id, key, worker_id, expires_a
 """Writes the leases of jobs: worker, seconds, jobs and their keys. The caller holds the locks of their tasks, and no
 lease is in force."""
 
-DROP_LEASES = f"DELETE FROM pipelines_lease WHERE job_id = ANY({array('bigint')})"
+DROP_LEASES = f"DELETE FROM pipelines_lease WHERE job_id = ANY({array_parameter_sql('bigint')})"
 """Removes the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
 
 RENEW_LEASES = """WITH seen AS (

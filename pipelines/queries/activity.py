@@ -106,11 +106,11 @@ def read_activity(projects: Sequence[Project], filters: ActivityFilter) -> Activ
             "key", "name", "project"
         )
     }
-    people = _people(filters.who)
-    ids, floors = _event_ids(list(by_id), lines, filters, people)
-    published, floor = _page_of(_line_events(lines, filters, people))
+    people = _actors_with_name_part(filters.who)
+    ids, floors = _event_ids_and_known_moments(list(by_id), lines, filters, people)
+    published, floor = _page_rows_and_earlier_moment(_line_events(lines, filters, people))
     floors.append(floor)
-    acts, floor = _page_of(_acts(by_id, filters, people))
+    acts, floor = _page_rows_and_earlier_moment(_administrative_acts(by_id, filters, people))
     floors.append(floor)
     events = list(
         Event.objects.filter(pk__among=ids).select_related("task").defer("task__context", "task__variables")
@@ -130,7 +130,7 @@ def read_activity(projects: Sequence[Project], filters: ActivityFilter) -> Activ
     return ActivityPage(newest_first, end)
 
 
-def _people(who: str) -> list[str] | None:
+def _actors_with_name_part(who: str) -> list[str] | None:
     """Return the actors with this part of a name; None: anybody."""
     if not who:
         return None
@@ -139,7 +139,7 @@ def _people(who: str) -> list[str] | None:
     return [f"person:{pk}" for pk in ids]
 
 
-def _page_of(rows: Sequence[Any]) -> tuple[list[Any], datetime | None]:
+def _page_rows_and_earlier_moment(rows: Sequence[Any]) -> tuple[list[Any], datetime | None]:
     """Return the rows of a page, newest first, and the instant before which there may be more. What happened at one
     instant stands on one page."""
     if len(rows) <= ON_A_PAGE:
@@ -154,7 +154,7 @@ class _EventRow:
     at: datetime
 
 
-def _event_ids(
+def _event_ids_and_known_moments(
     projects: list[int], lines: Mapping[int, Line], filters: ActivityFilter, people: list[str] | None
 ) -> tuple[list[UUID], list[datetime | None]]:
     """Return the events of the page, and the instants down to which they are known."""
@@ -177,7 +177,7 @@ def _event_ids(
         for event_id, at, kind, actor in scanned
         if kind in kind_set and (actors is None or actor in actors) and (floor is None or at > floor)
     ]
-    page, page_floor = _page_of(rows)
+    page, page_floor = _page_rows_and_earlier_moment(rows)
     return [row.id for row in page], [page_floor or floor]
 
 
@@ -187,14 +187,14 @@ def _line_events(
     if filters.kind not in ("", VERSIONS):
         return []
     rows = LineEvent.objects.filter(line__in=lines, kind=LineEvent.RecordKind.PUBLISHED)
-    rows = rows.filter(_within(filters)).select_related("version", "by")
+    rows = rows.filter(_period_condition(filters)).select_related("version", "by")
     if people is not None:
         rows = rows.filter(by__in=[int(actor.partition(":")[2]) for actor in people])
     rows = rows.defer("version__document", "draft", "draft_text", "data")
     return list(rows.order_by("-at", "-pk")[: ON_A_PAGE + 1])
 
 
-def _acts(
+def _administrative_acts(
     projects: Iterable[int], filters: ActivityFilter, people: list[str] | None
 ) -> list[AdministrativeAct]:
     groups = [acts for key, (_label, acts) in OF_PROJECTS.items() if filters.kind in ("", key)]
@@ -202,13 +202,13 @@ def _acts(
     if not groups or filters.line:
         return []
     kinds = [kind for acts in groups for kind in acts]
-    rows = AdministrativeAct.objects.filter(_within(filters), project__in=projects, kind__in=kinds)
+    rows = AdministrativeAct.objects.filter(_period_condition(filters), project__in=projects, kind__in=kinds)
     if people is not None:
         rows = rows.filter(Q(actor__in=people) | Q(about__in=people))
     return list(rows.order_by("-at", "-pk")[: ON_A_PAGE + 1])
 
 
-def _within(filters: ActivityFilter) -> Q:
+def _period_condition(filters: ActivityFilter) -> Q:
     condition = Q(at__gt=filters.since) if filters.since else Q()
     return condition & Q(at__lte=filters.until) if filters.until else condition
 

@@ -84,22 +84,24 @@ def displayed_cards(board_places: BoardPlaces, projects: Mapping[int, Project], 
     positions = list(tokens_with_tasks(tokens=tokens))
     for token in positions:
         token.task.project = projects[token.task.project_id]
-    cards = _cards(positions, now)
+    cards = _cards_of_tokens(positions, now)
     _complete_cards(cards)
     return cards
 
 
-def place_name(card: Card) -> str:
+def place_name_of_card(card: Card) -> str:
     """Return the name of the station or gate at which the position is, as its version has it."""
     parsed = versions.by_id(card.task.pinned_id)
     return gate_name(parsed, card.gate) if card.gate else station_name(parsed, card.token.station)
 
 
-def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
+def _cards_of_tokens(tokens: Sequence[Token], now: datetime) -> list[Card]:
     jobs = _last_job_by_token(token.pk for token in tokens)
     visits = _open_visits_by_token(token for token in tokens if token.status == Status.AWAITING_REVIEW)
     branches, joined = _branch_counts_by_parent(tokens), join_wait_sentence_by_token(tokens)
-    cards = [_card(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens]
+    cards = [
+        _card_of_token(token, jobs.get(token.pk), visits.get(token.pk, []), branches, now) for token in tokens
+    ]
     spent, lacking = _spending_by_task(tokens), _unanswered_sentence_by_token(tokens)
     for card in cards:
         card.sentence = joined.get(card.token.pk) or lacking.get(card.token.pk, card.sentence)
@@ -150,7 +152,7 @@ def _branch_counts_by_parent(tokens: Sequence[Token]) -> dict[int, tuple[int, in
     return {parent: (sum(alive), len(alive)) for parent, alive in alive_by_parent.items()}
 
 
-def _card(
+def _card_of_token(
     token: Token,
     job: Job | None,
     visits: list[GateVisit],
@@ -216,11 +218,11 @@ def _complete_cards(cards: Sequence[Card]) -> None:
     votes = Counter(approved_visit_ids(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:
         card.line = lines.get(card.job.pk, "") if card.job else ""
-        card.left = _retries_left(card)
+        card.left = _retries_left_at_own_station(card)
         card.votes = votes[card.visit.pk] if card.visit else 0
 
 
-def _retries_left(card: Card) -> int | None:
+def _retries_left_at_own_station(card: Card) -> int | None:
     """Return the retries left to the rule that sends a task back to its own station; None where there is no
     such limit."""
     parsed = versions.by_id(card.task.pinned_id)

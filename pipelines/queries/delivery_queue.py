@@ -55,14 +55,16 @@ def _task_ids_ahead(job: Job, repository: int, branch: str) -> list[int]:
     own = next((delivery.job_id for delivery in under_way if delivery.task_id == job.task_id), None)
     jobs_by_task = {}
     for delivery in under_way:
-        if delivery.task_id == job.task_id or (delivery.moved and not _is_checking(delivery)):
+        if delivery.task_id == job.task_id or (
+            delivery.moved and not _is_checking_same_change_again(delivery)
+        ):
             continue
         if not delivery.moved or own is None or delivery.job_id < own:
             jobs_by_task[delivery.task_id] = delivery.job_id
     return list(jobs_by_task)
 
 
-def _is_checking(delivery: Delivery) -> bool:
+def _is_checking_same_change_again(delivery: Delivery) -> bool:
     """Return whether the task of the delivery is on the way to deliver the same change without people."""
     if delivery.task.status in RESTS:
         return False

@@ -76,7 +76,7 @@ class ImageRepositories:
             and workspace.repository in self.by_name[work.project]
         )
 
-    def image_input(self, work: QueuedWork) -> str:
+    def input_deciding_image_need(self, work: QueuedWork) -> str:
         """Return the key of the input by which it turns out whether a job needs images; "" where there is none."""
         workspace = work_workspace(work)
         return workspace.input_key if workspace is not None and self.by_input[work.project] else ""

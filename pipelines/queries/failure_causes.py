@@ -115,7 +115,7 @@ def failure_causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, 
 def _failure_cause(job: Job, station: str, lines: Sequence[str], times: int) -> FailureCause:
     # A log that is noise and nothing else is shown as it is
     legible = [line for line in lines if not NOISE.match(line)] or list(lines)
-    error, place = first_error(legible)
+    error, place = first_error_line_and_place(legible)
     # From the error on; the last ones where fewer lines follow it.
     around = legible[max(min(place, len(legible) - MOST_LINES), 0) :][:MOST_LINES]
     signalled = _signal_name(job.exit_code)
@@ -155,7 +155,7 @@ def _last_log_lines_by_run(runs: Iterable[int]) -> dict[int, list[str]]:
     return logs
 
 
-def last_cause(jobs: Iterable[Job]) -> FailureCause | None:
+def cause_of_last_run(jobs: Iterable[Job]) -> FailureCause | None:
     """Return the cause of the run of a task that was done last, where it failed."""
     done = [job for job in jobs if job.purpose == Purpose.STATION and job.ended_at]
     last = max(done, key=lambda job: (job.ended_at, job.pk), default=None)
@@ -168,7 +168,7 @@ def error_line_by_run(jobs: Iterable[Job]) -> dict[int, str]:
     return {cause.job: cause.error or cause.lines[-1] for cause in by_job if cause.error or cause.lines}
 
 
-def first_error(lines: Sequence[str]) -> tuple[str, int]:
+def first_error_line_and_place(lines: Sequence[str]) -> tuple[str, int]:
     """Return the first line that names an error, of a traceback its last one, and its place; "" and the end where none
     does."""
     within, of_eslint = False, False

@@ -259,10 +259,10 @@ def _remark_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) ->
             return _dot_item(
                 event, _question_words(data) if "question" in data else _answer_words(data["answer"], who)
             )
-    return _linked_item(event, who) if event.kind == "task.forked" else None
+    return _forked_item(event, who) if event.kind == "task.forked" else None
 
 
-def _linked_item(event: Event, who: actor_names.ActorLabel) -> TimelineItem:
+def _forked_item(event: Event, who: actor_names.ActorLabel) -> TimelineItem:
     text = f"{who.name} forked it as {event.data['fork']} from event {event.data['moment']}"
     return _dot_item(event, _text_with_remark(text, event.data.get("reason")))
 

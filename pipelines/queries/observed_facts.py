@@ -68,7 +68,7 @@ class FactRow:
     more: Sequence[str] = ()
 
 
-def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
+def latest_fact_rows(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
     """The latest of each group, over all stations of a task."""
     latest: dict[str, tuple[Job, Mapping[str, Any]]] = {}
     last: dict[str, Job] = {}

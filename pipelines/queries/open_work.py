@@ -19,7 +19,7 @@ from pipelines.queries.board import (
     filtered_places,
     open_board,
 )
-from pipelines.queries.board_cards import place_name
+from pipelines.queries.board_cards import place_name_of_card
 from pipelines.queries.board_places import BoardPlace
 from pipelines.queries.line_filter import line_condition
 from pipelines.queries.pauses import mark_paused
@@ -74,7 +74,7 @@ def board_by_state(
     columns = {key: Column("state", key, name, look) for key, name, look in STATES}
     for card in cards:
         card.task.line = lines[card.task.line_id]
-        card.place = f"{card.task.line.name} · {place_name(card)}"
+        card.place = f"{card.task.line.name} · {place_name_of_card(card)}"
     by_token = {card.token.pk: card for card in cards}
     for key, place in board_places.of.items():
         column = columns[key]

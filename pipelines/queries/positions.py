@@ -114,21 +114,21 @@ class PositionView:
     @property
     def remarks(self) -> list[str]:
         """Remarks of a blocked position: the comment of the job by which it is blocked."""
-        comment = self._blocking.get("comment")
+        comment = self._blocking_outcome.get("comment")
         return [str(comment)] if comment else []
 
     @property
     def blockers(self) -> list[tuple[str, str]]:
         """Blockers of a blocked position that its job named, each with the fields that a task of its own
         would start with."""
-        name, blockers = self.token.task.name, self._blocking.get("blockers") or ()
+        name, blockers = self.token.task.name, self._blocking_outcome.get("blockers") or ()
         return [
             (blocker_words(blocker), urlencode({**_task_title_and_description(blocker), "blocks": name}))
             for blocker in blockers
         ]
 
     @property
-    def _blocking(self) -> dict[str, Any]:
+    def _blocking_outcome(self) -> dict[str, Any]:
         outcome = self.job.outcome if self.job else None
         blocked = self.token.status == Status.BLOCKED and "evaluation" not in self.token.wait
         return outcome if blocked and outcome else {}

@@ -57,13 +57,13 @@ class QuotaUse:
         return f"{self.used_text} of {self.limit_text}{noun} {verb} {self.quota.period}"
 
 
-def _started_since(unit: str) -> Callable[[int], Decimal]:
+def _counter_of_started_tasks(unit: str) -> Callable[[int], Decimal]:
     return lambda project_id: Decimal(fetch(TASKS_STARTED, [project_id, unit])[0][0])
 
 
 QUOTAS: Final = (
-    Quota("day_tasks", "Tasks a day", "today", "tomorrow", False, _started_since("day")),
-    Quota("month_tasks", "Tasks a month", "this month", "next month", False, _started_since("month")),
+    Quota("day_tasks", "Tasks a day", "today", "tomorrow", False, _counter_of_started_tasks("day")),
+    Quota("month_tasks", "Tasks a month", "this month", "next month", False, _counter_of_started_tasks("month")),
     Quota(
         "day_cost_usd", "Cost a day", "today", "tomorrow", True,
         lambda project_id: spending_of_day(project_id).cost or Decimal(),

@@ -71,7 +71,7 @@ def worker_may_do_work(claim: Claim, work: QueuedWork, brings: Collection[str] |
         claim,
         work.owner,
         (work.version, work.station, work.purpose, work.kind),
-        lambda station: _secrets_among(required_offers(station)) if brings is None else brings,
+        lambda station: _secret_offers_among(required_offers(station)) if brings is None else brings,
     )
 
 
@@ -105,7 +105,7 @@ def worker_may_do_job(
     return not lacks or claim.can_do(owner, station, brings(station) if names_secrets else ())
 
 
-def _secrets_among(names: Collection[str]) -> list[str]:
+def _secret_offers_among(names: Collection[str]) -> list[str]:
     return [name for name in names if name.startswith("secret:")]
 
 

@@ -166,7 +166,7 @@ def _record_answer(
         rule_matches.why = rule_matches.why or rule_answer.why
     if rule_matches.example is None or (matches and not rule_matches.example.matches):
         rule_matches.example = MatchExample(
-            *_task_name_title_and_url(row, recorded), matches, _tested_values(line, rule_answer)
+            *_task_name_title_and_url(row, recorded), matches, _tested_operands_and_values(line, rule_answer)
         )
 
 
@@ -176,7 +176,7 @@ def _task_name_title_and_url(row: Line, recorded: RecordedOutcome) -> tuple[str,
     return name, recorded.title, reverse("task", args=[row.project.owner.key, row.project.key, name])
 
 
-def _tested_values(line: ParsedLine, rule_answer: RuleAnswer) -> list[tuple[str, str]]:
+def _tested_operands_and_values(line: ParsedLine, rule_answer: RuleAnswer) -> list[tuple[str, str]]:
     """Return what the condition tested, and what was there."""
     tests = condition_tests(line, rule_answer.rule, [operand.to_dict() for operand in rule_answer.saw])
     return [(test.words, test.value) for test in tests if test.value is not None][:VALUES]

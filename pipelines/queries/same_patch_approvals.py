@@ -84,7 +84,7 @@ def same_patch_approval(
     if any((tree, base) != (last.kept_tree, last.moved_to) for _station, tree, base in left):
         return None
     approved = _approved_tree(visit)
-    checks = _check_stations(visit, approved)
+    checks = _stations_that_checked_approval(visit, approved)
     # Where nothing checked the approved files, nothing vouches for these.
     if not checks or not checks <= {key for key, _tree, _base in left}:
         return None
@@ -109,7 +109,7 @@ def _approved_tree(visit: GateVisit) -> str:
     return first.values_list("tree", flat=True)[0]
 
 
-def _check_stations(visit: GateVisit, tree: str) -> set[str]:
+def _stations_that_checked_approval(visit: GateVisit, tree: str) -> set[str]:
     """Check stations: those that worked on the approved files before the approval, and left them as they were."""
     rows = VisitCommit.objects.filter(
         task=visit.task_id, tree=tree, job__lte=visit.job_id, job__state=Job.State.DONE

@@ -51,7 +51,7 @@ def record_scenario(task: Task, key: str) -> Recording:
         inputs=_inputs_without_secrets(line, task),
         task=_checked_task_fields(line, task),
     )
-    steps, rest = _scenario_steps(line, script, task)
+    steps, rest = _steps_and_first_difference(line, script, task)
     script = replace(script, steps=steps)
     return Recording(replace(script, expect=expectation_of_same_walk(run_scenario(line, script))), rest)
 
@@ -81,7 +81,7 @@ def _checked_task_fields(line: ParsedLine, task: Task) -> dict[str, Any]:
     return {name: value for name, value in task_facts.items() if name in read and value is not None}
 
 
-def _scenario_steps(
+def _steps_and_first_difference(
     line: ParsedLine, script: ScenarioScript, task: Task
 ) -> tuple[tuple[ScenarioStep, ...], str]:
     walk, steps = start_task(line, script), list[ScenarioStep]()

@@ -22,7 +22,7 @@ NEWEST, OLDEST = ("-created_at", "-pk"), ("created_at", "pk")
 """Orders that have an index."""
 
 
-def search_ids(
+def ids_of_matching_tasks(
     rows: QuerySet[Task], among: QuerySet[Task], words: str, order: tuple[str, ...], most: int
 ) -> list[int]:
     """The ids of the first `most` of these rows that have the words, in this order. `among`: tasks that an index has in

@@ -14,9 +14,9 @@ from pipelines.models import GateVisit, Job, Line, Project, Purpose, Task, Token
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries import versions
 from pipelines.queries.board import Board, EndedCard, Filters, board_of_columns, filtered_places, open_board
-from pipelines.queries.board_cards import Card, displayed_cards, place_name
+from pipelines.queries.board_cards import Card, displayed_cards, place_name_of_card
 from pipelines.queries.open_work import open_tasks_of
-from pipelines.queries.time_bars import TimeBar, by_token, job_bars, task_bars, visit_bar
+from pipelines.queries.time_bars import TimeBar, bars_by_token_id, job_bars, task_bars, visit_bar
 from pipelines.queries.usage import NOTHING, Spending
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name
@@ -93,9 +93,9 @@ def line_timelines(
     board_places = filtered_places(open_tasks, filters, now, user_id, ALL)
     cards = displayed_cards(board_places, {line.project_id: line.project}, now)
     for card in cards:
-        card.task.line, card.place = line, place_name(card)
+        card.task.line, card.place = line, place_name_of_card(card)
     board = board_of_columns(line, [], board_places, filters, now, user_id)
-    return _timelines(board, cards, now, hours)
+    return _timelines_of_cards(board, cards, now, hours)
 
 
 def open_timelines(
@@ -112,18 +112,18 @@ def open_timelines(
     lines = Line.objects.only("key", "name").in_bulk({card.task.line_id for card in cards})
     for card in cards:
         card.task.line = lines[card.task.line_id]
-        card.place = place_name(card)
-    return _timelines(open_board([], board_places, filters), cards, now, hours, names_lines=True)
+        card.place = place_name_of_card(card)
+    return _timelines_of_cards(open_board([], board_places, filters), cards, now, hours, names_lines=True)
 
 
-def _timelines(
+def _timelines_of_cards(
     board: Board, cards: Sequence[Card], now: datetime, hours: int | None, names_lines: bool = False
 ) -> TaskTimelines:
     cards_by_task: defaultdict[int, list[Card]] = defaultdict(list)
     for card in cards:
         cards_by_task[card.task.pk].append(card)
     tasks = {card.task.pk: card.task for card in cards} | {card.task.pk: card.task for card in board.ended}
-    begin = _begin([task.created_at for task in tasks.values()], now, hours)
+    begin = _begin_of_time_axis([task.created_at for task in tasks.values()], now, hours)
     bars = _bars_of_tasks(tasks, begin)
     open_rows = [
         TaskTimeline(
@@ -135,7 +135,7 @@ def _timelines(
     return TaskTimelines(board, [*open_rows, *ended_rows], begin, now)
 
 
-def _begin(created: Iterable[datetime], now: datetime, hours: int | None) -> datetime:
+def _begin_of_time_axis(created: Iterable[datetime], now: datetime, hours: int | None) -> datetime:
     if hours is not None:
         return now - timedelta(hours=hours)
     oldest = min(created, default=now - timedelta(hours=1))
@@ -158,7 +158,7 @@ def _bars_of_tasks(tasks: Mapping[int, Task], since: datetime) -> dict[int, list
     for visit in _visits_since(tasks=ids, since=since):
         line = versions.by_id(tasks[visit.task_id].pinned_id)
         recorded.append((visit.token_id, visit_bar(visit, gate_name(line, visit.gate))))
-    bars = by_token(recorded)
+    bars = bars_by_token_id(recorded)
     return {task_id: task_bars(of_task, bars) for task_id, of_task in tokens.items()}
 
 

@@ -32,7 +32,7 @@ from pipelines.queries import task_rows, usage, versions
 from pipelines.queries import why as whys
 from pipelines.queries.environment_preparation import PreparationProgress, preparation_progress_by_job
 from pipelines.queries.environments import task_repository
-from pipelines.queries.failure_causes import FailureCause, failure_causes, last_cause
+from pipelines.queries.failure_causes import FailureCause, cause_of_last_run, failure_causes
 from pipelines.queries.history import TimelineItem, timeline_items
 from pipelines.queries.join_waits import join_wait_sentence_by_token
 from pipelines.queries.positions import PositionView
@@ -215,7 +215,7 @@ class TaskView:
     @cached_property
     def failure_cause(self) -> FailureCause | None:
         """Cause of a failed task, where the run that was done last failed."""
-        return last_cause(self.jobs) if self.task.status == Status.FAILED else None
+        return cause_of_last_run(self.jobs) if self.task.status == Status.FAILED else None
 
     @cached_property
     def environment_repository(self) -> Repository | None:
@@ -245,7 +245,9 @@ class TaskView:
         files = {line_input.key for line_input in self.line.inputs if line_input.type == "file"}
         filled = [
             (labels.get(key, key), _short_text(value))
-            for key, value in versions.displayed_inputs(self.task.pinned_id, self.task.inputs).items()
+            for key, value in versions.inputs_with_secrets_hidden(
+                self.task.pinned_id, self.task.inputs
+            ).items()
             if key not in files
         ]
         return [(label, value) for label, value in filled if value]

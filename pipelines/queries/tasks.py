@@ -28,7 +28,7 @@ from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries.dates import EVER, DateRange
 from pipelines.queries.line_filter import line_condition
 from pipelines.queries.pauses import line_is_paused_condition
-from pipelines.queries.task_search import NEWEST, OLDEST, search_ids
+from pipelines.queries.task_search import NEWEST, OLDEST, ids_of_matching_tasks
 from pipelines.queries.unmerged import unmerged_among
 
 PER_PAGE = 50
@@ -136,7 +136,7 @@ def search_page(projects: Sequence[Project], search: TaskFilter, user: User, pag
     rows = narrowed_tasks(among, search, user).only(*ROW_FIELDS).order_by(*order)
     paginator = BoundedPaginator(rows, MOST)
     if search.q:
-        ids = search_ids(rows, among, search.q, order, MOST_WITH_WORDS + 1)
+        ids = ids_of_matching_tasks(rows, among, search.q, order, MOST_WITH_WORDS + 1)
         paginator = SearchPaginator(rows, MOST_WITH_WORDS, ids)
     task_page = paginator.get_page(page)
     of = {project.pk: project for project in projects}

@@ -85,7 +85,7 @@ def task_bars(
         for bar in position_bars(token, jobs.get(token.pk, ()), token.pk not in parents)
     ]
     for bar, token_id in sorted(of_tokens, key=lambda item: (item[0].since, item[1])):
-        lane = _free_lane(ends, bar.since, lane_of.get(token_id, 0))
+        lane = _preferred_or_free_lane(ends, bar.since, lane_of.get(token_id, 0))
         if lane == len(ends):
             ends.append(None)
         ends[lane], lane_of[token_id] = bar.until or datetime.max.replace(tzinfo=bar.since.tzinfo), lane
@@ -93,12 +93,12 @@ def task_bars(
     return placed
 
 
-def _free_lane(ends: Sequence[datetime | None], since: datetime, preferred: int) -> int:
+def _preferred_or_free_lane(ends: Sequence[datetime | None], since: datetime, preferred: int) -> int:
     free = [lane for lane, end in enumerate(ends) if end is None or end <= since]
     return preferred if preferred in free else min(free, default=len(ends))
 
 
-def by_token(bars: Iterable[tuple[int, TimeBar]]) -> dict[int, list[TimeBar]]:
+def bars_by_token_id(bars: Iterable[tuple[int, TimeBar]]) -> dict[int, list[TimeBar]]:
     bars_by_token: defaultdict[int, list[TimeBar]] = defaultdict(list)
     for token_id, bar in bars:
         bars_by_token[token_id].append(bar)

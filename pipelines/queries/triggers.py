@@ -41,17 +41,17 @@ class TriggerRow:
 
 def triggers_of_line(line: Line) -> QuerySet[Trigger]:
     """Select the triggers of a line in the order in which they were made."""
-    return _with_related(Trigger.objects.filter(line=line).order_by("pk"))
+    return _select_related_rows(Trigger.objects.filter(line=line).order_by("pk"))
 
 
 def triggers_of_project(project: Project) -> QuerySet[Trigger]:
     """Select the triggers of a project by line."""
-    return _with_related(
+    return _select_related_rows(
         Trigger.objects.filter(line__project=project).order_by("line__name", "line_id", "pk")
     )
 
 
-def _with_related(triggers: QuerySet[Trigger]) -> QuerySet[Trigger]:
+def _select_related_rows(triggers: QuerySet[Trigger]) -> QuerySet[Trigger]:
     related = ("line__project__owner", "line__live", "changed_by", "written_by", "webhook", "source")
     # An example is long, and only its form reads it.
     return triggers.select_related(*related).prefetch_related("secrets").defer("webhook__example")

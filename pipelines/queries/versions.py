@@ -24,7 +24,7 @@ def parsed_version(version: LineVersion) -> ParsedLine:
     return by_id(version.pk)
 
 
-def displayed_inputs(version_id: int, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def inputs_with_secrets_hidden(version_id: int, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs of a task as they may be shown: what stands in a secret field is hidden, whatever it is."""
     secret = {field.key for field in by_id(version_id).inputs if field.type == "secret"}
     return {key: HIDDEN if key in secret else value for key, value in inputs.items()}

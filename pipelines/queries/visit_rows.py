@@ -11,7 +11,7 @@ from itertools import pairwise
 from pipelines.models import GateVisit, Job, Purpose, Word
 from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.task_view import TaskView
-from pipelines.queries.time_bars import TimeBar, by_token, job_bars, position_bars, visit_bar
+from pipelines.queries.time_bars import TimeBar, bars_by_token_id, job_bars, position_bars, visit_bar
 from pipelines.queries.usage import NOTHING, Spending, reported_spending
 from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.sentences.waits import waiting_question
@@ -171,7 +171,7 @@ def _decision_of_visit(visit: GateVisit) -> list[DecisionMark]:
 def _add_waits(view: TaskView, rows: Sequence[VisitRow]) -> None:
     """Give each row the wait that came after it, at its station."""
     parents = {token.parent_id for token in view.tokens}
-    recorded = by_token((row.token_id, bar) for row in rows for bar in row.bars)
+    recorded = bars_by_token_id((row.token_id, bar) for row in rows for bar in row.bars)
     ends = {(row.token_id, row.until): row for row in rows if row.until}
     for token in view.tokens:
         own = recorded.get(token.pk, [])

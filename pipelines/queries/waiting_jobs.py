@@ -80,7 +80,7 @@ def waiting_jobs(project: Project, labels: Collection[str] | None, limit: int) -
     return WaitingJobs(len(fitting_ids), listed)
 
 
-def labels_of(job: Job) -> tuple[str, ...]:
+def required_labels(job: Job) -> tuple[str, ...]:
     """The labels that a runner needs for it."""
     return tuple(sorted(versions.by_id(job.pinned_id).station(job.station).labels))
 
@@ -126,7 +126,7 @@ def _waiting_job(job: Job, work: QueuedWork, images: dict[str, str]) -> Claimabl
         kind=job.kind,
         attempt=job.attempt,
         priority=job.task.priority,
-        labels=labels_of(job),
+        labels=required_labels(job),
         image=images.get(repository, ""),
         resources=dict(station.resources or {}),
         since=job.created_at,

@@ -123,7 +123,7 @@ def cut_text(text: str) -> str:
 def _result_sentences(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> str:
     if step is None:
         return f"{station_name(line, record.station)} is to report."
-    others = [*_also_sentences(line, record), *_join_sentences(line, record)]
+    others = [*_sentences_on_released_tokens(line, record), *_join_sentences(line, record)]
     if record.decision is not None:
         return " ".join([decision_sentence(line, record.station, record.decision.to_dict()), *others])
     if step.kind == "gates":
@@ -135,7 +135,7 @@ def _result_sentences(line: ParsedLine, step: ScenarioStep | None, record: StepR
     return " ".join(others) or _escalation_after_sentence(record)
 
 
-def _also_sentences(line: ParsedLine, record: StepRecord) -> Iterable[str]:
+def _sentences_on_released_tokens(line: ParsedLine, record: StepRecord) -> Iterable[str]:
     """Yield sentences on what had only waited for the step."""
     for station, decision in record.also:
         yield decision_sentence(line, station, decision.to_dict())

@@ -43,7 +43,7 @@ class NetworkGaps:
 ENFORCED = NetworkGaps([], [])
 
 
-def network_gaps(now: datetime, project: int) -> NetworkGaps:
+def unenforced_networks_of_project(now: datetime, project: int) -> NetworkGaps:
     return unenforced_networks(living_program_workers(now, project))
 
 

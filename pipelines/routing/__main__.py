@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, TextIO
 from pipelines.formats import native
 from pipelines.formats import scenarios as scenario_texts
 from pipelines.formats.line_lint import lint_text
-from pipelines.formats.typescript import typescript
+from pipelines.formats.typescript import typescript_module
 from pipelines.routing.analysis.difference.compare import NONE, line_difference
 from pipelines.routing.analysis.difference.report import difference_text as report_difference
 from pipelines.routing.analysis.lint.examination import Examination
@@ -162,7 +162,7 @@ def _print_schema(options: argparse.Namespace) -> int:
 
 
 def _print_types(options: argparse.Namespace) -> int:
-    print(typescript(), end="")
+    print(typescript_module(), end="")
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipelines.models.plumbing.compiled_queries import array
+from pipelines.models.plumbing.compiled_queries import array_parameter_sql
 
 # Claiming
 
@@ -135,7 +135,7 @@ LOCK_DUE_TRIGGER = """
 TRIGGERS_OF_ENDED_TASKS = f"""
     SELECT trigger.id, task.id
     FROM pipelines_task task JOIN pipelines_trigger trigger ON trigger.source_id = task.line_id
-    WHERE task.id = ANY({array("bigint")}) AND trigger.paused_at IS NULL
+    WHERE task.id = ANY({array_parameter_sql("bigint")}) AND trigger.paused_at IS NULL
       AND trigger.options ->> 'state' IN (task.status, 'any')
     ORDER BY task.id, trigger.id"""
 
@@ -170,7 +170,7 @@ UNKNOWN_TICKETS = """
 
 # Hosts
 
-LINKS_OF_TASKS = f"SELECT id FROM pipelines_hostlink WHERE task_id = ANY({array('bigint')})"
+LINKS_OF_TASKS = f"SELECT id FROM pipelines_hostlink WHERE task_id = ANY({array_parameter_sql('bigint')})"
 
 
 # Uploads

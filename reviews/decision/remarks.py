@@ -19,7 +19,7 @@ from pipelines.formats.evidence.trees.remark_location import (
     RemarkLocation,
     locate_remark,
 )
-from pipelines.formats.evidence.trees.text_diff import file_side as text_side
+from pipelines.formats.evidence.trees.text_diff import file_side_of_bytes
 from pipelines.models import GateVisit, User, Vote
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.routing.basics.hidden_characters import escape_hidden
@@ -178,7 +178,7 @@ class Remarks:
 
 def _side_lines(stored: StoredBytes, entry: Any) -> Sequence[str] | None:
     data = stored.read(entry) if entry else None
-    return None if data is None else text_side(data).lines
+    return None if data is None else file_side_of_bytes(data).lines
 
 
 def sent_or_draft(visit: GateVisit) -> QuerySet[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipelines.models.plumbing.compiled_queries import array
+from pipelines.models.plumbing.compiled_queries import array_parameter_sql
 from pipelines.queries.statements import COST, LANDED_TREES, REVERTED, TOKENS_IN, TOKENS_OUT, UNMERGED, USAGE
 
 # Whom open visits ask
@@ -23,7 +23,7 @@ VISIT_STATES = {
 }
 """What is asked of an open visit besides: who looks after it, whether its requester was asked."""
 
-DELETE_PLACES = f"DELETE FROM reviews_askedplace WHERE visit_id = ANY({array('uuid')})"
+DELETE_PLACES = f"DELETE FROM reviews_askedplace WHERE visit_id = ANY({array_parameter_sql('uuid')})"
 
 # Conditions on a row `a` of what is asked.
 ON_LINES = "a.line_id = ANY(%s)"
@@ -300,17 +300,19 @@ KNOWN_FOLLOWERS = f"""
         UNION ALL
         SELECT id FROM reviews_follow
         WHERE line_id = ANY(ARRAY(SELECT DISTINCT line_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))),
-      EXISTS (SELECT FROM reviews_channelconnection WHERE project_id = ANY({array("bigint")}) AND enabled
+      EXISTS (SELECT FROM reviews_channelconnection WHERE project_id = ANY({array_parameter_sql("bigint")}) AND enabled
               AND 'waiting' = ANY(topics)),
       EXISTS (SELECT FROM reviews_channelconnection WHERE enabled AND topics <> '{{waiting}}' AND project_id = ANY(
         ARRAY(SELECT DISTINCT project_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))),
-      EXISTS (SELECT FROM reviews_channelmessage WHERE visit_id = ANY({array("uuid")}) AND kind = 'opened'),
-      EXISTS (SELECT FROM reviews_mail WHERE visit_id = ANY({array("uuid")}))"""
+      EXISTS (SELECT FROM reviews_channelmessage
+              WHERE visit_id = ANY({array_parameter_sql("uuid")}) AND kind = 'opened'),
+      EXISTS (SELECT FROM reviews_mail WHERE visit_id = ANY({array_parameter_sql("uuid")}))"""
 
 CHANNELS_OF_TOPICS = f"""
     SELECT channel.id, channel.topics, channel.project_id, ARRAY(
         SELECT id FROM pipelines_task WHERE id = ANY(asked.tasks) AND project_id = channel.project_id)
-    FROM (SELECT {array("text")} AS told, {array("bigint")} AS tasks, {array("bigint")} AS projects) asked
+    FROM (SELECT {array_parameter_sql("text")} AS told, {array_parameter_sql("bigint")} AS tasks,
+                 {array_parameter_sql("bigint")} AS projects) asked
     JOIN reviews_channelconnection channel ON channel.enabled AND channel.topics::text[] && asked.told
       AND (channel.project_id = ANY(asked.projects)
         OR channel.project_id IN (SELECT project_id FROM pipelines_task WHERE id = ANY(asked.tasks)))

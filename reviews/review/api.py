@@ -15,7 +15,7 @@ from pipelines.api.positions import FieldOut
 from pipelines.errors import Conflict, NotFound
 from pipelines.formats.evidence.claims.claim_checks import CONFIRMED, CONTRADICTED
 from pipelines.models import GateVisit, Task, User
-from pipelines.queries.observed_facts import facts_so_far
+from pipelines.queries.observed_facts import latest_fact_rows
 from reviews.attention import claims, questions
 from reviews.review.attention_out import QuestionOut, ReviewClaimOut
 from reviews.review.changes import ReviewChanges
@@ -147,7 +147,7 @@ def _review_out(visit: GateVisit, reader: User) -> ReviewOut:
     evidence = ReviewEvidence(review_detail, changes, QueryDict())
     files = changes.start_files if changes.has_files else ()
     current_claim = claims.claim_in_force(visit) if review_detail.live else None
-    facts = facts_so_far(review_detail.line, [step.job for step in review_detail.steps])
+    facts = latest_fact_rows(review_detail.line, [step.job for step in review_detail.steps])
     return ReviewOut(
         gate=visit.gate,
         name=review_detail.gate.name or visit.gate,

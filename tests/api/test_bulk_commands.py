@@ -46,12 +46,12 @@ def test_it_is_planned_started_and_read(world: World, tasks: list[Task]) -> None
     assert (made.status_code, made.json()["state"]) == (201, "planning")
     at = f"/{made.json()['id']}"
     assert post(client, at + "/start").status_code == 409
-    bulk_commands.work_on(BulkCommand.objects.get().pk)
+    bulk_commands.work_on_bulk_command(BulkCommand.objects.get().pk)
     plan = client.get(AT + at).json()
     assert (plan["state"], plan["counts"]) == ("planned", {"planned": 3})
     assert plan["plan"] == ["3 tasks can be moved.", "ship starts: 3 tasks."]
     assert post(client, at + "/start").json()["state"] == "running"
-    bulk_commands.work_on(BulkCommand.objects.get().pk)
+    bulk_commands.work_on_bulk_command(BulkCommand.objects.get().pk)
     ended = client.get(AT + at).json()
     assert (ended["state"], ended["counts"]) == ("finished", {"done": 3})
     assert [entry["station"] for entry in ended["entries"]] == ["ship"] * 3
@@ -68,7 +68,7 @@ def test_a_token_reaches_no_further_than_its_scopes(world: World, tasks: list[Ta
     assert named["counts"] == {"refused": 1}
     writer = client_of(world)
     at = f"/{post(writer, '', body).json()['id']}"
-    bulk_commands.work_on(BulkCommand.objects.latest("created_at").pk)
+    bulk_commands.work_on_bulk_command(BulkCommand.objects.latest("created_at").pk)
     assert reader.get(AT + at).status_code == 200
     assert post(reader, at + "/start").status_code == 403
     assert post(reader, at + "/stop").status_code == 403

@@ -27,7 +27,7 @@ def runner() -> Iterator[None]:
     def has_ended() -> bool:
         under_way = BulkCommand.objects.filter(state__in=("planning", "running"))
         for pk in under_way.values_list("pk", flat=True):
-            bulk_commands.work_on(pk)
+            bulk_commands.work_on_bulk_command(pk)
         return ended.is_set()
 
     def work() -> None:

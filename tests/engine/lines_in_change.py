@@ -95,7 +95,7 @@ def published(world: World, said: dict[str, Any]) -> LineVersion:
         digest=routing.canonical_digest(full),
         published_at=timezone.now(),
     )
-    publishing.write_rows(version, parsed)
+    publishing.write_version_rows(version, parsed)
     line.live = version
     line.save(update_fields=["live"])
     return version

@@ -166,8 +166,8 @@ def test_E29_an_event_says_who_did_the_work_and_how_far_it_is_trusted(world: Wor
 
 def test_trust_is_none_where_nothing_is_said(world: World) -> None:
     coder = agent(world, trust={"*": 1, "code": 3})
-    assert (coder.trust_at("code"), coder.trust_at("test")) == (3, 1)
-    assert agent(world, "other").trust_at("code") == 0
+    assert (coder.trust_level_at("code"), coder.trust_level_at("test")) == (3, 1)
+    assert agent(world, "other").trust_level_at("code") == 0
 
 
 def test_agents_of_another_project_are_others(world: World) -> None:

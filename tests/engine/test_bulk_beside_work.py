@@ -179,7 +179,7 @@ def test_a_move_of_many_beside_running_work_loses_and_doubles_nothing(count: int
 
 def work_until(command: BulkCommand, state: str) -> None:
     while BulkCommand.objects.filter(pk=command.pk, state=state).exists():
-        bulk_commands.work_on(command.pk)
+        bulk_commands.work_on_bulk_command(command.pk)
 
 
 def work_in_thread(command: BulkCommand) -> None:

@@ -43,7 +43,7 @@ def planned(
         user, [Chosen(f"{world.project.owner.key}/{t.name}") for t in tasks]
     )
     command = bulk_commands.create_bulk_command(user, user, request, selection)
-    bulk_commands.work_on(command.pk)
+    bulk_commands.work_on_bulk_command(command.pk)
     command.refresh_from_db()
     assert command.state == "planned"
     return command
@@ -52,7 +52,7 @@ def planned(
 def done(command: BulkCommand) -> list[str]:
     """Start and finish it; return the results in the order of the tasks."""
     bulk_commands.start_bulk_command(command, command.by)
-    bulk_commands.work_on(command.pk)
+    bulk_commands.work_on_bulk_command(command.pk)
     command.refresh_from_db()
     assert command.state == "finished"
     return results(command)
@@ -140,7 +140,7 @@ def test_a_stop_does_no_more_and_says_what_was_left(world: World) -> None:
     command = planned(world, "cancel", tasks)
     bulk_commands.start_bulk_command(command, world.operator)
     bulk_commands.stop_bulk_command(command, world.operator)
-    bulk_commands.work_on(command.pk)
+    bulk_commands.work_on_bulk_command(command.pk)
     command.refresh_from_db()
     assert (command.state, results(command)) == ("stopped", ["left"] * 3)
     assert {world.status(task) for task in tasks} == {"queued"}
@@ -156,8 +156,8 @@ def test_nothing_begins_before_it_is_planned_and_started(world: World) -> None:
     command = bulk_commands.create_bulk_command(world.operator, world.operator, request, selection)
     with pytest.raises(Conflict, match="still being planned"):
         bulk_commands.start_bulk_command(command, world.operator)
-    bulk_commands.work_on(command.pk)
-    bulk_commands.work_on(command.pk)
+    bulk_commands.work_on_bulk_command(command.pk)
+    bulk_commands.work_on_bulk_command(command.pk)
     assert world.status(tasks[0]) == "queued"
 
 
@@ -205,7 +205,7 @@ def test_all_that_match_are_those_of_the_board_and_what_is_beyond_is_said(
     assert selection.left_out == 1
     request = BulkRequest("cancel")
     command = bulk_commands.create_bulk_command(world.operator, world.operator, request, selection)
-    bulk_commands.work_on(command.pk)
+    bulk_commands.work_on_bulk_command(command.pk)
     assert "1 more match. Do it again for those." in sentences(command, world.operator)
     with pytest.raises(Invalid, match="No open task matches"):
         nothing = Match(filters=Filters("nothing of this name"))
@@ -233,7 +233,7 @@ def test_of_two_commands_at_once_one_wins_each_task_and_the_other_says_so(world:
 
     def work(command: BulkCommand) -> None:
         while BulkCommand.objects.filter(pk=command.pk, state="running").exists():
-            bulk_commands.work_on(command.pk)
+            bulk_commands.work_on_bulk_command(command.pk)
 
     # Two workers at each: none does an entry twice
     at_once([lambda each=each: work(each) for each in (one, other, one, other)])
@@ -248,8 +248,8 @@ def test_of_two_commands_at_once_one_wins_each_task_and_the_other_says_so(world:
 def test_what_was_given_long_ago_is_forgotten(world: World) -> None:
     command = planned(world, "cancel", [world.start(line(world))])
     now = clock.now()
-    assert bulk_commands.expire_some(now) == 0
-    assert bulk_commands.expire_some(now + bulk_commands.operation.RETENTION * 2) == 1
+    assert bulk_commands.delete_some_old_commands(now) == 0
+    assert bulk_commands.delete_some_old_commands(now + bulk_commands.operation.RETENTION * 2) == 1
     assert not BulkCommand.objects.filter(pk=command.pk).exists()
 
 

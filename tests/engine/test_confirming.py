@@ -158,10 +158,10 @@ def test_migrating_publishes_and_then_moves_as_the_impact_of_the_draft_said(worl
     said = shown(line, world.admin, {"build": "make"}, migrate=True)
     done = publish_confirmed(line, said, world.admin)
     assert done.migration and done.not_migrated == ""
-    assert line_migration.result_counts(done.migration) == {"migrated": 1}
+    assert line_migration.task_count_by_result(done.migration) == {"migrated": 1}
     assert world.at(task) == ["make"]
     undone = line_migration.undo_migration(done.migration, user=world.admin, reason="Back.")
-    assert line_migration.result_counts(undone) == {"restored": 1}
+    assert line_migration.task_count_by_result(undone) == {"restored": 1}
 
 
 def test_a_station_that_is_gone_needs_a_mapping_before_anything_is_published(world: World) -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.lines.health import tell_breaches
+from pipelines.lines.health import notify_of_new_health_breaches
 from pipelines.models import HealthBreach, Task
 from pipelines.queries.health import health_figures
 from pipelines.queries.station_times import project_station_times
@@ -76,7 +76,7 @@ def test_E28_the_development_manager_is_told_once_for_each_breach(world: World) 
     now = timezone.now()
     todo = "Review the trust levels and the abilities of the agents."
     for minutes in (0, 60):
-        tell_breaches(now + timedelta(minutes=minutes))
+        notify_of_new_health_breaches(now + timedelta(minutes=minutes))
     assert told(world.admin, "health") == [f"Tasks that were escalated: 100%, more than 10%. {todo}"], (
         "no group of managers: the administrators, once"
     )
@@ -84,12 +84,12 @@ def test_E28_the_development_manager_is_told_once_for_each_breach(world: World) 
 
     for _number in range(9):
         world.start(version)
-    tell_breaches(now + timedelta(hours=2))
+    notify_of_new_health_breaches(now + timedelta(hours=2))
     assert not HealthBreach.objects.exists(), "1 of 10 is at the limit, not over it"
     manager = world.operator
     world.group("development-manager", manager)
     engine.escalate(Task.objects.latest("pk").pk, user=world.operator, trigger="architecture", reason="Big.")
-    tell_breaches(now + timedelta(hours=3))
+    notify_of_new_health_breaches(now + timedelta(hours=3))
     assert [text[:34] for text in told(manager, "health")] == ["Tasks that were escalated: 20%, mo"]
     assert len(told(world.admin, "health")) == 1
 

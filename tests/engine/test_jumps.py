@@ -47,7 +47,7 @@ def as_of_before(version: LineVersion, **more: Any) -> LineVersion:
         published_by=version.published_by,
         published_at=timezone.now(),
     )
-    publishing.write_rows(made, versions.parsed_version(made))
+    publishing.write_version_rows(made, versions.parsed_version(made))
     Line.objects.filter(pk=version.line_id).update(live=made)
     made.line.refresh_from_db()
     return made
@@ -117,8 +117,8 @@ def test_a_guarantee_that_the_law_reads_otherwise_now_is_told_once_and_the_versi
     """What was proved: nothing reaches c without b. A station may signal proceed and fail."""
     promised = [{"id": "tested", "never": {"reach": "c", "without": "b"}}]
     version = as_of_before(world.line(stations=stations()), guarantees=promised, jumps=[])
-    assert guarantee_rereads.reread_next(timezone.now()) == 1
-    assert guarantee_rereads.reread_next(timezone.now()) == 0
+    assert guarantee_rereads.prove_next_live_version_again(timezone.now()) == 1
+    assert guarantee_rereads.prove_next_live_version_again(timezone.now()) == 0
     told = Notification.objects.filter(kind="refuted")
     assert {row.user for row in told} == {world.admin}
     assert told.get().data["version"] == version.number

@@ -9,7 +9,11 @@ import shlex
 import pytest
 
 from pipelines.lines.starters.catalogue import STARTERS
-from pipelines.lines.starters.commands import StationCommands, command_report, template_with_commands
+from pipelines.lines.starters.commands import (
+    StationCommands,
+    report_artifact_of_command,
+    template_with_commands,
+)
 from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.document.line import read_line
 from pipelines.work.spec.ecosystems import Proposal, RepositoryFiles, proposed_environment
@@ -265,5 +269,8 @@ def test_what_lint_left_is_read_by_its_report_else_by_whether_it_passed_else_not
 
 
 def test_a_report_is_known_by_the_arguments() -> None:
-    assert command_report(["jest", "--reporters=jest-junit"]) == {"path": "junit.xml", "kind": "junit"}
-    assert command_report(["eslint", "."]) is None
+    assert report_artifact_of_command(["jest", "--reporters=jest-junit"]) == {
+        "path": "junit.xml",
+        "kind": "junit",
+    }
+    assert report_artifact_of_command(["eslint", "."]) is None

@@ -44,7 +44,7 @@ def runner(transactional_db: None) -> Iterator[None]:
     def has_ended() -> bool:
         under_way = BulkCommand.objects.filter(state__in=("planning", "running"))
         for pk in under_way.values_list("pk", flat=True):
-            bulk_commands.work_on(pk, 0.05)
+            bulk_commands.work_on_bulk_command(pk, 0.05)
         return ended.is_set()
 
     def work() -> None:
@@ -109,7 +109,7 @@ def test_the_page_of_a_command_asks_as_often_for_many_tasks_as_for_few(
         )
         command = BulkCommand.objects.latest("created_at")
         assert command.entries.count() == count
-        bulk_commands.work_on(command.pk, 60)
+        bulk_commands.work_on_bulk_command(command.pk, 60)
         with django_assert_max_num_queries(14):  # type: ignore[attr-defined]
             text = client.get(reverse("task-bulk-command", args=[command.pk])).content.decode()
         assert text.count("Its work has not begun") >= count

@@ -221,7 +221,9 @@ def test_it_goes_with_its_part_to_another_key_and_back(world: World, say: Say, l
         stations = [{**line.draft["stations"][0], "key": key}, *line.draft["stations"][1:]]
         changed = {**line.draft, "stations": stations}
         number = line.draft_number
-        drafts.save(line, changed, world.designer, based_on=number, base=line.draft, renamed=renamed)
+        drafts.save_or_merge_draft(
+            line, changed, world.designer, based_on=number, base=line.draft, renamed=renamed
+        )
         return [each["key"] for each in comments.list_threads(line)]
 
     steps = (("station", "build", "make"), ("station", "make", "compile"))

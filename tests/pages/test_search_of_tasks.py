@@ -11,7 +11,7 @@ from django.urls import reverse
 from pipelines.models import Task, TaskText
 from pipelines.queries import task_search
 from pipelines.queries import tasks as tables
-from pipelines.queries.task_search import indexed_search_words_condition, search_ids
+from pipelines.queries.task_search import ids_of_matching_tasks, indexed_search_words_condition
 from pipelines.queries.tasks import SORTS
 from tests.factories import World
 from tests.pages.conftest import As
@@ -121,7 +121,10 @@ def test_the_first_that_are_found_are_those_of_reading_every_title_in_order(
         ):
             read = rows.filter(title__icontains=words).order_by(*order).values_list("pk", flat=True)
             for most in (1, 3, 20):
-                assert search_ids(rows, among, words, order, most) == list(read[:most]), (words, most)
+                assert ids_of_matching_tasks(rows, among, words, order, most) == list(read[:most]), (
+                    words,
+                    most,
+                )
 
 
 def test_the_index_is_asked_only_where_few_of_the_newest_have_the_words(

@@ -20,7 +20,7 @@ from pipelines.engine.commands.pauses import PauseScope, pause, resume
 from pipelines.engine.core.fold import stored_row_of_task
 from pipelines.errors import Refused
 from pipelines.models import GateVisit, Job, Task, Token, User, Word
-from pipelines.queries.observed_facts import facts_so_far
+from pipelines.queries.observed_facts import latest_fact_rows
 from pipelines.queries.task_view import TaskView
 from pipelines.web.tasks.task_moment import moment_numbers, view_at
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
@@ -62,7 +62,7 @@ def picture(view: TaskView) -> dict[str, Any]:
         "row": stored_row_of_task(view.task, view.tokens),
         "status": view.task.display_status,
         "path": json.loads(task_path_json(view, policy_endings(view))),
-        "facts": facts_so_far(view.line, view.jobs),
+        "facts": latest_fact_rows(view.line, view.jobs),
         "outputs": [(entry.station, entry.text, entry.job.visit) for entry in output_entries(view)],
         "jobs": [(job.pk, job.state, job.attempt, job.started_at, job.result) for job in view.jobs],
         "visits": [(visit.pk, visit.state, visit.word, visit.decided_at) for visit in view.visits],

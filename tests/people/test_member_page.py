@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from pipelines.models import AdministrativeAct, Agent, Membership, Project, User
 from pipelines.people.groups import gates_naming_user
-from pipelines.people.members import may_manage
+from pipelines.people.members import may_manage_account
 from pipelines.queries import members
 from pipelines.web.shell import middleware
 from tests.factories import World, make_member, make_project, station
@@ -100,16 +100,16 @@ def test_only_an_admin_of_all_their_projects_acts_on_an_account(world: World, si
     user, root = world.operator, make_member(world.project, "viewer")
     User.objects.filter(pk=root.pk).update(is_superuser=True)
     root.refresh_from_db()
-    assert may_manage(world.admin, user)
+    assert may_manage_account(world.admin, user)
     Membership.objects.create(project=elsewhere, user=user, roles=["viewer"])
     client = signed_in(world.admin)
     for refused in (user, root, world.admin):
-        assert not may_manage(world.admin, refused)
+        assert not may_manage_account(world.admin, refused)
         for name, given in (("member-reset-link", "link"), ("member-account", "deactivate")):
             assert client.post(page_of(world, refused, name), {given: "yes"}).status_code == 400
     assert "Only an admin of every project" in text(client.get(page_of(world, user)))
     Membership.objects.create(project=elsewhere, user=world.admin, roles=["admin"])
-    assert may_manage(world.admin, user)
+    assert may_manage_account(world.admin, user)
 
 
 def test_an_account_is_deactivated_and_activated_again_on_its_page(world: World, signed_in: As) -> None:

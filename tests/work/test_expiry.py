@@ -66,7 +66,7 @@ def test_a_file_stays_while_a_trigger_starts_tasks_with_it(world: World) -> None
         version.line, "schedule", TriggerRequest(options, inputs={"patch": upload(world)}), by=world.operator
     )
     assert expiry.delete_expired_uploads(LATER) == 0
-    triggers.delete(trigger, by=world.operator)
+    triggers.delete_trigger(trigger, by=world.operator)
     assert expiry.delete_expired_uploads(LATER) == 1
 
 

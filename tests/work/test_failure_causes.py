@@ -17,7 +17,7 @@ from pipelines.lines import publishing
 from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.lines.starters.commands import StationCommands, template_with_commands
 from pipelines.models import Repository, Task
-from pipelines.queries.failure_causes import first_error
+from pipelines.queries.failure_causes import first_error_line_and_place
 from pipelines.work.handlers.command import missing_module
 from reviews.models import Notification
 from reviews.tasks import deliver_notification
@@ -175,7 +175,7 @@ def test_why_here_says_in_words_what_the_machine_failed_at(world: World) -> None
     ],
 )  # fmt: skip
 def test_the_first_error_of_a_log(log: str, error: str) -> None:
-    assert first_error(log.split("\n"))[0] == error
+    assert first_error_line_and_place(log.split("\n"))[0] == error
 
 
 NPM = """

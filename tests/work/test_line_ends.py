@@ -189,7 +189,7 @@ def test_a_changed_trigger_no_longer_waits_for_what_ended(world: World) -> None:
     request = TriggerRequest({"line": "build", "state": "failed", **PATHS})
     triggers.change_trigger(trigger, request, by=world.operator)
     assert start_all() == ["gone"] and log(trigger) == []
-    triggers.delete(trigger, by=world.operator)
+    triggers.delete_trigger(trigger, by=world.operator)
     assert start_all() == ["gone"]
 
 

@@ -18,7 +18,7 @@ from pipelines.errors import Forbidden
 from pipelines.formats import native
 from pipelines.lines import publishing, version_comparison, version_history
 from pipelines.models import Job, LineVersion, Role, Task, Worker
-from pipelines.queries.workers import network_gaps
+from pipelines.queries.workers import unenforced_networks_of_project
 from pipelines.routing.document.line import read_line
 from pipelines.web.lines.overview import station_summaries
 from pipelines.work.config import WorkerConfig
@@ -130,7 +130,12 @@ def test_the_page_of_a_line_names_the_hosts_and_who_does_not_enforce_them(world:
         ({"cuts_network": True, "limits_hosts": True}, "example.com"),
     ):
         Worker.objects.update(**facts)
-        assert station_summaries(line, network_gaps(timezone.now(), world.project.pk))[0].network == words
+        assert (
+            station_summaries(line, unenforced_networks_of_project(timezone.now(), world.project.pk))[
+                0
+            ].network
+            == words
+        )
 
 
 def test_an_open_network_needs_the_permission_execute(world: World) -> None:
@@ -157,7 +162,7 @@ def test_a_version_of_before_is_shown_exported_and_restored_as_open(world: World
     publishing.save_draft(line, reaches("pass"), world.admin, line.draft_number)
     line.refresh_from_db()
     apart = version_comparison.compare_documents(
-        version_comparison.find_side(line, "live"), version_comparison.find_side(line, "draft")
+        version_comparison.comparison_side(line, "live"), version_comparison.comparison_side(line, "draft")
     )
     assert apart.changes, "publishing the same text again takes the network away, and says so"
     newer = publishing.publish_draft(line, user=world.admin, based_on=line.draft_number, over=before.number)

@@ -296,8 +296,8 @@ def test_it_is_deleted_after_an_hour(world: World) -> None:
     with pytest.raises(NotFound):
         trials.get_trial(line, world.admin, trial.pk)
     StationTrial.objects.filter(pk=trial.pk).update(created_at=clock.now())
-    assert trials.expire_some(clock.now() + timedelta(minutes=59)) == 0
-    assert trials.expire_some(clock.now() + timedelta(minutes=61)) == 1
+    assert trials.delete_some_old_trials(clock.now() + timedelta(minutes=59)) == 0
+    assert trials.delete_some_old_trials(clock.now() + timedelta(minutes=61)) == 1
     assert not StationTrial.objects.filter(pk=trial.pk).exists()
 
 

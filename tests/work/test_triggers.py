@@ -304,7 +304,7 @@ def test_who_may_not_start_tasks_saves_pauses_and_deletes_none(world: World) -> 
             lambda by: triggers.add_trigger(trigger.line, "schedule", request, by=by),
             lambda by: triggers.change_trigger(trigger, request, by=by),
             lambda by: triggers.set_paused(trigger, True, by=by),
-            lambda by: triggers.delete(trigger, by=by),
+            lambda by: triggers.delete_trigger(trigger, by=by),
         ):
             with pytest.raises(Exception, match=r"permission|Not found"):
                 act(refused)
@@ -320,7 +320,7 @@ def test_each_change_is_recorded_and_the_log_goes_with_its_trigger(world: World)
     triggers.set_paused(trigger, True, by=world.operator)
     triggers.set_paused(trigger, True, by=world.operator)
     triggers.set_paused(trigger, False, by=world.operator)
-    triggers.delete(trigger, by=world.operator)
+    triggers.delete_trigger(trigger, by=world.operator)
     acts = AdministrativeAct.objects.filter(kind__startswith="trigger.").order_by("pk")
     kinds = [act.kind.partition(".")[2] for act in acts]
     assert kinds == ["created", "changed", "paused", "resumed", "deleted"]
@@ -340,11 +340,11 @@ def test_old_deliveries_expire_but_for_a_task_that_has_not_ended(world: World) -
     trigger = schedule(world)
     timers.run_due(now=NIGHT)
     timers.run_due(now=NIGHT + timedelta(days=1))
-    assert triggers.expire_some(NIGHT + timedelta(days=90)) == 0
-    assert triggers.expire_some(NIGHT + timedelta(days=92)) == 1
+    assert triggers.delete_some_old_deliveries(NIGHT + timedelta(days=90)) == 0
+    assert triggers.delete_some_old_deliveries(NIGHT + timedelta(days=92)) == 1
     assert [outcome for outcome, _ in outcomes(trigger)] == ["started"]
     engine.cancel(Task.objects.get().pk, actor=engine.ENGINE)
-    assert triggers.expire_some(NIGHT + timedelta(days=92)) == 1
+    assert triggers.delete_some_old_deliveries(NIGHT + timedelta(days=92)) == 1
 
 
 def test_a_start_takes_as_many_statements_whatever_was_started_before(world: World) -> None:

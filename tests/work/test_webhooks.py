@@ -359,7 +359,7 @@ def test_each_change_is_recorded_without_secret_or_address(world: World) -> None
     trigger = webhook(world)
     new = standard_webhooks.new_secret()
     triggers.rotate_trigger_secret(trigger, new, at_once=False, by=world.operator)
-    triggers.delete(trigger, by=world.operator)
+    triggers.delete_trigger(trigger, by=world.operator)
     acts = list(AdministrativeAct.objects.filter(kind__startswith="trigger.").order_by("pk"))
     assert [act.kind for act in acts] == ["trigger.created", "trigger.rotated", "trigger.deleted"]
     text = str([(act.name, act.data) for act in acts])
@@ -383,11 +383,11 @@ def test_a_body_without_a_signed_time_is_remembered_as_long_as_its_secret(world:
         assert send(trigger).status_code == 202
     for task in Task.objects.all():
         engine.cancel(task.pk, actor=engine.ENGINE)
-    assert triggers.expire_some(late) == 1
+    assert triggers.delete_some_old_deliveries(late) == 1
     trigger = Trigger.objects.get(options__signature="github")
     assert post(trigger, body, headers).json()["outcome"] == "repeated"
     WebhookSecret.objects.update(created_at=late)
-    assert triggers.expire_some(late) == 2
+    assert triggers.delete_some_old_deliveries(late) == 2
 
 
 def test_a_call_takes_as_many_statements_whatever_came_before(world: World) -> None:

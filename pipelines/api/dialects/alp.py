@@ -104,9 +104,9 @@ def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload:
     """The result again is answered as the first time; another one of the same job is 409, and so is whatever comes
     after the job was cancelled or given to another runner."""
     its = get_token_runner(request, owner, project, runner)
-    job = _get_job(its, payload.jobId)
+    job = _current_or_named_job(its, payload.jobId)
     if payload.jobResult == "in_progress":
-        _renew_lease(its, job)
+        _renew_lease_or_conflict(its, job)
     else:
         outcome = _reported_outcome(
             payload.jobResult == "success", payload.exitCode, payload.summary or payload.error
@@ -126,7 +126,7 @@ def tell_run(
 ) -> AlpStateOut:
     """A job that timed out is cancelled, whatever its conclusion. `logs` are added to the log of the job."""
     its = get_token_runner(request, owner, project)
-    job_row = _get_job(its, job)
+    job_row = _current_or_named_job(its, job)
     if alp_run_id(job_row) != run:
         raise NotFound
     if payload.status == "completed" and payload.conclusion is None:
@@ -135,7 +135,7 @@ def tell_run(
     if payload.logs and alp_runners.has_lease(its, job_row):
         _append_log(job_row, payload.logs)
     if payload.status == "in_progress":
-        _renew_lease(its, job_row)
+        _renew_lease_or_conflict(its, job_row)
         return _runner_state(its, job_row, payload.status)
     timed_out = TIMEOUTS.get(payload.completionReason or "")
     outcome = _reported_outcome(payload.conclusion == "success", payload.exitCode, payload.summary)
@@ -159,7 +159,7 @@ def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: 
     its = get_token_runner(request, owner, project, runner)
     if not payload.question_text:
         raise Invalid.at("question", "is missing", "Say what a person is to decide.")
-    job = _get_job(its, payload.jobId)
+    job = _current_or_named_job(its, payload.jobId)
     # law §5 step 3: such a signal blocks the token and shows the question; the answer reruns it.
     hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.question_text}}
     _deliver_outcome(its, job, {"result": "blocked", "signals": [hold]})
@@ -208,7 +208,7 @@ def hand_over(
         raise Invalid.at("file", "is larger than an upload may be")
     if file is None:
         raise Invalid.at("file", "is required", "Send it as the field file of a form.")
-    job = _get_job(its, jobId or None)
+    job = _current_or_named_job(its, jobId or None)
     called = (name or file.name or "")[:300]
     with translating_errors():
         artifact = alp_runners.keep_artifact(its, job, called, (file.content_type or "")[:100], file)  # type: ignore[arg-type]
@@ -237,7 +237,7 @@ def _require_own_project(token: ApiToken, owner: str, project: str) -> None:
         raise NotFound
 
 
-def _get_job(runner: Worker, job_id: str | int | None) -> Job:
+def _current_or_named_job(runner: Worker, job_id: str | int | None) -> Job:
     """Raises NotFound, Conflict (it never had one)."""
     if job_id is not None:
         if not NUMBER.fullmatch(str(job_id)):
@@ -258,7 +258,7 @@ def _reported_outcome(success: bool, exit_code: int | None, summary: str | None)
     }
 
 
-def _renew_lease(runner: Worker, job: Job) -> None:
+def _renew_lease_or_conflict(runner: Worker, job: Job) -> None:
     with translating_errors():
         alp_runners.renew_lease(runner, job)
 

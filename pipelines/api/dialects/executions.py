@@ -164,5 +164,5 @@ def _output_text(outcome: dict[str, Any] | None) -> str | None:
     return None if output is None else json.dumps(output, ensure_ascii=False)
 
 
-def is_failed(task: Task) -> bool:
+def is_task_failed(task: Task) -> bool:
     return task.status == Status.FAILED

@@ -16,7 +16,7 @@ from pipelines.api.dialects.executions import (
     Execution,
     ExecutionOut,
     StationExecutionOut,
-    is_failed,
+    is_task_failed,
 )
 from pipelines.api.everywhere import task_by_number
 from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
@@ -151,7 +151,7 @@ def _retry_station(who: Caller, execution: Execution, payload: RetryStationIn) -
     if job.task_id != execution.task.pk:
         raise Conflict(f"This station was retried already, by {execution.task.name}.")
     if execution.task.status in ENDED:
-        if not is_failed(execution.task):
+        if not is_task_failed(execution.task):
             raise Conflict(f"The execution is {execution.status}; start another one.")
         engine.start_retry_task(execution.task.pk, station=job.station, actor=caller_actor(who))
     else:

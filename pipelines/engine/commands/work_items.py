@@ -193,7 +193,7 @@ def _lowest_trust_by_agent(
     for stage in history:
         agent = agents.get(stage["agent"])
         if agent is not None:
-            level = agent.trust_at(stage["stage"])
+            level = agent.trust_level_at(stage["stage"])
             levels[agent.key] = min(level, levels.get(agent.key, level))
         elif line.stations_by_key.get(stage["stage"]) and stage["agent"] != stage["stage"]:
             # Named by the line, unknown to the registry: full supervision.

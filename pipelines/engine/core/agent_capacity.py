@@ -92,7 +92,7 @@ class Agents:
         name = (task.project_id, key)
         self._load_agents([name])
         agent = self._rows[name]
-        return agent.trust_at(station) if agent is not None else None
+        return agent.trust_level_at(station) if agent is not None else None
 
     def wake_waiters_of_freed_agents(self, opened: Collection[int]) -> None:
         """Decide again for everybody who waits for an agent that is free now, branches of the same task

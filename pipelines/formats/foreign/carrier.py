@@ -36,21 +36,21 @@ class Carrier:
     _taken: set[str] = field(default_factory=lambda: set(RESERVED))
     _ids: set[str] = field(default_factory=set)
 
-    def lose(self, path: str, message: Any, hint: Any = "") -> None:
+    def note_loss(self, path: str, message: Any, hint: Any = "") -> None:
         lost = Problem(path, message, hint)
         if len(self.losses) < MOST_LOSSES and lost not in self.losses:
             self.losses.append(lost)
             if len(self.losses) == MOST_LOSSES:
                 self.losses.append(Problem("", "more is different than is told here"))
 
-    def refuse(self, path: str, message: Any, hint: Any = "") -> None:
+    def note_fault(self, path: str, message: Any, hint: Any = "") -> None:
         self.faults.append(Problem(path, message, hint))
 
     def key(self, name: Any, otherwise: str) -> str:
         """A free key for a station or an end, from its name or id."""
         return _claim_key(name, otherwise, self._taken)
 
-    def rule_id(self, name: Any, otherwise: str) -> str:
+    def claim_rule_id(self, name: Any, otherwise: str) -> str:
         return _claim_key(name, otherwise, self._ids)
 
     def template(self, path: str, text: Any) -> str:
@@ -62,7 +62,7 @@ class Carrier:
             try:
                 templates.placeholder_names(match[0])
             except ValueError:
-                self.lose(
+                self.note_loss(
                     path,
                     _(
                         "Gateline does not fill in “%(place)s”: it stays as text",
@@ -112,21 +112,21 @@ def objects_in_list(carrier: Carrier, value: Any, path: str) -> list[tuple[str, 
     if value is None:
         return []
     if not isinstance(value, list):
-        carrier.refuse(path, "has to be a list")
+        carrier.note_fault(path, "has to be a list")
         return []
     members = []
     for index, member in enumerate(value):
         if isinstance(member, Mapping):
             members.append((f"{path}[{index}]", member))
         else:
-            carrier.refuse(f"{path}[{index}]", "has to be an object")
+            carrier.note_fault(f"{path}[{index}]", "has to be an object")
     return members
 
 
 def manual_work(carrier: Carrier, path: str, name: str, by: Any, instructions: str) -> Json:
     """Imported work runs nothing until somebody chooses what does it."""
     if by:
-        carrier.lose(
+        carrier.note_loss(
             path,
             _(
                 "%(name)s is a manual station until you choose an agent or a command; the original uses %(by)s",

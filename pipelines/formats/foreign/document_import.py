@@ -43,7 +43,7 @@ class ImportedDocument:
 def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDocument:
     """`dialect`: which it is, where that is known. Raises DocumentError, each problem with its line and column."""
     try:
-        source = native.as_text(text)
+        source = native.checked_utf8_text(text)
     except TextError as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     try:
@@ -108,7 +108,9 @@ def import_files(files: Mapping[str, str | bytes]) -> ImportedDocument:
     parsed: dict[str, Any] = {}
     for path, text in files.items():
         try:
-            parsed[path] = native.parsed_value(text) if path.endswith(".json") else native.as_text(text)
+            parsed[path] = (
+                native.parsed_value(text) if path.endswith(".json") else native.checked_utf8_text(text)
+            )
         except DocumentError as fault:
             raise DocumentError([_problem_with_file(problem, path) for problem in fault.problems]) from None
         except TextError as fault:

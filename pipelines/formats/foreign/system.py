@@ -31,7 +31,7 @@ class ForeignSystem:
     as_yaml: bool = False
 
 
-def lacking(name: str, *parts: str) -> Callable[[Any], Problem | None]:
+def fault_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | None]:
     """Return a check that refuses a document of the system `name` with none of these lists: it is only a part
     of one."""
 
@@ -51,7 +51,7 @@ def has(*keys: str) -> Sign:
     )
 
 
-def among(part: str, *keys: str) -> Sign:
+def sign_of_list_member(part: str, *keys: str) -> Sign:
     """An object with a list `part` of which an object has any of these keys; with "" the list is the whole document."""
 
     def sign(document: Any) -> str | None:
@@ -63,7 +63,7 @@ def among(part: str, *keys: str) -> Sign:
     return sign
 
 
-def listed(*signs: Sign) -> Sign:
+def sign_of_listed_object(*signs: Sign) -> Sign:
     """A list with an object that has any of these signs."""
 
     def sign(document: Any) -> str | None:

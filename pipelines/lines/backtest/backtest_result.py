@@ -21,7 +21,7 @@ MOST_CELLS = 200
 SAMPLES = 5
 
 
-def by_verdict(counts: Mapping[Verdict, int]) -> dict[str, int]:
+def count_of_every_verdict(counts: Mapping[Verdict, int]) -> dict[str, int]:
     """Every verdict in one order, those that did not come up too."""
     return {verdict.value: counts.get(verdict, 0) for verdict in WORST_LAST}
 
@@ -134,7 +134,7 @@ class BacktestTask:
             "task": self.task,
             "verdict": self.verdict.value,
             "decisions": self.counts.total(),
-            "counts": by_verdict(self.counts),
+            "counts": count_of_every_verdict(self.counts),
             "after_divergence": self.after,
             "first": first,
         }
@@ -163,7 +163,7 @@ class BacktestResult:
         self.after += after
         if redecision.verdict == Verdict.SAME:
             return
-        cell = self._cell(row, redecision)
+        cell = self._cell_of_same_redecisions(row, redecision)
         if cell is None:
             self.more_cells += 1
             return
@@ -172,7 +172,7 @@ class BacktestResult:
         if len(cell.samples) < SAMPLES and all(sample.task != task for sample in cell.samples):
             cell.samples.append(SampleDecision(task, row.at, str(row.id), after))
 
-    def _cell(self, row: RecordedRow, redecision: Redecision) -> ResultCell | None:
+    def _cell_of_same_redecisions(self, row: RecordedRow, redecision: Redecision) -> ResultCell | None:
         key = (
             row.station,
             redecision.verdict,
@@ -203,8 +203,8 @@ class BacktestResult:
             "against": self.against,
             "revision": self.line.revision,
             "of_earlier_revisions": self.earlier,
-            "decisions": {"total": self.done, **by_verdict(self.decisions)},
-            "tasks": {"total": self.tasks.total(), **by_verdict(self.tasks)},
+            "decisions": {"total": self.done, **count_of_every_verdict(self.decisions)},
+            "tasks": {"total": self.tasks.total(), **count_of_every_verdict(self.tasks)},
             "after_divergence": self.after,
             "cells": [cell.to_dict() for cell in worst_first],
             "more_cells": self.more_cells,

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 
-from pipelines.lines.backtest.backtest_result import BacktestResult, BacktestTask, Progress, by_verdict
+from pipelines.lines.backtest.backtest_result import (
+    BacktestResult,
+    BacktestTask,
+    Progress,
+    count_of_every_verdict,
+)
 from pipelines.lines.backtest.recorded_decisions import RecordedRow, count_decisions, recorded_rows
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
@@ -38,18 +43,18 @@ def back_test(
     last. Writes nothing; closing the generator ends the reading. Raises UnreadableDecision."""
     total = count_decisions(line, selection)
     result, task, current = BacktestResult(target.label, target.line), None, 0
-    yield Progress(0, total, 0, by_verdict(result.decisions))
+    yield Progress(0, total, 0, count_of_every_verdict(result.decisions))
     # Closes the cursor when whoever reads the result goes away in the middle.
     with closing(recorded_rows(line, selection)) as recorded:
         for row in recorded:
             if task is None or row.task_id != current:
-                yield from _finish_task(result, task)
+                yield from _count_task_and_yield_if_changed(result, task)
                 task, current = BacktestTask(f"WI-{line.project.key}-{row.task_number}"), row.task_id
             redecision = _redecided_row(row, target, task.task)
             result.add(row, redecision, task.task, task.add(row, redecision))
             if result.done % STEP == 0:
                 yield _current_progress(result, total)
-    yield from _finish_task(result, task)
+    yield from _count_task_and_yield_if_changed(result, task)
     result.limited = result.done == selection.limit and _has_more_decisions(line, selection)
     yield _current_progress(result, total)
     yield result
@@ -63,7 +68,9 @@ def _redecided_row(row: RecordedRow, target: BacktestTarget, task: str) -> Redec
         raise UnreadableDecision(task, station_name(pinned, row.station)) from fault
 
 
-def _finish_task(result: BacktestResult, task: BacktestTask | None) -> Generator[BacktestTask, None, None]:
+def _count_task_and_yield_if_changed(
+    result: BacktestResult, task: BacktestTask | None
+) -> Generator[BacktestTask, None, None]:
     if task is None:
         return
     result.tasks[task.verdict] += 1
@@ -73,7 +80,9 @@ def _finish_task(result: BacktestResult, task: BacktestTask | None) -> Generator
 
 def _current_progress(result: BacktestResult, total: int) -> Progress:
     # Tasks go on meanwhile, so there may be more decisions than were counted.
-    return Progress(result.done, max(total, result.done), result.tasks.total(), by_verdict(result.decisions))
+    return Progress(
+        result.done, max(total, result.done), result.tasks.total(), count_of_every_verdict(result.decisions)
+    )
 
 
 def _has_more_decisions(line: Line, selection: Selection) -> bool:

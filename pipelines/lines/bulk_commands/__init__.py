@@ -7,13 +7,13 @@ from __future__ import annotations
 from pipelines.lines.bulk_commands.operation import (
     BulkRequest,
     create_bulk_command,
-    expire_some,
+    delete_some_old_commands,
+    delete_unstarted_bulk_command,
     get_bulk_command,
     own_bulk_commands,
     readable_bulk_commands,
     start_bulk_command,
     stop_bulk_command,
-    withdraw_bulk_command,
 )
 from pipelines.lines.bulk_commands.selection import (
     BulkSelection,
@@ -22,7 +22,7 @@ from pipelines.lines.bulk_commands.selection import (
     matching_selection,
     named_selection,
 )
-from pipelines.lines.bulk_commands.steps import work_on
+from pipelines.lines.bulk_commands.steps import work_on_bulk_command
 from pipelines.lines.bulk_commands.summary import BulkSummary, EntryRow, bulk_summary
 
 __all__ = [
@@ -34,7 +34,8 @@ __all__ = [
     "Match",
     "bulk_summary",
     "create_bulk_command",
-    "expire_some",
+    "delete_some_old_commands",
+    "delete_unstarted_bulk_command",
     "get_bulk_command",
     "matching_selection",
     "named_selection",
@@ -42,6 +43,5 @@ __all__ = [
     "readable_bulk_commands",
     "start_bulk_command",
     "stop_bulk_command",
-    "withdraw_bulk_command",
-    "work_on",
+    "work_on_bulk_command",
 ]

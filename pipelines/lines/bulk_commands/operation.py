@@ -56,13 +56,16 @@ def create_bulk_command(who: Who, user: User, request: BulkRequest, selection: B
             left_out=selection.left_out,
             created_at=now,
         )
-        entries = _new_entries(command, selection)
-        may = {pk: access.can(who, "operate", project) for pk, project in _projects_of(selection).items()}
+        entries = _unsaved_entries(command, selection)
+        may = {
+            pk: access.can(who, "operate", project)
+            for pk, project in _projects_of_selection(selection).items()
+        }
         for entry in entries:
             if not may[entry.task.project_id]:
                 entry.result, entry.detail, entry.at = Result.REFUSED, NO_PERMISSION, now
         BulkEntry.objects.bulk_create(entries)
-        _enqueue(command)
+        _enqueue_work_on_bulk(command)
     return command
 
 
@@ -70,7 +73,7 @@ def start_bulk_command(command: BulkCommand, who: Who, reason: str | None = None
     """Begin what was planned. `reason`: in place of the one that it was planned with. Raises Conflict (it is still
     being planned; it was started or stopped already; nothing of it can be done), Forbidden (a token that may not
     change all of these tasks)."""
-    _require_reach(command, who)
+    _require_token_reaches_all_tasks(command, who)
     payload.checked_text(reason or "", "reason", REASON)
     with transaction.atomic():
         row = BulkCommand.objects.select_for_update(of=("self",)).get(pk=command.pk)
@@ -83,14 +86,14 @@ def start_bulk_command(command: BulkCommand, who: Who, reason: str | None = None
         row.state = State.RUNNING
         row.reason = row.reason if reason is None else reason.strip()
         row.save(update_fields=["state", "reason"])
-        _enqueue(row)
+        _enqueue_work_on_bulk(row)
     return row
 
 
 def stop_bulk_command(command: BulkCommand, who: Who) -> BulkCommand:
     """Do no more of it; what is done stays done. Raises Conflict (it has ended), Forbidden (a token that may not change
     all of these tasks)."""
-    _require_reach(command, who)
+    _require_token_reaches_all_tasks(command, who)
     now = clock.now()
     with transaction.atomic():
         stopped = BulkCommand.objects.filter(pk=command.pk, state__in=UNDER_WAY).update(
@@ -104,7 +107,7 @@ def stop_bulk_command(command: BulkCommand, who: Who) -> BulkCommand:
     return command
 
 
-def withdraw_bulk_command(command: BulkCommand) -> None:
+def delete_unstarted_bulk_command(command: BulkCommand) -> None:
     """Forget a plan that nobody started. Raises Conflict (it was started)."""
     with transaction.atomic():
         row = BulkCommand.objects.select_for_update().filter(pk=command.pk).first()
@@ -138,13 +141,13 @@ def get_bulk_command(who: Who, user: User, command_id: UUID) -> BulkCommand:
     """Return a command of this person. Raises NotFound, also where a token may not see all that it is about."""
     command = existing(own_bulk_commands(user).filter(pk=command_id))
     if isinstance(who, ApiToken) and not all(
-        access.can(who, "view", project) for project in _projects_in(command)
+        access.can(who, "view", project) for project in _projects_of_command(command)
     ):
         raise NotFound
     return command
 
 
-def expire_some(now: datetime) -> int:
+def delete_some_old_commands(now: datetime) -> int:
     """Delete some commands that were given more than RETENTION ago; how many."""
     old = BulkCommand.objects.filter(created_at__lt=now - RETENTION).order_by("created_at")
     ids = list(old.values_list("pk", flat=True)[:EXPIRED_AT_ONCE])
@@ -164,7 +167,7 @@ def _check_request(request: BulkRequest) -> None:
         raise Invalid.at("to", "is only for a move")
 
 
-def _new_entries(command: BulkCommand, selection: BulkSelection) -> list[BulkEntry]:
+def _unsaved_entries(command: BulkCommand, selection: BulkSelection) -> list[BulkEntry]:
     """Return an entry for each position that is meant; of a command about whole tasks, one for each task."""
     if not command.moves_positions:
         tasks = dict.fromkeys(task for task, _position in selection.rows)
@@ -186,22 +189,22 @@ def _living_positions(tasks: Sequence[Task]) -> dict[int, list[int]]:
     return positions
 
 
-def _projects_of(selection: BulkSelection) -> dict[int, Project]:
+def _projects_of_selection(selection: BulkSelection) -> dict[int, Project]:
     return {task.project_id: task.project for task, _position in selection.rows}
 
 
-def _projects_in(command: BulkCommand) -> list[Project]:
+def _projects_of_command(command: BulkCommand) -> list[Project]:
     ids = command.entries.order_by().values("task__project").distinct()
     return list(Project.objects.filter(pk__in=ids).select_related("owner"))
 
 
-def _require_reach(command: BulkCommand, who: Who) -> None:
+def _require_token_reaches_all_tasks(command: BulkCommand, who: Who) -> None:
     """A person is asked about each task when its turn comes; a token of theirs may reach less."""
     if isinstance(who, ApiToken) and not all(
-        access.can(who, "operate", project) for project in _projects_in(command)
+        access.can(who, "operate", project) for project in _projects_of_command(command)
     ):
         raise Forbidden("This token may not change all of these tasks.")
 
 
-def _enqueue(command: BulkCommand) -> None:
+def _enqueue_work_on_bulk(command: BulkCommand) -> None:
     queue.enqueue_jobs(WORK_ON_BULK, BULK, {"command_id": str(command.pk)})

@@ -31,7 +31,7 @@ FAULT = "Something went wrong with this task, and nothing of it was changed. The
 NOWHERE = "This task has no position to move. It may have ended."
 
 
-def work_on(command_id: UUID, seconds: float = SECONDS) -> None:
+def work_on_bulk_command(command_id: UUID, seconds: float = SECONDS) -> None:
     """Plan or do what is next, for a while; what is left gets a ticket of its own. Idempotent: several at once, or
     again after a crash, do nothing twice."""
     until = time.monotonic() + seconds
@@ -41,16 +41,16 @@ def work_on(command_id: UUID, seconds: float = SECONDS) -> None:
         if command is None or command.state not in (State.PLANNING, State.RUNNING):
             return
         if command.state == State.PLANNING:
-            has_more = _plan_some(command)
+            has_more = _plan_next_entries(command)
         else:
-            has_more = run_in_transaction(partial(_do_next, command))
+            has_more = run_in_transaction(partial(_do_next_entry, command))
         if not has_more:
-            _end_state(command)
+            _enter_next_state_if_nothing_left(command)
             return
     queue.enqueue_jobs(WORK_ON_BULK, BULK, {"command_id": str(command_id)})
 
 
-def _end_state(command: BulkCommand) -> None:
+def _enter_next_state_if_nothing_left(command: BulkCommand) -> None:
     """Go on to the next state once nothing is left of this one: another worker may still be at the last entry."""
     left = Result.CHOSEN if command.state == State.PLANNING else Result.PLANNED
     if command.entries.filter(result=left).exists():
@@ -65,7 +65,7 @@ def _end_state(command: BulkCommand) -> None:
 # Planning
 
 
-def _plan_some(command: BulkCommand) -> bool:
+def _plan_next_entries(command: BulkCommand) -> bool:
     """Plan the next few entries, or return False."""
     entries = list(
         command.entries.filter(result=Result.CHOSEN)
@@ -73,12 +73,12 @@ def _plan_some(command: BulkCommand) -> bool:
         .order_by("pk")[:PLANNED_AT_ONCE]
     )
     versions = _versions_of_positions([entry.position for entry in entries])
-    left_behind = {} if command.moves_positions else _left_behind([entry.task_id for entry in entries])
+    left_behind = {} if command.moves_positions else _open_work_by_task([entry.task_id for entry in entries])
     for entry in entries:
         entry.command = command
         entry.version = versions.get(entry.position, 0)
         entry.plan = left_behind.get(entry.task_id, {})
-        entry.detail = _refusal_of_plan(entry)
+        entry.detail = _plan_entry_and_return_refusal(entry)
         entry.result = Result.REFUSED if entry.detail else Result.PLANNED
         entry.at = clock.now() if entry.detail else None
         # Not where it was stopped meanwhile
@@ -88,7 +88,7 @@ def _plan_some(command: BulkCommand) -> bool:
     return bool(entries)
 
 
-def _refusal_of_plan(entry: BulkEntry) -> str:
+def _plan_entry_and_return_refusal(entry: BulkEntry) -> str:
     """Do it and take it back; return why it is refused, or "". What a move does is noted in its plan."""
     command, task = entry.command, entry.task
     if not access.can(command.by, "operate", task.project):
@@ -102,9 +102,9 @@ def _refusal_of_plan(entry: BulkEntry) -> str:
             )
             entry.plan = _plan_fields(plan)
             return BREAKS if plan.breaks else ""
-        run_in_transaction(partial(_take_back, _act(entry)))
+        run_in_transaction(partial(_do_and_roll_back, _engine_call_of_entry(entry)))
     except Refused as refusal:
-        return _sentence_of(refusal)
+        return _refusal_text(refusal)
     # The database itself: the ticket comes again
     except (OperationalError, InterfaceError):
         raise
@@ -115,7 +115,7 @@ def _refusal_of_plan(entry: BulkEntry) -> str:
     return ""
 
 
-def _take_back(act: Callable[[], Any]) -> None:
+def _do_and_roll_back(act: Callable[[], Any]) -> None:
     with transaction.atomic():
         act()
         transaction.set_rollback(True)
@@ -135,7 +135,7 @@ def _versions_of_positions(positions: Sequence[int]) -> dict[int, int]:
     return dict(Token.objects.filter(pk__in=[pk for pk in positions if pk]).values_list("pk", "version"))
 
 
-def _left_behind(tasks: Sequence[int]) -> dict[int, dict[str, Any]]:
+def _open_work_by_task(tasks: Sequence[int]) -> dict[int, dict[str, Any]]:
     """Return what runs and what is asked in these tasks: the stations at work, the gates, and the votes so far."""
     by_task: defaultdict[int, dict[str, Any]] = defaultdict(lambda: {"work": [], "closes": [], "votes": 0})
     running = Job.objects.filter(task__in=tasks, state=Job.State.RUNNING)
@@ -153,7 +153,7 @@ def _left_behind(tasks: Sequence[int]) -> dict[int, dict[str, Any]]:
 # Doing
 
 
-def _do_next(command: BulkCommand) -> bool:
+def _do_next_entry(command: BulkCommand) -> bool:
     """Do the next entry and note what came of it, in one transaction; return False where none is left."""
     rows = BulkEntry.objects.select_for_update(skip_locked=True, of=("self",)).filter(
         command=command, command__state=State.RUNNING, result=Result.PLANNED
@@ -162,25 +162,25 @@ def _do_next(command: BulkCommand) -> bool:
     if entry is None:
         return False
     entry.command = command
-    entry.detail = _refusal_of(entry)
+    entry.detail = _do_entry_and_return_refusal(entry)
     entry.result = Result.REFUSED if entry.detail else Result.DONE
     entry.at = clock.now()
     entry.save(update_fields=["detail", "result", "at"])
     return True
 
 
-def _refusal_of(entry: BulkEntry) -> str:
+def _do_entry_and_return_refusal(entry: BulkEntry) -> str:
     # Anew for each: a membership may end meanwhile
     if not access.can(entry.command.by, "operate", entry.task.project):
         return NO_PERMISSION
     try:
         # What is refused half-way leaves nothing
         with transaction.atomic():
-            _act(entry)()
+            _engine_call_of_entry(entry)()
     except Conflict as refusal:
         return _sentence_of_conflict(entry, refusal)
     except Refused as refusal:
-        return _sentence_of(refusal)
+        return _refusal_text(refusal)
     except (OperationalError, InterfaceError):
         raise
     except Exception:
@@ -198,7 +198,7 @@ def _sentence_of_conflict(entry: BulkEntry, refusal: Conflict) -> str:
     return refusal.detail
 
 
-def _act(entry: BulkEntry) -> Callable[[], Any]:
+def _engine_call_of_entry(entry: BulkEntry) -> Callable[[], Any]:
     command, task = entry.command, entry.task
     if command.moves_positions:
         return partial(
@@ -212,21 +212,21 @@ def _act(entry: BulkEntry) -> Callable[[], Any]:
     return ACTS[Action(command.action)](command, task)
 
 
-def _pause(command: BulkCommand, task: Task) -> Callable[[], Any]:
+def _pause_call(command: BulkCommand, task: Task) -> Callable[[], Any]:
     scope = PauseScope(task.project, task=task)
     return partial(engine.pause, scope, user=command.by, reason=command.reason, stops=command.stops)
 
 
-def _resume(command: BulkCommand, task: Task) -> Callable[[], Any]:
+def _resume_call(command: BulkCommand, task: Task) -> Callable[[], Any]:
     return partial(engine.resume, PauseScope(task.project, task=task), user=command.by)
 
 
-def _cancel(command: BulkCommand, task: Task) -> Callable[[], Any]:
+def _cancel_call(command: BulkCommand, task: Task) -> Callable[[], Any]:
     return partial(engine.cancel, task.pk, actor=Actor.person(command.by), reason=command.reason)
 
 
-ACTS = {Action.PAUSE: _pause, Action.RESUME: _resume, Action.CANCEL: _cancel}
+ACTS = {Action.PAUSE: _pause_call, Action.RESUME: _resume_call, Action.CANCEL: _cancel_call}
 
 
-def _sentence_of(refusal: Refused) -> str:
+def _refusal_text(refusal: Refused) -> str:
     return refusal.message if isinstance(refusal, Invalid) else refusal.detail

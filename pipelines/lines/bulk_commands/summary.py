@@ -75,7 +75,11 @@ def bulk_summary(command: BulkCommand, who: Who) -> BulkSummary:
         .defer("task__inputs", "task__context")
     )
     visible_ids = {project.pk for project in access.visible_projects(who)}
-    rows = [EntryRow(entry, _station_of(entry)) for entry in entries if entry.task.project_id in visible_ids]
+    rows = [
+        EntryRow(entry, _station_name_of_entry(entry))
+        for entry in entries
+        if entry.task.project_id in visible_ids
+    ]
     refusals: dict[str, list[EntryRow]] = {}
     for row in rows:
         if row.entry.result == Result.REFUSED:
@@ -90,7 +94,7 @@ def bulk_summary(command: BulkCommand, who: Who) -> BulkSummary:
     )
 
 
-def _station_of(entry: BulkEntry) -> str:
+def _station_name_of_entry(entry: BulkEntry) -> str:
     places = entry.plan.get("places") or []
     line = versions.by_id(entry.task.pinned_id) if places else None
     return place_name(line, places[0][0]) if line else ""
@@ -191,28 +195,28 @@ DONE = {
 """What becomes of a task, by the action."""
 
 
-def _planning(summary: BulkSummary) -> str:
+def _planning_heading(summary: BulkSummary) -> str:
     return f"Planning: {summary.progress} of {summary.total}"
 
 
-def _planned(summary: BulkSummary) -> str:
+def _planned_heading(summary: BulkSummary) -> str:
     verb = Action(summary.command.action).label
     return f"{verb} {tasks_in_words(summary.able)}?" if summary.able else "Nothing of it can be done"
 
 
-def _running(summary: BulkSummary) -> str:
+def _running_heading(summary: BulkSummary) -> str:
     done = DONE[Action(summary.command.action)].capitalize()
     return f"{done}: {summary.counts[Result.DONE]} of {summary.total}"
 
 
-def _stopped(summary: BulkSummary) -> str:
-    return f"Stopped. {_running(summary)}"
+def _stopped_heading(summary: BulkSummary) -> str:
+    return f"Stopped. {_running_heading(summary)}"
 
 
 WORDS: dict[str, Callable[[BulkSummary], str]] = {
-    State.PLANNING: _planning,
-    State.PLANNED: _planned,
-    State.RUNNING: _running,
-    State.STOPPED: _stopped,
-    State.FINISHED: _running,
+    State.PLANNING: _planning_heading,
+    State.PLANNED: _planned_heading,
+    State.RUNNING: _running_heading,
+    State.STOPPED: _stopped_heading,
+    State.FINISHED: _running_heading,
 }

@@ -11,7 +11,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
-from pipelines.lines.bulk_commands.steps import work_on
+from pipelines.lines.bulk_commands.steps import work_on_bulk_command
 from pipelines.ports.queue_tasks import BULK, WORK_ON_BULK
 
 THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="bulk")
@@ -30,7 +30,7 @@ async def work_on_bulk(command_id: str) -> None:
 
 def _work_in_thread(command_id: UUID) -> None:
     try:
-        work_on(command_id)
+        work_on_bulk_command(command_id)
     finally:
         # A thread of a pool has no request at whose end Django would close it
         connection.close()

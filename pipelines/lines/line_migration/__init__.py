@@ -8,11 +8,11 @@ from pipelines.lines.line_migration.impact import Impact, TaskImpact, migration_
 from pipelines.lines.line_migration.operation import (
     REASON,
     StaleImpact,
-    check_idle,
+    check_no_migration_under_way,
     finish_migration,
     line_migrations,
     migrate_line,
-    result_counts,
+    task_count_by_result,
     undo_migration,
 )
 
@@ -21,11 +21,11 @@ __all__ = [
     "Impact",
     "StaleImpact",
     "TaskImpact",
-    "check_idle",
+    "check_no_migration_under_way",
     "finish_migration",
     "line_migrations",
     "migrate_line",
     "migration_impact_of",
-    "result_counts",
+    "task_count_by_result",
     "undo_migration",
 ]

@@ -95,7 +95,7 @@ def undo_migration(migration: Migration, *, user: User, reason: str) -> Migratio
         )
         # The way back may bring stations that run other code, too.
         for was in {entry.was for entry in entries}:
-            _may_execute(user, line, was, {entry.to for entry in entries})
+            _require_execute_for_other_code(user, line, was, {entry.to for entry in entries})
         made = Migration.objects.create(
             line=line,
             undoes=migration,
@@ -117,7 +117,7 @@ def line_migrations(line: Line) -> QuerySet[Migration]:
     return rows.defer("to__document").order_by("-at", "-pk")
 
 
-def result_counts(migration: Migration) -> dict[str, int]:
+def task_count_by_result(migration: Migration) -> dict[str, int]:
     """{result: tasks}"""
     return dict(Counter(migration.entries.values_list("result", flat=True)))
 
@@ -137,12 +137,12 @@ def _check_reason(reason: str) -> None:
 
 
 def _lock_idle_line(line: Line) -> None:
-    """Publishing locks the line, too. Raises Conflict, as `check_idle`."""
+    """Publishing locks the line, too. Raises Conflict, as `check_no_migration_under_way`."""
     Line.objects.select_for_update(of=("self",)).get(pk=line.pk)
-    check_idle(line)
+    check_no_migration_under_way(line)
 
 
-def check_idle(line: Line) -> None:
+def check_no_migration_under_way(line: Line) -> None:
     """Raises Conflict where a migration is under way, or was cut short."""
     running = Migration.objects.filter(line=line, finished_at=None).select_related("by").first()
     if running:
@@ -173,10 +173,12 @@ def _check_impact(impact: Impact, user: User) -> None:
         )
     if not impact.tasks:
         raise Conflict(f"No running task is left to migrate to version {to.number}.")
-    _may_execute(user, impact.line, to, {task_impact.task.pinned for task_impact in impact.tasks})
+    _require_execute_for_other_code(
+        user, impact.line, to, {task_impact.task.pinned for task_impact in impact.tasks}
+    )
 
 
-def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion]) -> None:
+def _require_execute_for_other_code(user: User, of: Line, to: LineVersion, froms: set[LineVersion]) -> None:
     """Stations that run other code than before need the permission `execute`, as publishing them does (house §5)."""
     line, before = versions.parsed_version(to), [versions.parsed_version(version) for version in froms]
     fresh = [
@@ -184,7 +186,10 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
         for station in line.stations
         for known in before
         # Against each version that tasks come from: what one has may be new to another.
-        if any(code not in _code_before(known, station.key) for code in untrusted_code(line, station))
+        if any(
+            code not in _executed_code_at_station(known, station.key)
+            for code in untrusted_code(line, station)
+        )
     ]
     if fresh and not access.can(user, "execute", of.project):
         names = ", ".join(dict.fromkeys(fresh))
@@ -194,7 +199,7 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
         )
 
 
-def _code_before(line: ParsedLine, key: str) -> list[Any]:
+def _executed_code_at_station(line: ParsedLine, key: str) -> list[Any]:
     return untrusted_code(line, line.station(key)) if key in line.stations_by_key else []
 
 

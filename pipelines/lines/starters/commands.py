@@ -63,7 +63,7 @@ class StationCommands:
         return sorted(name for name in names & ITS_WORK if not getattr(self, name))
 
 
-def command_report(argv: Sequence[str]) -> dict[str, str] | None:
+def report_artifact_of_command(argv: Sequence[str]) -> dict[str, str] | None:
     """The artifact that a command writes, as its arguments say; None where it writes none."""
     # By its own arguments: the command is the person's, who may have changed it
     options = dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
@@ -113,7 +113,7 @@ def _set_command(document: dict[str, Any], station: dict[str, Any], argv: Sequen
     station["work"]["argv"] = list(argv)
     if station["key"] not in FACTS:
         return
-    report, key = command_report(argv), station["key"]
+    report, key = report_artifact_of_command(argv), station["key"]
     if report:
         station["artifacts"] = [report]
     # Without a report nothing may decide by what only a report says.
@@ -166,7 +166,7 @@ def _drop_report_rules(station: dict[str, Any]) -> None:
     """Its rules go by the exit code alone."""
     facts = FACTS[station["key"]]
     rules = [
-        {**rule, "when": _by_exit_code(_condition_without_facts(rule.get("when"), facts), facts)}
+        {**rule, "when": _condition_by_exit_code(_condition_without_facts(rule.get("when"), facts), facts)}
         for rule in station["rules"]
     ]
     if any(PASSED in (rule["when"] or {}).get("all", ()) for rule in rules):
@@ -182,14 +182,14 @@ def _drop_report_rules(station: dict[str, Any]) -> None:
     station["rules"] = readable
 
 
-def _by_exit_code(when: Any, facts: Sequence[str]) -> Any:
+def _condition_by_exit_code(when: Any, facts: Sequence[str]) -> Any:
     """Ask the exit code in place of counts that have to be zero."""
     conditions = when.get("all", ()) if isinstance(when, dict) else ()
-    left = [condition for condition in conditions if not _is_zero(condition, facts)]
+    left = [condition for condition in conditions if not _requires_zero_count(condition, facts)]
     return {"all": [*left, PASSED]} if len(left) < len(conditions) else when
 
 
-def _is_zero(condition: Mapping[str, Any], facts: Sequence[str]) -> bool:
+def _requires_zero_count(condition: Mapping[str, Any], facts: Sequence[str]) -> bool:
     fact = condition.get("fact") or {}
     return _fact_path(condition).partition(".")[0] in facts and (fact["op"], fact["value"]) == ("equals", 0)
 
@@ -250,7 +250,7 @@ def _leave_out_station(document: dict[str, Any], station: dict[str, Any]) -> Non
     for join in [station for station in stations if key in (station.get("join") or {}).get("wait_for", ())]:
         join["join"]["wait_for"].remove(key)
         if len(join["join"]["wait_for"]) == 1:
-            _drop_join(stations, join)
+            _replace_join_of_one_station(stations, join)
         for rule in _rules_of_stations(stations):
             if isinstance(rule["to"], list) and key in rule["to"]:
                 left = [target for target in rule["to"] if target != key]
@@ -295,7 +295,7 @@ def _drop_unreachable_stations(document: dict[str, Any]) -> None:
     document["stations"][:] = [station for station in document["stations"] if station["key"] in reached]
 
 
-def _drop_join(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:
+def _replace_join_of_one_station(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:
     """Remove a join that waits for a single station; that station gets its rules."""
     last = next(station for station in stations if station["key"] == join["join"]["wait_for"][0])
     last["rules"] = join["rules"]

@@ -61,6 +61,6 @@ class Command(printing.Command):
         return user, True
 
     def _member(self, project: Project, user: User, roles: list[str], *, execute: bool) -> Membership:
-        return members.add_or_change(
+        return members.add_or_change_member(
             project, user, roles=simplify_roles(roles), execute=execute, by=None, now=timezone.now()
         )

@@ -83,7 +83,7 @@ def load(project: Project, key: str, text: str, user: User) -> str:
         line = publishing.create_line(project, key, parsed_line.name, text, user)
         tests = example.SCENARIOS / f"{key}.yaml"
         if tests.exists():
-            scenarios.put_all(line, texts.loads(tests.read_bytes()), user, timezone.now())
+            scenarios.store_scenarios(line, texts.loads(tests.read_bytes()), user, timezone.now())
     # Whatever somebody drew is theirs
     elif not untouched(line):
         return f"{key}: left unchanged, somebody has edited it"

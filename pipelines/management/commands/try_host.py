@@ -38,7 +38,7 @@ class Command(BaseCommand):
         )
         if repository_row is None:
             raise CommandError(f"{project} has no repository {repository}. Name it as its settings do.")
-        credential, missing = secret_or_reason(repository_row, repository_row.of_host)
+        credential, missing = secret_or_reason(repository_row, repository_row.name_of_host_secret)
         access = host_access(repository_row, credential)
         if access is None:
             raise CommandError("No host keeps it: choose one in the settings of the repository.")

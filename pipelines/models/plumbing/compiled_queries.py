@@ -34,7 +34,7 @@ else:
     AnyLookup = Lookup
 
 
-def array(kind: str) -> str:
+def array_parameter_sql(kind: str) -> str:
     """An array of the call in a statement that the server keeps. Seen as it is, the server counts what is in it, and
     plans anew each time: for one id that looks cheaper than the plan for any number, and planning takes longer than the
     rest."""
@@ -51,7 +51,7 @@ class CallValue(Expression):
     def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
         field = self.output_field
         if self._kept and isinstance(field, ArrayField):
-            return array(str(field.base_field.db_type(connection))), [self]
+            return array_parameter_sql(str(field.base_field.db_type(connection))), [self]
         return "%s", [self]
 
 
@@ -102,13 +102,15 @@ class CompiledQuery(Generic[Row]):
     def __call__(self, **values: Any) -> list[Row]:
         statement = self._compiled_statement()
         send = fetch_prepared if self._kept else fetch
-        return statement.read(send(statement.sql, _statement_values(statement, values)))
+        return statement.objects_or_values_of_rows(send(statement.sql, _statement_values(statement, values)))
 
     def bind(self, **values: Any) -> BoundQuery[Row]:
         """The call, not made yet; of what the server keeps."""
         assert self._kept
         statement = self._compiled_statement()
-        return BoundQuery(statement.sql, _statement_values(statement, values), statement.read)
+        return BoundQuery(
+            statement.sql, _statement_values(statement, values), statement.objects_or_values_of_rows
+        )
 
     def _compiled_statement(self) -> CompiledStatement:
         # Two threads that come first compile it twice: both have the same.
@@ -208,14 +210,14 @@ def _send_pipelined(statements: Sequence[Statement]) -> list[list[tuple[Any, ...
         # One by itself is one round trip anyway.
         with opened.pipeline() if len(statements) > 1 else nullcontext():
             for cursor, statement in zip(cursors, statements, strict=True):
-                cursor.execute(statement.text, [_as_sent(value) for value in statement.parameters])
+                cursor.execute(statement.text, [_value_as_sent(value) for value in statement.parameters])
         # Behind the pipeline: to fetch within it would wait for each answer.
         return [
             _answer_rows(cursor, statement) for cursor, statement in zip(cursors, statements, strict=True)
         ]
 
 
-def _as_sent(value: Any) -> Any:
+def _value_as_sent(value: Any) -> Any:
     """Ids as the text of their array, which each statement casts. Of a list, psycopg looks at each element and sends
     the type that fits the largest: what was prepared for `smallint[]` is then prepared once more for `int[]`."""
     if type(value) is list and value and type(value[0]) in (int, uuid.UUID):

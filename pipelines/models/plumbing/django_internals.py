@@ -81,14 +81,14 @@ class CompiledStatement:
             how = [written._fetch_mode] if hasattr(written, "_fetch_mode") else []
             self._populators = populators_of(info, select, DEFAULT_DB_ALIAS, *how)
 
-    def read(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
+    def objects_or_values_of_rows(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
         if self._converters:
             rows = list(self._compiler.apply_converters(rows, self._converters))
         if self._model is None:
             return [row[0] for row in rows] if self._flat else list(map(tuple, rows))
-        return [self._object(row) for row in rows]
+        return [self._model_instance(row) for row in rows]
 
-    def _object(self, row: Sequence[Any]) -> Any:
+    def _model_instance(self, row: Sequence[Any]) -> Any:
         assert self._model is not None
         made = self._model.from_db(DEFAULT_DB_ALIAS, self._names, row[self._from : self._to])
         for populator in self._populators:

@@ -15,7 +15,7 @@ from django.core.files.storage import storages
 from pipelines.formats.evidence.trees import file_kinds
 from pipelines.formats.evidence.trees.change_size import oversize_amount
 from pipelines.formats.evidence.trees.line_diff import StepBudget
-from pipelines.formats.evidence.trees.text_diff import MOST_BYTES, FileSide, compare_lines, file_side
+from pipelines.formats.evidence.trees.text_diff import MOST_BYTES, FileSide, compare_lines, file_side_of_bytes
 from pipelines.formats.evidence.trees.tree_diff import DELETED, FileChange, file_changes, pair_renames
 from pipelines.work import storage
 
@@ -131,7 +131,7 @@ def _file_side(entry: Any, stored: StoredBytes) -> FileSide:
     size = int(entry.get("size", 0))
     # Of a file that is too large the start alone is read: it tells the kind of content.
     data = stored.read(entry, MOST_BYTES if size <= MOST_BYTES else file_kinds.LEAD)
-    return file_side(data if data is not None else b"", size or None)
+    return file_side_of_bytes(data if data is not None else b"", size or None)
 
 
 @lru_cache(CACHE_SIZE)

@@ -33,7 +33,7 @@ def draw_canvas(line: Line) -> None:
     """Draw the draft for its canvas, unless it is drawn already or is no line yet."""
     picture = _canvas_picture(line, findings_with_ranks(line, line.project))
     if picture is not None:
-        drawings.draw_now(line.project_id, picture)
+        drawings.draw_unless_drawn(line.project_id, picture)
 
 
 def _canvas_picture(line: Line, findings: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines import access
 from pipelines.models import Line, Membership, Project, Role, Task, User
-from pipelines.queries.task_search import NEWEST, search_ids
+from pipelines.queries.task_search import NEWEST, ids_of_matching_tasks
 from pipelines.templatetags.gateline import status
 from pipelines.web.help.help_targets import help_target
 from pipelines.web.help.pages import help_pages
@@ -196,7 +196,7 @@ def _line_options(projects: Sequence[Project], words: str) -> list[PaletteOption
 
 def _task_options(projects: Sequence[Project], words: str) -> list[PaletteOption]:
     tasks = Task.objects.filter(project__in=projects)
-    ids = search_ids(tasks, tasks, words, NEWEST, MAX_RESULTS)
+    ids = ids_of_matching_tasks(tasks, tasks, words, NEWEST, MAX_RESULTS)
     matching_tasks = tasks.filter(pk__in=ids).select_related("project__owner").order_by(*NEWEST)
     return [
         PaletteOption(task.title, reverse("task", args=_url_keys(task.project, task.name)), f"status-{task.status}",

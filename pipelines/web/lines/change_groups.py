@@ -176,7 +176,7 @@ def _change_row(
 def comparison_still(line: Line, before: str, to: str) -> Mapping[str, SafeString]:
     """Return the stored SVG of what differs between these sides; empty before it is drawn, and where one cannot
     be read."""
-    sides = (version_comparison.find_side(line, name) for name in (before, to))
+    sides = (version_comparison.comparison_side(line, name) for name in (before, to))
     try:
         apart = version_comparison.compare_documents(*sides)
     except Invalid:

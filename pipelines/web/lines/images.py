@@ -37,7 +37,7 @@ def hand_over_url(drawing: LineDrawing, project: Project, user: User) -> str:
 @project_required("view")
 @require_safe
 def image(request: SignedInRequest, project: Project, drawing: str) -> HttpResponse:
-    head, mark, rest = drawings.find(project, drawing).wide.partition(">")
+    head, mark, rest = drawings.find_drawing(project, drawing).wide.partition(">")
     response = HttpResponse(f"{head}{mark}{STYLE}{rest}", content_type="image/svg+xml; charset=utf-8")
     response["Cache-Control"] = IMMUTABLE
     response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"

@@ -29,7 +29,7 @@ from pipelines.queries import line_stats, unclaimable_jobs
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.pauses import paused_stations, pauses_over_line, pauses_over_project
-from pipelines.queries.workers import network_gaps
+from pipelines.queries.workers import unenforced_networks_of_project
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.wording import as_sentence, people_text
@@ -301,7 +301,9 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         problems=readable_problems(problems, line.draft),
         drawing=drawing,
         hand_over=hand_over_url(drawing, line.project, request.user) if drawing else "",
-        stations=station_summaries(parsed, network_gaps(timezone.now(), line.project_id)) if parsed else [],
+        stations=station_summaries(parsed, unenforced_networks_of_project(timezone.now(), line.project_id))
+        if parsed
+        else [],
         gates=gate_summaries(parsed) if parsed else [],
         inputs=input_summaries(parsed) if parsed else [],
         guarantees=guarantees,

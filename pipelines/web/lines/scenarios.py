@@ -99,7 +99,7 @@ def generate_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     against = _requested_subject(request)
     try:
         # Bounded in time; the rules that are left out are named.
-        going = scenarios.time_limit()
+        going = scenarios.is_within_generating_time()
         rows, generated = scenarios.generate_and_store(line, request.user, timezone.now(), against, going)
         scenarios.run_stored(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
@@ -122,7 +122,7 @@ def record_task(request: SignedInRequest, task: Task) -> HttpResponse:
     if not request.POST.get("record"):
         messages.warning(request, "Nothing was recorded.")
         return redirect(reverse("task", args=[*keys, task.name]))
-    made = record_scenario(task, scenarios.free_key(task.line, task.name))
+    made = record_scenario(task, scenarios.unused_scenario_key(task.line, task.name))
     try:
         row = scenarios.store_scenario(
             task.line, made.scenario.to_dict(), request.user, timezone.now(), source=Scenario.Source.RECORDED
@@ -144,7 +144,7 @@ def delete(request: SignedInRequest, line: Line) -> HttpResponse:
     key = request.POST.get("key", "")
     if not key:
         return _scenarios_page(request, line, refused=Invalid.at("key", "Choose a scenario."))
-    scenarios.delete(line, key, request.user)
+    scenarios.delete_scenario(line, key, request.user)
     messages.success(request, "Scenario deleted")
     return _redirect_to_scenarios(line, _requested_subject(request))
 
@@ -224,7 +224,7 @@ def _subject_choices(line: Line) -> list[tuple[str, str]]:
 
 
 def _last_run_view(row: Scenario, mark: str, number: int | None) -> RunView | None:
-    last_run = scenarios.last_run(row, mark, number)
+    last_run = scenarios.last_run_against(row, mark, number)
     return RunView(last_run, datetime.fromisoformat(last_run.at)) if last_run else None
 
 

@@ -19,13 +19,15 @@ from pipelines.web.shell.page import SignedInRequest, project_required
 @project_required("repositories")
 @require_POST
 def send_again(request: SignedInRequest, project: Project, notice: int) -> HttpResponse:
-    return _act_on_notice(request, project, notice, code_host_notices.send_again, "It is sent again")
+    return _act_on_notice(
+        request, project, notice, code_host_notices.requeue_failed_notice, "It is sent again"
+    )
 
 
 @project_required("repositories")
 @require_POST
 def drop_notice(request: SignedInRequest, project: Project, notice: int) -> HttpResponse:
-    return _act_on_notice(request, project, notice, code_host_notices.drop_notice, "Dropped")
+    return _act_on_notice(request, project, notice, code_host_notices.cancel_unsent_notice, "Dropped")
 
 
 def _act_on_notice(

@@ -48,7 +48,7 @@ class InviteForm(RolesForm):
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         roles, execute = cleaned.get("roles", ()), cleaned.get("execute", False)
         # Without the key the addresses were refused already.
-        if cleaned.get("emails") == [] and invitations.gives_power(roles, execute=execute):
+        if cleaned.get("emails") == [] and invitations.must_name_address(roles, execute=execute):
             self.add_error(
                 "emails",
                 "Name the e-mail address of whoever becomes an admin or can publish stations that run programs.",

@@ -89,7 +89,7 @@ def change_account(request: SignedInRequest, project: Project, member: int) -> H
     """Deactivate the account (`deactivate` in the form), or activate it again (`again`)."""
     membership = _get_membership(project, member)
     has_action = "again" in request.POST or "deactivate" in request.POST
-    if not has_action or not members.may_manage(request.user, membership.user):
+    if not has_action or not members.may_manage_account(request.user, membership.user):
         return errors.bad_request(request)
     now = timezone.now()
     if "again" in request.POST:
@@ -145,7 +145,7 @@ def _member_page(request: SignedInRequest, membership: Membership, **more: Any) 
         trail=breadcrumbs(("Members", settings_), str(user)),
         member=membership,
         boxes=role_boxes(membership.roles),
-        manages=members.may_manage(request.user, user),
+        manages=members.may_manage_account(request.user, user),
         by_provider=accounts.signs_in_by_provider(user),
         provider_name=settings.OIDC_NAME,
         opens_only_here=is_base_url_local(),

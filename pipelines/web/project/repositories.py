@@ -333,7 +333,7 @@ def repository_rows(project: Project) -> list[RepositoryRow]:
             repository,
             [
                 check_row(check, in_folder=repository.address.startswith("/"))
-                for check in repositories.current_checks(repository, workers)
+                for check in repositories.last_test_with_programs_now(repository, workers)
             ],
             lines.get(repository.name, []),
             chosen,

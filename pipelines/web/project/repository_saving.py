@@ -110,7 +110,7 @@ def _save_protection(request: SignedInRequest, repository: Repository, form: Pro
     rights: dict[str, Any] = {"by": request.user, "of_owner": of_owner, "now": timezone.now()}
     try:
         if form.cleaned_data["scope"] == ALL:
-            protections.protect_all(owner, form.rules, **rights)
+            protections.set_protection_for_all(owner, form.rules, **rights)
         else:
             protections.set_protection(repository, form.rules, **rights)
     except Invalid as fault:

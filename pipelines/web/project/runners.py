@@ -57,7 +57,7 @@ class NewRunnerForm(forms.Form):
 def runners_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """Members see where their work is done; changing it is for whoever may run programs there."""
     form, now = NewRunnerForm(request.POST or None), timezone.now()
-    manages = people_runners.may_manage(request.user, project)
+    manages = people_runners.may_manage_runners(request.user, project)
     if request.method == "POST":
         _require_management(request.user, project)
         if form.is_valid():
@@ -146,5 +146,5 @@ def _act_on_runner(
 
 
 def _require_management(user: User, project: Project) -> None:
-    if not people_runners.may_manage(user, project):
+    if not people_runners.may_manage_runners(user, project):
         raise PermissionDenied

@@ -117,12 +117,14 @@ def groups_page(request: SignedInRequest, project: Project) -> HttpResponse:
 def change_group(request: SignedInRequest, project: Project, group: int) -> HttpResponse:
     project_group = get_object_or_404(Group.objects.filter(project=project, pk=group))
     if "delete" in request.POST:
-        groups_of.delete(project_group, by=request.user, now=timezone.now())
+        groups_of.delete_group(project_group, by=request.user, now=timezone.now())
         messages.success(request, "Group deleted")
         return redirect(_project_url(project, "project-groups"))
     form = GroupMembersForm(project, request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
-    groups_of.set_members(project_group, form.cleaned_data["members"], by=request.user, now=timezone.now())
+    groups_of.set_group_members(
+        project_group, form.cleaned_data["members"], by=request.user, now=timezone.now()
+    )
     messages.success(request, "Saved")
     return redirect(_project_url(project, "project-groups"))

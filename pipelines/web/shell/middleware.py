@@ -137,7 +137,7 @@ class AdminGuard:
         at = request.resolver_match
         if at is None or at.app_name != "admin" or at.url_name in OPEN or not request.user.is_authenticated:
             return None
-        if accounts.needs_password(request.user):
+        if accounts.lacks_password_and_provider(request.user):
             return redirect("password-set")
         return redirect("mfa_index") if accounts.needs_second_factor(request.user) else None
 

@@ -53,7 +53,7 @@ def sign_in_required(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_sign_in(request)
-        if accounts.needs_password(request.user) and request.path != reverse("password-set"):
+        if accounts.lacks_password_and_provider(request.user) and request.path != reverse("password-set"):
             return _redirect_with_return(request, "password-set")
         if accounts.needs_second_factor(request.user) and request.path != reverse("password-set"):
             return _redirect_to_second_factor(request)

@@ -99,7 +99,7 @@ def _withdraw_earlier_plan(request: SignedInRequest) -> None:
             return
         # Started meanwhile, it goes on
         with suppress(Conflict):
-            bulk_commands.withdraw_bulk_command(command)
+            bulk_commands.delete_unstarted_bulk_command(command)
 
 
 def _selection(request: SignedInRequest) -> BulkSelection:

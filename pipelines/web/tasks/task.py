@@ -20,13 +20,13 @@ from pipelines.queries import usage
 from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import has_failed_station_run
 from pipelines.queries.failures import FailureReason, failure_reasons
-from pipelines.queries.observed_facts import FactRow, LimitRow, facts_so_far, limit_rows
+from pipelines.queries.observed_facts import FactRow, LimitRow, latest_fact_rows, limit_rows
 from pipelines.queries.pauses import pauses_over_task
 from pipelines.queries.positions import PositionView
 from pipelines.queries.task_branch import DeliveryReceipt, people_pushes, receipts_of_task, task_branch
 from pipelines.queries.task_view import TaskView
 from pipelines.queries.unmerged import has_unmerged_change
-from pipelines.queries.unresolved_findings import find_unresolved
+from pipelines.queries.unresolved_findings import unresolved_findings_of_runs
 from pipelines.queries.usage import Spending
 from pipelines.queries.why import DecisionExplanation, explain_decision
 from pipelines.routing.basics.hidden_characters import escape_hidden
@@ -218,14 +218,14 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         ],
         "failure": failure_reason(task),
         "unmerged": has_unmerged_change(task),
-        "leftovers": find_unresolved(task, view.jobs),
+        "leftovers": unresolved_findings_of_runs(task, view.jobs),
         "branch": task_branch(task) if line.workspace else None,
         "pushes": people_pushes(task) if line.workspace else [],
         # What an issue started has no person who asked for it.
         "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.LinkKind.ISSUE)),
         "receipts": delivery_receipts(task, line) if line.workspace else [],
         "guarded": first_gate_guarantee(line),
-        "observed": facts_so_far(line, view.jobs),
+        "observed": latest_fact_rows(line, view.jobs),
         "ahead": _next_steps(view),
         **timeline,
         **retry_context(task, view),
@@ -412,7 +412,7 @@ def station_drawer(view: TaskView, key: str, current_run: str = "") -> StationDr
         last,
         steps,
         piece,
-        facts_so_far(view.line, [last] if last else []),
+        latest_fact_rows(view.line, [last] if last else []),
         explain_decision(decision, view.visits) if decision else None,
         places[0] if places else None,
         view.preparing.get(last.pk) if last else None,

@@ -27,7 +27,7 @@ from pipelines.models import (
     Token,
     VisitCommit,
 )
-from pipelines.queries.observed_facts import FactRow, facts_so_far
+from pipelines.queries.observed_facts import FactRow, latest_fact_rows
 from pipelines.queries.pauses import PauseView, pauses_over_task
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
@@ -231,7 +231,7 @@ def displayed_moment(view: TaskView, number: int) -> DisplayedMoment:
         steps,
         next((item.text or f"{item.source} → {item.target}" for item in past.history), ""),
         _places(past),
-        facts_so_far(past.line, past.jobs),
+        latest_fact_rows(past.line, past.jobs),
         output_entries(past),
         _past_files(past),
         _last_commit(past),

@@ -174,7 +174,7 @@ def delete(request: SignedInRequest, line: Line, line_trigger: int) -> HttpRespo
     trigger = _get_trigger(line, line_trigger)
     if "sure" not in request.POST:
         return _redirect_to_trigger(line, trigger)
-    triggers.delete(trigger, by=request.user)
+    triggers.delete_trigger(trigger, by=request.user)
     messages.success(request, f"Deleted: {triggers.trigger_words(trigger)}")
     return redirect("line-triggers", line.project.owner.key, line.project.key, line.key)
 

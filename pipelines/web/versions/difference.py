@@ -44,7 +44,7 @@ def difference_page(request: SignedInRequest, line: Line) -> HttpResponse:
     if line.live is not None:
         try:
             sides = [
-                version_comparison.find_side(line, request.GET.get(name) or default)
+                version_comparison.comparison_side(line, request.GET.get(name) or default)
                 for name, default in (("from", "live"), ("to", "draft"))
             ]
             compared = version_comparison.routing_difference(*sides)

@@ -21,7 +21,7 @@ from pipelines.lines import publish_review, publishing, version_comparison
 from pipelines.lines import version_history as operations
 from pipelines.models import Line, LineEvent, LineVersion
 from pipelines.queries import versions as parsed_versions
-from pipelines.queries.workers import network_gaps
+from pipelines.queries.workers import unenforced_networks_of_project
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import published_document
 from pipelines.routing.sentences.sampling import fallback_cause
@@ -72,7 +72,7 @@ def version_page(request: SignedInRequest, line: Line, number: int) -> HttpRespo
         version=line_version,
         text=native.dumps(published_document(line_version.document, line_version.revision)),
         drawing=drawing_of_version(line_version, line.project_id),
-        stations=station_summaries(parsed, network_gaps(timezone.now(), line.project_id)),
+        stations=station_summaries(parsed, unenforced_networks_of_project(timezone.now(), line.project_id)),
         gates=gate_summaries(parsed),
         parsed=parsed,
     )
@@ -162,10 +162,10 @@ NOT_COMPARED: Mapping[str, Any] = {"first": False, "groups": (), "totals": None,
 
 def _comparison_context(line: Line, before: str, to: str) -> dict[str, Any]:
     """Raises NotFound: no such version."""
-    new = version_comparison.find_side(line, to)
+    new = version_comparison.comparison_side(line, to)
     if not before:
         return {"first": True}
-    old = version_comparison.find_side(line, before)
+    old = version_comparison.comparison_side(line, before)
     try:
         apart = version_comparison.compare_documents(old, new)
     except Invalid as fault:

@@ -244,7 +244,7 @@ def _past_migrations(line: Line) -> list[dict[str, Any]]:
 
 
 def _result_summary(made: Migration) -> str:
-    counts = line_migration.result_counts(made)
+    counts = line_migration.task_count_by_result(made)
     return ", ".join(
         f"{n} {MigrationEntry.Result(result).label}".lower() for result, n in sorted(counts.items())
     )

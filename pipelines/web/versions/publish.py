@@ -82,7 +82,9 @@ def send_back(request: SignedInRequest, line: Line) -> HttpResponse:
         return errors.bad_request(request)
     reason = request.POST.get("reason", "")
     try:
-        publishing_requests.send_back(line, user=request.user, reason=reason, based_on=int(number))
+        publishing_requests.send_back_or_withdraw_request(
+            line, user=request.user, reason=reason, based_on=int(number)
+        )
     except (Conflict, Invalid) as fault:
         messages.error(request, fault.detail if isinstance(fault, Conflict) else fault.problems[0].hint)
     else:
@@ -107,7 +109,7 @@ def published_version(request: SignedInRequest, line: Line, number: int) -> Http
         version=version,
         migration=made,
         results=_result_rows(made) if made else [],
-        done=sum(n for key, n in line_migration.result_counts(made).items() if key != "planned")
+        done=sum(n for key, n in line_migration.task_count_by_result(made).items() if key != "planned")
         if made
         else 0,
         total=made.entries.count() if made else 0,
@@ -125,7 +127,7 @@ def _result_rows(made: Migration) -> list[dict[str, Any]]:
     tones = {"migrated": "ok", "planned": "neutral", "already": "neutral"}
     return [
         {"n": n, "word": from_result[key], "tone": tones.get(key, "attention")}
-        for key, n in sorted(line_migration.result_counts(made).items())
+        for key, n in sorted(line_migration.task_count_by_result(made).items())
     ]
 
 

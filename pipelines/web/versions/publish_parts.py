@@ -82,8 +82,8 @@ def _changes_context(request: HttpRequest, line: Line) -> dict[str, Any]:
 
 def _live_and_draft(line: Line) -> tuple[version_comparison.ComparedSide, version_comparison.ComparedSide]:
     """The live version, or the draft itself, and the draft."""
-    draft = version_comparison.find_side(line, version_comparison.DRAFT)
-    return (version_comparison.find_side(line, version_comparison.LIVE) if line.live else draft), draft
+    draft = version_comparison.comparison_side(line, version_comparison.DRAFT)
+    return (version_comparison.comparison_side(line, version_comparison.LIVE) if line.live else draft), draft
 
 
 def _findings_context(request: HttpRequest, line: Line) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _findings_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     executes = publishing.executing_stations(examination.line) if examination.line else []
     allowed = access.can(request.user, "execute", line.project)
     is_live = _is_draft_live(line) and not (
-        examination.line and four_eyes.is_unconfirmed(line, examination.line)
+        examination.line and four_eyes.is_live_version_published_by_one(line, examination.line)
     )
     return {
         "blockers": [_finding_row(line, examination, finding) for finding in examination.errors],
@@ -144,7 +144,7 @@ def _difference_context(request: HttpRequest, line: Line) -> dict[str, Any]:
         return {"first": True}
     try:
         sides = [
-            version_comparison.find_side(line, name)
+            version_comparison.comparison_side(line, name)
             for name in (version_comparison.LIVE, version_comparison.DRAFT)
         ]
         compared = version_comparison.routing_difference(*sides)

@@ -89,11 +89,13 @@ def _notice_access(notice: HostNotice) -> HostAccess:
     repository = notice.link.repository
     if repository is None:
         raise HostError("The repository is no longer connected to this project.")
-    credential, missing = secret_or_reason(repository, repository.of_host)
+    credential, missing = secret_or_reason(repository, repository.name_of_host_secret)
     access = host_access(repository, credential)
     if access is None or not credential:
         raise HostError(missing or "The repository has no host, or no token for it.")
-    value_lookup.record_use(nearest_secrets(repository, repository.of_host).values(), timezone.now())
+    value_lookup.record_use(
+        nearest_secrets(repository, repository.name_of_host_secret).values(), timezone.now()
+    )
     return access
 
 

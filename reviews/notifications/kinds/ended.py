@@ -10,7 +10,7 @@ from pipelines.models import Job, Status, Task
 from pipelines.ports.observers import TaskEnded
 from pipelines.queries import versions
 from pipelines.queries.unmerged import has_unmerged_change
-from pipelines.queries.unresolved_findings import reporting_runs
+from pipelines.queries.unresolved_findings import last_failed_or_finding_runs
 from pipelines.routing.sentences.names import station_name
 from reviews.models import Notification
 from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
@@ -39,7 +39,8 @@ def _ended_data(task: Task) -> dict[str, Any]:
         return {"unmerged": True}
     line = versions.by_id(task.pinned_id)
     stations = [
-        station_name(line, job.station) for job in reporting_runs(task, Job.objects.filter(task=task))
+        station_name(line, job.station)
+        for job in last_failed_or_finding_runs(task, Job.objects.filter(task=task))
     ]
     return {"left": stations} if stations else {}
 

@@ -17,7 +17,13 @@ from pipelines.formats.evidence.trees.remark_location import (
     RemarkLocation,
     locate_remark,
 )
-from pipelines.formats.evidence.trees.text_diff import ADDED, REMOVED, compare_lines, diff_hunks, file_side
+from pipelines.formats.evidence.trees.text_diff import (
+    ADDED,
+    REMOVED,
+    compare_lines,
+    diff_hunks,
+    file_side_of_bytes,
+)
 from tests.effort import calls
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
@@ -52,7 +58,7 @@ def test_a_hostile_pair_costs_no_more_than_the_budget(old: list[str], new: list[
 
 
 def rows(old: str, new: str, **options: bool) -> list[str]:
-    found = compare_lines(file_side(old.encode()), file_side(new.encode()), **options)
+    found = compare_lines(file_side_of_bytes(old.encode()), file_side_of_bytes(new.encode()), **options)
     assert found
     signs = {REMOVED: "-", ADDED: "+"}
     return [signs.get(row.kind, " ") + row.text for hunk in diff_hunks(found) for row in hunk.rows]
@@ -60,7 +66,9 @@ def rows(old: str, new: str, **options: bool) -> list[str]:
 
 def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
     old = "class A:\n" + "".join(f"    {n}\n" for n in range(20))
-    found = compare_lines(file_side(old.encode()), file_side(old.replace("    9\n", "    nine\n").encode()))
+    found = compare_lines(
+        file_side_of_bytes(old.encode()), file_side_of_bytes(old.replace("    9\n", "    nine\n").encode())
+    )
     assert found
     [hunk] = diff_hunks(found)
     assert hunk.place == "@@ -8,7 +8,7 @@"
@@ -71,7 +79,7 @@ def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
 
 def test_words_that_differ_are_marked_in_lines_that_are_mostly_the_same() -> None:
     found = compare_lines(
-        file_side(b'key = f"sign-in:{ip}"\n'), file_side(b'key = f"sign-in:{email}:{ip}"\n')
+        file_side_of_bytes(b'key = f"sign-in:{ip}"\n'), file_side_of_bytes(b'key = f"sign-in:{email}:{ip}"\n')
     )
     assert found
     added = diff_hunks(found)[0].rows[1]
@@ -95,17 +103,17 @@ def test_rows_of_small_texts(old: str, new: str, options: dict[str, bool], expec
 
 
 def test_what_is_no_text_or_too_large_is_not_compared_by_line() -> None:
-    assert file_side(b"a\0b").lines is None
-    assert file_side(b"\x89PNG\r\n\x1a\n").content == "png"
-    assert file_side(b"a\n" * 30_000).too_large
-    assert file_side(b"a" * 2_000_000).too_large
-    assert compare_lines(file_side(b"a"), file_side(b"\0")) is None
-    assert file_side(b"\xff\xfea\0\n\0").lines == ["a"]
-    assert file_side(b"caf\xe9\n").lines == ["caf\\xe9"]
+    assert file_side_of_bytes(b"a\0b").lines is None
+    assert file_side_of_bytes(b"\x89PNG\r\n\x1a\n").content == "png"
+    assert file_side_of_bytes(b"a\n" * 30_000).too_large
+    assert file_side_of_bytes(b"a" * 2_000_000).too_large
+    assert compare_lines(file_side_of_bytes(b"a"), file_side_of_bytes(b"\0")) is None
+    assert file_side_of_bytes(b"\xff\xfea\0\n\0").lines == ["a"]
+    assert file_side_of_bytes(b"caf\xe9\n").lines == ["caf\\xe9"]
 
 
 def test_a_last_line_without_its_end_is_told() -> None:
-    found = compare_lines(file_side(b"a\n"), file_side(b"a"))
+    found = compare_lines(file_side_of_bytes(b"a\n"), file_side_of_bytes(b"a"))
     assert found and found.end_changed and not found.added
 
 

@@ -97,7 +97,7 @@ class FileSide:
     too_large: bool = False
 
 
-def file_side(data: bytes | None, size: int | None = None) -> FileSide:
+def file_side_of_bytes(data: bytes | None, size: int | None = None) -> FileSide:
     """`data`: the bytes, or None where there is no file. `size` may be more than what was read."""
     if data is None:
         return FileSide()

@@ -33,7 +33,9 @@ class FileChange:
 
     @property
     def mode_changed(self) -> bool:
-        return self.old is not None and self.new is not None and not _same_mode(self.old, self.new)
+        return (
+            self.old is not None and self.new is not None and not _is_executable_bit_same(self.old, self.new)
+        )
 
     @property
     def is_link(self) -> bool:
@@ -51,10 +53,10 @@ def file_changes(old: Iterable[Entry], new: Iterable[Entry]) -> list[FileChange]
         )
         for path, entry in now.items()
         if path in was
-        and not (_content_key(was[path]) == _content_key(entry) and _same_mode(was[path], entry))
+        and not (_content_key(was[path]) == _content_key(entry) and _is_executable_bit_same(was[path], entry))
     ]
     pairs = _renames_by_content(gone, came)
-    return _in_order(changes, gone, came, pairs)
+    return _changes_with_renames(changes, gone, came, pairs)
 
 
 def pair_renames(changes: list[FileChange], read: Callable[[Entry], bytes | None]) -> list[FileChange]:
@@ -96,10 +98,10 @@ def pair_renames(changes: list[FileChange], read: Callable[[Entry], bytes | None
     other_changes = [change for change in changes if change.change not in (ADDED, DELETED)]
     olds = [change.old for change in changes if change.change == DELETED and change.old]
     news = [change.new for change in changes if change.change == ADDED and change.new]
-    return _in_order(other_changes, olds, news, pairs)
+    return _changes_with_renames(other_changes, olds, news, pairs)
 
 
-def _in_order(
+def _changes_with_renames(
     changes: list[FileChange], gone: Iterable[Entry], came: Iterable[Entry], pairs: Mapping[str, str]
 ) -> list[FileChange]:
     """`pairs`: {path now: path before} of renamed files."""
@@ -130,7 +132,7 @@ def _content_key(entry: Entry) -> tuple[str, str]:
     return ("link", str(entry["link"])) if "link" in entry else ("file", str(entry["digest"]))
 
 
-def _same_mode(old: Entry, new: Entry) -> bool:
+def _is_executable_bit_same(old: Entry, new: Entry) -> bool:
     """Only whether it can be executed is a change: the rest is the machine's."""
     return bool(old.get("mode", 0) & EXECUTABLE) == bool(new.get("mode", 0) & EXECUTABLE)
 

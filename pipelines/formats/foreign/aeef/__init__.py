@@ -9,10 +9,10 @@ from pipelines.formats.foreign.aeef.reader import document_fault, read_machine
 from pipelines.formats.foreign.aeef.writer import write_machine
 from pipelines.formats.foreign.system import (
     ForeignSystem,
-    among,
     has,
     indexed_members,
-    listed,
+    sign_of_list_member,
+    sign_of_listed_object,
 )
 
 
@@ -49,9 +49,9 @@ def _transitions_sign(document: Any) -> str | None:
 
 
 SEVERAL: Final = (
-    among("agents", "agent_id"),
-    among("events", "work_item_id"),
-    among("work_items", "stage_history"),
+    sign_of_list_member("agents", "agent_id"),
+    sign_of_list_member("events", "work_item_id"),
+    sign_of_list_member("work_items", "stage_history"),
 )
 AEEF: Final = ForeignSystem(
     key="aeef",
@@ -64,12 +64,12 @@ AEEF: Final = ForeignSystem(
         _provenance_sign,
         has("gate_id", "criteria_results"),
         has("work_item_id"),
-        among("transitions", "requires", "produces"),
+        sign_of_list_member("transitions", "requires", "produces"),
         _transition_sign,
         _transitions_sign,
         has("stage_history"),
-        among("", "agent_id", "stage_history", "work_item_id"),
-        listed(*SEVERAL),
+        sign_of_list_member("", "agent_id", "stage_history", "work_item_id"),
+        sign_of_listed_object(*SEVERAL),
         _schema_sign,
     ),
     read=read_machine,

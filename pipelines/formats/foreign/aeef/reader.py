@@ -93,11 +93,13 @@ def read_machine(document: Any, carrier: Carrier) -> Json:
         if OWNERS.get(SECONDS.get(identity, "")) not in identities:
             owners.setdefault(owned, identity)
     if contracts and not ways:
-        carrier.lose("", "contracts do not say which agent follows which: here the order of AEEF's stages")
+        carrier.note_loss(
+            "", "contracts do not say which agent follows which: here the order of AEEF's stages"
+        )
         ways = [StateTransition("", *pair) for pair in pairwise(_states_of_owners(owners))]
     states = _ordered_states(ways) or _states_of_owners(owners)
     if not any(state not in ENDS for state in states) and not carrier.faults:
-        carrier.refuse("", "names no state in which anything is done")
+        carrier.note_fault("", "names no state in which anything is done")
     return _line_document(head, states, ways, contracts, owners, carrier, document)
 
 
@@ -111,9 +113,9 @@ def _agent_contracts(
     for at, contract in contracts:
         identity = contract.get("agent_id")
         if not isinstance(identity, str) or not identity:
-            carrier.refuse(f"{at}.agent_id".lstrip("."), "is missing")
+            carrier.note_fault(f"{at}.agent_id".lstrip("."), "is missing")
         else:
-            carrier.lose(
+            carrier.note_loss(
                 at,
                 _(
                     "%(agent)s is named at its station, and its contract is told to who works there: whoever"
@@ -169,7 +171,9 @@ def _line_document(
             stations.append(_station_document(state, own, keys, agents, contract, gates, carrier))
     for way in ways:
         if way.source in ENDS and (way.source, way.target) not in FOLLOW_UPS:
-            carrier.lose(way.place, _("%(state)s is an end: what follows it is a new task", state=way.source))
+            carrier.note_loss(
+                way.place, _("%(state)s is an end: what follows it is a new task", state=way.source)
+            )
     pairs = [(way.source, way.target) for way in ways]
     follow_ups = {
         source: FOLLOW_UPS[source, target] for source, target in pairs if (source, target) in FOLLOW_UPS
@@ -229,7 +233,7 @@ def _station_document(
 ) -> Json:
     key = keys[state]
     of_stage = keys.get(REWORKS.get(state.removeprefix(REWORK), "")) if state.startswith(REWORK) else None
-    gate, metadata = _add_gate(state, own, gates)
+    gate, metadata = _add_gate_and_required_metadata(state, own, gates)
     rules: list[Json] = []
     for way in own:
         made = _rule_document(way, key, keys, carrier)
@@ -239,10 +243,14 @@ def _station_document(
         # Nothing says what follows.
         to = "@origin" if state.startswith(REWORK) else "completed"
         ends_as = keys.get("ROLLED_BACK", "failed") if state == ROLLBACK else to
-        rule = {"id": carrier.rule_id(f"{key}-done", "rule"), "when": {"verdict": "pass"}, "to": ends_as}
+        rule = {
+            "id": carrier.claim_rule_id(f"{key}-done", "rule"),
+            "when": {"verdict": "pass"},
+            "to": ends_as,
+        }
         rules.append(rule)
         if to == "completed":
-            carrier.lose("", _("nothing leads on from %(state)s: the line ends there", state=state))
+            carrier.note_loss("", _("nothing leads on from %(state)s: the line ends there", state=state))
     return {
         "key": key,
         "name": state,
@@ -262,7 +270,7 @@ def _rule_document(way: StateTransition, key: str, keys: Mapping[str, str], carr
     back = way.source.startswith(REWORK) and REWORKS.get(way.source.removeprefix(REWORK)) == to
     extra = {**way.extra, **({"requires": dict(way.requires)} if way.requires else {})}
     return {
-        "id": carrier.rule_id(way.name or f"{key}-to-{keys[to]}", "rule"),
+        "id": carrier.claim_rule_id(way.name or f"{key}-to-{keys[to]}", "rule"),
         "when": when,
         # The stage whose gate failed, whichever it was (E12).
         "to": "@origin" if back else keys[to],
@@ -271,7 +279,9 @@ def _rule_document(way: StateTransition, key: str, keys: Mapping[str, str], carr
     }
 
 
-def _add_gate(state: str, own: list[StateTransition], gates: dict[str, Json]) -> tuple[str, list[str]]:
+def _add_gate_and_required_metadata(
+    state: str, own: list[StateTransition], gates: dict[str, Json]
+) -> tuple[str, list[str]]:
     """The gate of the station, of all that its forward transitions require, and the metadata that a move needs."""
     number, checks, metadata = "", [], []
     for way in own:

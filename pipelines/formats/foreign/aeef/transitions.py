@@ -116,7 +116,7 @@ def _requirements_by_name(requires: Any, at: str, carrier: Carrier) -> Json:
         elif isinstance(requirement, str) and requirement:
             required[requirement] = True
         else:
-            carrier.refuse(at, "has to name what is required")
+            carrier.note_fault(at, "has to name what is required")
     return required
 
 
@@ -170,7 +170,7 @@ def _history_transitions(
 
 
 def _report_record(dot: str, carrier: Carrier) -> None:
-    carrier.lose(
+    carrier.note_loss(
         dot.rstrip("."),
         "this is a record of work: the line has the ways that it took, and no task is made of it",
     )
@@ -179,5 +179,5 @@ def _report_record(dot: str, carrier: Carrier) -> None:
 def _read_state(value: Any, at: str, carrier: Carrier) -> str:
     if isinstance(value, str) and value.strip():
         return value.strip()
-    carrier.refuse(at, _("%(given)s is no state", given=shortened_json(value)), "name one, like TESTING")
+    carrier.note_fault(at, _("%(given)s is no state", given=shortened_json(value)), "name one, like TESTING")
     return ""

@@ -9,10 +9,10 @@ from pipelines.formats.foreign.alp.reader import read_assembly_line
 from pipelines.formats.foreign.alp.writer import write_assembly_line
 from pipelines.formats.foreign.system import (
     ForeignSystem,
-    among,
+    fault_without_lists,
     has,
     indexed_members,
-    lacking,
+    sign_of_list_member,
 )
 
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
@@ -45,15 +45,15 @@ ALP: Final = ForeignSystem(
     what="an assembly line of ALP (Agentics)",
     signs=(
         has("transitionRules"),
-        among("stations", "trigger"),
-        among("columns", "trigger"),
-        among("transitions", "fromStationId", "fromColumnId"),
-        among("", "fromStationId", "fromColumnId", "requiresApproval"),
+        sign_of_list_member("stations", "trigger"),
+        sign_of_list_member("columns", "trigger"),
+        sign_of_list_member("transitions", "fromStationId", "fromColumnId"),
+        sign_of_list_member("", "fromStationId", "fromColumnId", "requiresApproval"),
         _rules_sign,
         has("trigger", "id", "name"),
         _head_sign,
     ),
     read=read_assembly_line,
-    fault=lacking("ALP (Agentics)", "stations", "columns"),
+    fault=fault_without_lists("ALP (Agentics)", "stations", "columns"),
     write=write_assembly_line,
 )

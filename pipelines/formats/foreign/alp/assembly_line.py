@@ -79,9 +79,11 @@ class AssemblyLine:
         if str(identity) in self.keys:
             return self.keys[str(identity)]
         if text_or_none(identity) in ENDS:
-            self.carrier.lose(path, _("no station is called %(name)s: it is read as an end", name=identity))
+            self.carrier.note_loss(
+                path, _("no station is called %(name)s: it is read as an end", name=identity)
+            )
             return ENDS[str(identity)]
-        self.carrier.refuse(path, _("there is no station %(id)s", id=shortened_json(identity)))
+        self.carrier.note_fault(path, _("there is no station %(id)s", id=shortened_json(identity)))
         return None
 
     def required_gates(self, rule: Mapping[str, Any], at: str) -> list[str]:
@@ -94,5 +96,5 @@ class AssemblyLine:
             if gate in self.gate_keys:
                 gate_keys.append(self.gate_keys[gate])
             else:
-                self.carrier.refuse(f"{at}.gateId", _("there is no gate %(id)s", id=gate[:80]))
+                self.carrier.note_fault(f"{at}.gateId", _("there is no gate %(id)s", id=gate[:80]))
         return gate_keys

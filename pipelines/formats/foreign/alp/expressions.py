@@ -42,7 +42,7 @@ def parsed_condition(text: Any) -> Json:
     if not isinstance(text, str) or len(text) > LONGEST:
         raise ExpressionError
     reading = _ExpressionParser(list(_expression_tokens(text.strip())))
-    condition, _there = reading.parse(0)
+    condition, _there = reading.parse_expression(0)
     if reading.rest:
         raise ExpressionError
     return condition
@@ -67,7 +67,7 @@ class _ExpressionParser:
         # Reversed, so that `pop` takes the next token.
         self.rest = tokens[::-1]
 
-    def _consume(self, *words: str) -> bool:
+    def _consume_if_next(self, *words: str) -> bool:
         if self.rest and self.rest[-1][1] in words and self.rest[-1][0] in ("sign", "name"):
             self.rest.pop()
             return True
@@ -78,7 +78,7 @@ class _ExpressionParser:
             raise ExpressionError
         return self.rest.pop()
 
-    def parse(self, depth: int) -> tuple[Json, list[Json]]:
+    def parse_expression(self, depth: int) -> tuple[Json, list[Json]]:
         return self._parse_operands("||", "any", depth)
 
     def _parse_operands(self, sign: str, word: str, depth: int) -> tuple[Json, list[Json]]:
@@ -89,20 +89,20 @@ class _ExpressionParser:
             )
             parts.append(part)
             there += needs
-            if not self._consume(sign):
+            if not self._consume_if_next(sign):
                 return (parts[0] if len(parts) == 1 else {word: parts}), there
 
     def _parse_operand(self, depth: int) -> tuple[Json, list[Json]]:
-        denied = self._consume("!")
-        if not self._consume("("):
+        denied = self._consume_if_next("!")
+        if not self._consume_if_next("("):
             # “!” stands before brackets only.
             if denied:
                 raise ExpressionError
-            return self._comparison()
+            return self._parse_comparison()
         if depth >= DEEPEST:
             raise ExpressionError
-        inner, there = self.parse(depth + 1)
-        if not self._consume(")"):
+        inner, there = self.parse_expression(depth + 1)
+        if not self._consume_if_next(")"):
             raise ExpressionError
         if denied:
             inner = {
@@ -110,9 +110,9 @@ class _ExpressionParser:
             }
         return inner, there
 
-    def _comparison(self) -> tuple[Json, list[Json]]:
+    def _parse_comparison(self) -> tuple[Json, list[Json]]:
         kind, path = self._next_token()
-        sign, value = self._next_token()[1], self._literal()
+        sign, value = self._next_token()[1], self._parse_literal()
         op = OPERATORS.get(sign)
         if (
             kind not in ("name", "size")
@@ -135,7 +135,7 @@ class _ExpressionParser:
         needs = {"op": "type", "value": "number"} if op in ORDERED else {"op": "exists"}
         return {"output": {"path": path, "op": op, "value": value}}, [{"output": {"path": path, **needs}}]
 
-    def _literal(self) -> Any:
+    def _parse_literal(self) -> Any:
         kind, literal = self._next_token()
         if kind == "text" and literal[0] == "'":
             return literal[1:-1]

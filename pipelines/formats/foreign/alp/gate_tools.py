@@ -34,7 +34,7 @@ def gate_tool(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | N
     try:
         made = _tool_document(tool if isinstance(tool, Mapping) else {}, losses)
     except UnsupportedTool as fault:
-        carrier.lose(
+        carrier.note_loss(
             f"{place}.tool.{fault.at}",
             (
                 "the tool of a gate cannot do this here, so it is not run and a person decides. Give the gate"
@@ -42,12 +42,12 @@ def gate_tool(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | N
             ),
         )
         return None
-    carrier.lose(
+    carrier.note_loss(
         f"{place}.tool",
         "it runs on a worker of Gateline, in a copy of the workspace of the station: the program has to be there",
     )
     for at, message in losses.items():
-        carrier.lose(f"{place}.tool.{at}", message)
+        carrier.note_loss(f"{place}.tool.{at}", message)
     # There a warning lets the task go on, unless the gate says that somebody looks at it.
     return {**made, "approve_warnings": gate.get("approveWarnings") is not True}
 
@@ -55,7 +55,12 @@ def gate_tool(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | N
 def _tool_document(tool: Mapping[str, Any], losses: Losses) -> Json:
     if tool.get("kind") != "cli":
         raise UnsupportedTool("kind")
-    made: Json = {"argv": [_plain_text(tool.get("command"), "command"), *_argument_texts(tool.get("args"))]}
+    made: Json = {
+        "argv": [
+            _text_without_placeholders(tool.get("command"), "command"),
+            *_argument_texts(tool.get("args")),
+        ]
+    }
     if folder := _tool_folder(tool.get("cwd")):
         made["cwd"] = folder
     if tool.get("secrets"):
@@ -63,13 +68,15 @@ def _tool_document(tool: Mapping[str, Any], losses: Losses) -> Json:
     if env := tool.get("env"):
         if not isinstance(env, Mapping):
             raise UnsupportedTool("env")
-        made["env"] = {str(name): _plain_text(value, "env", empty=True) for name, value in env.items()}
+        made["env"] = {
+            str(name): _text_without_placeholders(value, "env", empty=True) for name, value in env.items()
+        }
     if (stdin := tool.get("stdin")) is not None:
-        made["stdin"] = _plain_text(stdin, "stdin", empty=True)
+        made["stdin"] = _text_without_placeholders(stdin, "stdin", empty=True)
     else:
         losses["stdin"] = "nothing is said of it: here the tool reads the outcome of the station as JSON"
     seconds = tool.get("timeoutSeconds")
-    if _is_time(seconds):
+    if _is_valid_time_limit(seconds):
         made["timeout"] = seconds
     elif seconds is not None:
         losses["timeoutSeconds"] = _(
@@ -82,12 +89,12 @@ def _tool_document(tool: Mapping[str, Any], losses: Losses) -> Json:
     return {**made, "outcome": _read_outcome(tool.get("outcome"), losses)}
 
 
-def _is_time(value: Any) -> bool:
+def _is_valid_time_limit(value: Any) -> bool:
     # Not isinstance: true is an int to Python, too
     return type(value) is int and 0 < value <= MAX_SECONDS
 
 
-def _plain_text(value: Any, at: str, empty: bool = False) -> str:
+def _text_without_placeholders(value: Any, at: str, empty: bool = False) -> str:
     """A text in which nothing is filled in."""
     if not isinstance(value, str) or "{{" in value or not (value or empty):
         raise UnsupportedTool(at)
@@ -99,7 +106,7 @@ def _argument_texts(arguments: Any) -> list[str]:
         return []
     if not isinstance(arguments, list):
         raise UnsupportedTool("args")
-    return [_plain_text(argument, "args") for argument in arguments]
+    return [_text_without_placeholders(argument, "args") for argument in arguments]
 
 
 def _tool_folder(value: Any) -> str:
@@ -107,7 +114,7 @@ def _tool_folder(value: Any) -> str:
         return ""
     rest = value.removeprefix(FOLDER) if isinstance(value, str) else value
     within = rest == "" or (isinstance(rest, str) and rest.startswith("/"))
-    folder = _plain_text(rest if within else value, "cwd", empty=True)
+    folder = _text_without_placeholders(rest if within else value, "cwd", empty=True)
     # Neither an absolute folder nor one above the workspace.
     if value.startswith("/") or ".." in folder.split("/"):
         raise UnsupportedTool("cwd")
@@ -128,11 +135,11 @@ def _retry_fields(retries: Any, losses: Losses) -> Json:
     # Said as a loss, since the tool then fails earlier than it did there
     if most > MAX_RETRIES:
         losses["retries.max"] = _("here it is repeated %(most)s times at most", most=MAX_RETRIES)
-    if pause is not None and not _is_time(pause):
+    if pause is not None and not _is_valid_time_limit(pause):
         losses["retries.backoffSeconds"] = _(
             "has to be whole seconds, 1 to %(most)s: here it is one", most=MAX_SECONDS
         )
-    return {"max": min(most, MAX_RETRIES), **({"backoff": pause} if _is_time(pause) else {})}
+    return {"max": min(most, MAX_RETRIES), **({"backoff": pause} if _is_valid_time_limit(pause) else {})}
 
 
 def _read_outcome(outcome: Any, losses: Losses) -> Json:

@@ -63,11 +63,13 @@ def read_assembly_line(document: Mapping[str, Any], carrier: Carrier) -> Json:
     for at, rule in line.rules:
         if str(first_value(rule, FROM)) not in line.keys:
             path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
-            carrier.refuse(path, _("there is no station %(id)s", id=shortened_json(first_value(rule, FROM))))
+            carrier.note_fault(
+                path, _("there is no station %(id)s", id=shortened_json(first_value(rule, FROM)))
+            )
     name = str(document.get("name") or document.get("id") or "Line")
     stations = _station_documents(line)
     if line.asks:
-        carrier.lose(
+        carrier.note_loss(
             line.of_rules,
             "conditions may ask an evaluator or a hook in this line, because its rules do",
         )
@@ -105,7 +107,7 @@ def _station_documents(line: AssemblyLine) -> list[Json]:
         # What succeeds goes past the questions, and to an end that stands behind it.
         if (station["key"] in line.questions or follows in sinks) and not {"success", "any"} & set(results):
             rule = {
-                "id": line.carrier.rule_id(f"{station['key']}-next", "rule"),
+                "id": line.carrier.claim_rule_id(f"{station['key']}-next", "rule"),
                 "when": {"result": "success"},
             }
             station["rules"].append({**rule, "to": follows})
@@ -140,13 +142,13 @@ def _report_unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
     for path, holder in holders:
         for name, message in UNUSED.items():
             if holder.get(name):
-                line.carrier.lose(f"{path}{name}", message)
+                line.carrier.note_loss(f"{path}{name}", message)
 
 
 def _report_repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> None:
     for name in REPOSITORY:
         if trigger.get(name) is True:
-            carrier.lose(
+            carrier.note_loss(
                 f"{place}.trigger.{name}",
                 "no repository is made for a task: its runners hand on files as artifacts",
             )
@@ -220,7 +222,7 @@ def _rule_documents(rule: Mapping[str, Any], at: str, key: str, name: str, line:
     if condition == "hook":
         return _answer_rules(rule, at, key, line, ("onPass", "onBlock"))
     if condition not in CONDITIONS:
-        line.carrier.refuse(
+        line.carrier.note_fault(
             f"{at}.condition",
             _("%(condition)s is no condition", condition=shortened_json(rule.get("condition"))),
             "it is success, failure, cancelled or any",
@@ -237,7 +239,7 @@ def _typed_rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: As
     """Lead to the station that its questions are, after the outcome that it names, and through its own gates."""
     condition = rule["condition"].get("when", "success")
     if condition not in CONDITIONS:
-        line.carrier.refuse(
+        line.carrier.note_fault(
             f"{at}.condition.when", _("%(condition)s is no condition", condition=shortened_json(condition))
         )
         return []
@@ -259,14 +261,14 @@ def _answer_rules(
     asks = ways[0] == "onYes"
     question = rule.get("evaluator" if asks else "hook")
     if not isinstance(question, str) or not question.strip():
-        line.carrier.refuse(f"{at}.{'evaluator' if asks else 'hook'}", "is missing")
+        line.carrier.note_fault(f"{at}.{'evaluator' if asks else 'hook'}", "is missing")
         return []
     question_test: Json = {"agentic": {"question": question}} if asks else {"hook": {"argv": [question]}}
     rules = []
     for way, answer in zip(ways, ("yes", "no") if asks else ("pass", "block"), strict=True):
         to = rule.get(way)
         if not isinstance(to, Mapping):
-            line.carrier.refuse(f"{at}.{way}", "has to name a station")
+            line.carrier.note_fault(f"{at}.{way}", "has to name a station")
             continue
         target = line.target_key(to, f"{at}.{way}.toStationId")
         if target is None:
@@ -286,7 +288,7 @@ def _rule_document(
     most = rule.get("maxRetries")
     gates = line.required_gates(rule, at)
     return {
-        "id": line.carrier.rule_id(rule.get("id") or otherwise, "rule"),
+        "id": line.carrier.claim_rule_id(rule.get("id") or otherwise, "rule"),
         **({"label": str(rule["label"])} if rule.get("label") else {}),
         "when": when,
         "to": to,

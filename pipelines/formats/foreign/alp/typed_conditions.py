@@ -46,10 +46,10 @@ def question_station(rule: Mapping[str, Any], at: str, source: str, line: Assemb
     condition, place, carrier = rule["condition"], f"{at}.condition", line.carrier
     questions = condition.get("questions")
     if not isinstance(questions, Mapping) or not questions:
-        carrier.refuse(f"{place}.questions", "is missing")
+        carrier.note_fault(f"{place}.questions", "is missing")
         return None
     if not isinstance(condition.get("fallback"), Mapping):
-        carrier.refuse(
+        carrier.note_fault(
             f"{place}.fallback", "is missing", "say where a task goes when nobody answers the questions"
         )
         return None
@@ -58,7 +58,7 @@ def question_station(rule: Mapping[str, Any], at: str, source: str, line: Assemb
     name = str(rule.get("label") or f"Questions about {source}")
     key = carrier.key(rule.get("id") or f"{source}-questions", "questions")
     rules = _route_rules(condition, place, key, line)
-    carrier.lose(place, _("its questions are a station of their own here: %(name)s", name=name))
+    carrier.note_loss(place, _("its questions are a station of their own here: %(name)s", name=name))
     questions_by_path = {
         f"{place}.questions.{question_id}": question for question_id, question in questions.items()
     }
@@ -101,10 +101,10 @@ def _is_within_bounds(condition: Mapping[str, Any], place: str, line: AssemblyLi
     line.typed_tests += counts["questions"] * counts["route"]
     over = [part for part, count in counts.items() if count > MOST]
     for part in over:
-        line.carrier.refuse(f"{place}.{part}", _("has more than %(most)s members", most=MOST))
+        line.carrier.note_fault(f"{place}.{part}", _("has more than %(most)s members", most=MOST))
     if not over and line.typed_tests > MOST_TESTS:
         over = ["route"]
-        line.carrier.refuse(
+        line.carrier.note_fault(
             f"{place}.route",
             _("the typed conditions of this line make more than %(most)s comparisons", most=MOST_TESTS),
         )
@@ -139,7 +139,7 @@ def _route_rules(condition: Mapping[str, Any], place: str, key: str, line: Assem
         if bare:
             break
     for at, _route in routes:
-        line.carrier.lose(at, "it stands behind “else” and is never taken, so it is left out")
+        line.carrier.note_loss(at, "it stands behind “else” and is never taken, so it is left out")
     if (last := _route_rule(condition["fallback"], f"{place}.fallback", key, line)) is not None:
         rules.append(last)
     return rules
@@ -151,7 +151,7 @@ def _route_rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine)
     if to is None:
         return None
     return {
-        "id": line.carrier.rule_id(f"{key}-to-{to.lstrip('@')}", "rule"),
+        "id": line.carrier.claim_rule_id(f"{key}-to-{to.lstrip('@')}", "rule"),
         "to": to,
         **({"gates": gates} if gates else {}),
         **unread_parts(route, READ_OF_ROUTE),
@@ -173,16 +173,18 @@ def _comparison_tests(
 ) -> list[Json] | None:
     # An empty comparison tests nothing, and so would take every answer.
     if not isinstance(comparisons, Mapping) or not comparisons or {} in comparisons.values():
-        line.carrier.refuse(at, "has to compare answers, like {“risk”: {“lt”: 0.5}}")
+        line.carrier.note_fault(at, "has to compare answers, like {“risk”: {“lt”: 0.5}}")
         return None
     tests: list[Json] = []
     for name, comparison in comparisons.items():
         if name not in condition["questions"]:
-            line.carrier.refuse(f"{at}.{name}", _("there is no question %(name)s", name=shortened_json(name)))
+            line.carrier.note_fault(
+                f"{at}.{name}", _("there is no question %(name)s", name=shortened_json(name))
+            )
             return None
         for op, value in comparison.items() if isinstance(comparison, Mapping) else [("equals", comparison)]:
             if (known := OPERATORS.get(text_or_none(op) or "")) is None:
-                line.carrier.refuse(f"{at}.{name}", _("%(op)s is no comparison", op=shortened_json(op)))
+                line.carrier.note_fault(f"{at}.{name}", _("%(op)s is no comparison", op=shortened_json(op)))
                 return None
             tests.append({"output": {"path": path_for_key(str(name)), "op": known, "value": value}})
     return tests

@@ -6,14 +6,14 @@ from typing import Final
 
 from pipelines.formats.foreign.contenox.reader import read_chain
 from pipelines.formats.foreign.contenox.writer import write_chain
-from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
+from pipelines.formats.foreign.system import ForeignSystem, fault_without_lists, has, sign_of_list_member
 
 CONTENOX: Final = ForeignSystem(
     key="contenox",
     name="contenox",
     what="a task chain of contenox",
-    signs=(among("tasks", "handler"), has("handler", "transition")),
+    signs=(sign_of_list_member("tasks", "handler"), has("handler", "transition")),
     read=read_chain,
-    fault=lacking("contenox", "tasks"),
+    fault=fault_without_lists("contenox", "tasks"),
     write=write_chain,
 )

@@ -62,21 +62,21 @@ SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs
 def read_chain(document: Mapping[str, Any], carrier: Carrier) -> Json:
     tasks = objects_in_list(carrier, document.get("tasks"), "tasks")
     if not tasks:
-        carrier.refuse("tasks", "a chain has at least one task")
+        carrier.note_fault("tasks", "a chain has at least one task")
     keys: dict[str, str] = {}
     for place, task in tasks:
         identity = task.get("id")
         if identity is None and len(tasks) == 1:
             identity = "task"
-            carrier.lose(f"{place}.id", "is missing: the task is called “task” here")
+            carrier.note_loss(f"{place}.id", "is missing: the task is called “task” here")
         if not isinstance(identity, str) or not identity or identity == "end" or identity in keys:
-            carrier.refuse(f"{place}.id", "has to be a text of its own, and not “end”")
+            carrier.note_fault(f"{place}.id", "has to be a text of its own, and not “end”")
         else:
             keys[identity] = carrier.key(identity, "task")
     chain = Chain([task for _place, task in tasks], keys)
     name = str(document.get("id") or document.get("description") or "Chain")
     if not document.get("id"):
-        carrier.lose("id", _("is missing: the line is called “%(name)s” here", name=name[:80]))
+        carrier.note_loss("id", _("is missing: the line is called “%(name)s” here", name=name[:80]))
     stations = [
         _station_document(task, place, chain, carrier)
         for place, task in tasks
@@ -120,7 +120,7 @@ def _rule_documents(
     others = [entry for entry in branches if entry[1].get("operator") != "default"]
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
-        carrier.lose(last[0][0], "“default” is asked last there, so it stands last here")
+        carrier.note_loss(last[0][0], "“default” is asked last there, so it stands last here")
     _add_label_branches(task_labels(task), others, last)
     for at, branch in [*others, *last]:
         rule = _branch_rule(branch, at, key, keys, carrier)
@@ -165,14 +165,14 @@ def _failure_rules(
     target = "failed"
     if after:
         if text_or_none(after) is None or after not in keys:
-            carrier.refuse(
+            carrier.note_fault(
                 f"{place}.transition.on_failure", _("there is no task %(id)s", id=jsontext.dumps(after)[:80])
             )
             return []
         target = keys[after]
     if type(again) is int and again > 0:
         retry = {
-            "id": carrier.rule_id(f"{key}-retry", "rule"),
+            "id": carrier.claim_rule_id(f"{key}-retry", "rule"),
             "label": "Retry",
             "when": dict(FAILED),
             "to": key,
@@ -181,7 +181,7 @@ def _failure_rules(
     if after:
         return [
             {
-                "id": carrier.rule_id(f"{key}-on-failure", "rule"),
+                "id": carrier.claim_rule_id(f"{key}-on-failure", "rule"),
                 "label": "on_failure",
                 "when": dict(FAILED),
                 "to": target,
@@ -199,7 +199,7 @@ def _branch_rule(
         branch.get("when", ""),
     )
     if text_or_none(goto) is None or (goto != "end" and goto not in keys):
-        carrier.refuse(f"{at}.goto", _("there is no task %(id)s", id=shortened_json(goto)))
+        carrier.note_fault(f"{at}.goto", _("there is no task %(id)s", id=shortened_json(goto)))
         return None
     condition: Json | None = None
     if operator == "edge_traversed_at_least":
@@ -207,7 +207,7 @@ def _branch_rule(
     elif operator in OPERATORS:
         condition = output_test(str(operator), expected, at, carrier)
     elif operator != "default":
-        carrier.refuse(
+        carrier.note_fault(
             f"{at}.operator",
             _("%(operator)s is no operator of a branch", operator=jsontext.dumps(operator)[:60]),
         )
@@ -220,7 +220,7 @@ def _branch_rule(
     expected_text = expected if isinstance(expected, str) else jsontext.dumps(expected)
     label = f"{operator} {expected_text}".strip() if operator != "default" else "default"
     return {
-        "id": carrier.rule_id(f"{key}-{expected or operator}", "rule"),
+        "id": carrier.claim_rule_id(f"{key}-{expected or operator}", "rule"),
         "label": label,
         "when": guard if condition is None else {"all": [guard, condition]},
         "to": "completed" if goto == "end" else keys[goto],
@@ -237,7 +237,7 @@ def _edge_condition(
     source, arrow, target = str(branch.get("edge") or "").partition("->")
     least = str(branch.get("when", "")).strip()
     if not arrow or source not in keys or target not in keys or not least.isdecimal() or len(least) > 9:
-        carrier.refuse(f"{at}.edge", "has to be like task->task, with a whole number in when")
+        carrier.note_fault(f"{at}.edge", "has to be like task->task, with a whole number in when")
         return None
     return {"edge": {"from": keys[source], "to": keys[target], "at_least": int(least)}}
 
@@ -253,12 +253,12 @@ def output_test(operator: str, expected: Any, at: str, carrier: Carrier) -> Json
         if isinstance(value, bool) or (
             not isinstance(value, (int, float)) and not hasattr(value, "as_tuple")
         ):
-            carrier.refuse(f"{at}.when", "has to be a number")
+            carrier.note_fault(f"{at}.when", "has to be a number")
             return None
     elif operator == "in_range":
         bounds = _RANGE.fullmatch(str(expected))
         if bounds is None:
-            carrier.refuse(f"{at}.when", "has to be a range like 3-5")
+            carrier.note_fault(f"{at}.when", "has to be a range like 3-5")
             return None
         value = f"{bounds[1]},{bounds[2]}"
     elif not isinstance(value, str):
@@ -266,7 +266,9 @@ def output_test(operator: str, expected: Any, at: str, carrier: Carrier) -> Json
     if value == "tool_call" or value == "tool-call":
         other = {"tool_call": "tool-call", "tool-call": "tool_call"}[value]
         if value == "tool_call":
-            carrier.lose(f"{at}.when", _("a chat here says %(other)s, which is another word", other=other))
+            carrier.note_loss(
+                f"{at}.when", _("a chat here says %(other)s, which is another word", other=other)
+            )
     return {"eval": {"op": op, "value": value}}
 
 
@@ -275,15 +277,15 @@ def _compose_document(compose: Any, at: str, keys: Mapping[str, str], carrier: C
         return None
     name, strategy = compose.get("with_var"), str(compose.get("strategy") or "override")
     if not isinstance(name, str) or not name:
-        carrier.refuse(f"{at}.with_var", "has to name a variable")
+        carrier.note_fault(f"{at}.with_var", "has to name a variable")
         return None
     if strategy.startswith(JSON_PATH):
         return {"var": name, "path": strategy.removeprefix(JSON_PATH)}
     if strategy not in STRATEGIES:
-        carrier.refuse(f"{at}.strategy", _("%(strategy)s is no strategy", strategy=strategy[:60]))
+        carrier.note_fault(f"{at}.strategy", _("%(strategy)s is no strategy", strategy=strategy[:60]))
         return None
     if name in keys:
-        carrier.lose(
+        carrier.note_loss(
             at,
             _(
                 "“%(name)s” is what a task said, which is no variable here: this branch fails until one has that name",
@@ -302,7 +304,7 @@ def _duration_seconds(value: Any, at: str, carrier: Carrier) -> float | None:
         return max(value / 1e9, 0.001)
     if isinstance(value, str) and _DURATION.fullmatch(value):
         return sum(float(number) * SECONDS[unit] for number, unit in _PART.findall(value)) or None
-    carrier.lose(
+    carrier.note_loss(
         at,
         _(
             "%(given)s is no duration: the task has no time limit of its own",

@@ -78,7 +78,7 @@ def work_document(
     )
     _report_model_losses(config, place, name, carrier)
     if task.get("tools") or config.get("tools") or config.get("hooks"):
-        carrier.lose(
+        carrier.note_loss(
             place, _("%(name)s tells the model of no tools until a station declares them", name=name)
         )
     return {
@@ -101,7 +101,7 @@ def _default_prompt(task: Mapping[str, Any], place: str, name: str, chain: Chain
     if input_name != "input" and before and identity != next(iter(chain.keys), None):
         if input_name in (None, BEFORE) and all(task_id in chain.chats for task_id in before):
             return variable_template(BEFORE)
-        carrier.lose(
+        carrier.note_loss(
             place,
             _("%(name)s is asked with the input of the chain: no station before it says a text", name=name),
         )
@@ -134,7 +134,7 @@ def _is_number(value: Any) -> bool:
 
 def _report_unused(unused: list[str], place: str, name: str, carrier: Carrier) -> None:
     if unused:
-        carrier.lose(
+        carrier.note_loss(
             place,
             _(
                 "%(name)s has settings that are kept and do nothing here: %(keys)s",
@@ -149,12 +149,12 @@ def _report_model_losses(config: Mapping[str, Any], place: str, name: str, carri
     carried = settings_for_model(config)
     for key in OF_A_MODEL:
         if config.get(key) and key not in carried:
-            carrier.lose(
+            carrier.note_loss(
                 f"{place}.execute_config.{key}",
                 _("%(name)s says no %(key)s here: it is no plain value", name=name, key=key),
             )
     if any(config.get(provider) for provider in PROVIDERS):
-        carrier.lose(
+        carrier.note_loss(
             f"{place}.execute_config",
             _(
                 "%(name)s asks a model at the address of Gateline's settings, whichever the provider",

@@ -6,19 +6,19 @@ from typing import Final
 
 from pipelines.formats.foreign.flux.reader import read_playbook
 from pipelines.formats.foreign.flux.writer import write_playbook
-from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
+from pipelines.formats.foreign.system import ForeignSystem, fault_without_lists, has, sign_of_list_member
 
 FLUX: Final = ForeignSystem(
     key="flux",
     name="Flux",
     what="a playbook of Flux",
     signs=(
-        among("stages", "onPass", "onFail", "fallback", "skill"),
-        among("", "onPass", "onComplete", "onExhausted", "maxIterations"),
-        among("rules", "severity", "onFail"),
+        sign_of_list_member("stages", "onPass", "onFail", "fallback", "skill"),
+        sign_of_list_member("", "onPass", "onComplete", "onExhausted", "maxIterations"),
+        sign_of_list_member("rules", "severity", "onFail"),
     ),
     read=read_playbook,
-    fault=lacking("Flux", "stages"),
+    fault=fault_without_lists("Flux", "stages"),
     write=write_playbook,
     as_yaml=True,
 )
@@ -28,7 +28,7 @@ FLUX_RECORD: Final = ForeignSystem(
     what="a record of Flux",
     signs=(
         has("flux:signal"),
-        among("", "flux:signal"),
+        sign_of_list_member("", "flux:signal"),
         has("verdict", "run", "issue"),
     ),
 )

@@ -47,22 +47,22 @@ class Playbook:
         for place, stage in self.stages:
             identity = stage.get("id")
             if not isinstance(identity, str) or not identity:
-                carrier.refuse(f"{place}.id", "is missing", "every stage has an id")
+                carrier.note_fault(f"{place}.id", "is missing", "every stage has an id")
             elif identity in self.keys:
-                carrier.refuse(f"{place}.id", _("%(id)s is there twice", id=identity))
+                carrier.note_fault(f"{place}.id", _("%(id)s is there twice", id=identity))
             else:
                 self.keys[identity] = carrier.key(identity, "stage")
         for place, stage in self.stages:
             # In a loop of its own: a stage may fork to stages that stand behind it.
-            self._fork(place, stage)
+            self._note_fork(place, stage)
 
-    def _fork(self, place: str, stage: Mapping[str, Any]) -> None:
+    def _note_fork(self, place: str, stage: Mapping[str, Any]) -> None:
         children = []
         for at, child in self.children(place, stage):
             if isinstance(child.get("id"), str) and child["id"]:
                 children.append(child["id"])
             else:
-                self.carrier.refuse(f"{at}.id", "is missing", "every stage has an id")
+                self.carrier.note_fault(f"{at}.id", "is missing", "every stage has an id")
         # Children stand within their stage, or it names stages of the list.
         if isinstance(stage.get("parallel"), list):
             children = [str(stage_id) for stage_id in stage["parallel"]]
@@ -72,7 +72,7 @@ class Playbook:
         for child in children:
             if child not in self.keys:
                 if stage.get("type") != "parallel":
-                    self.carrier.refuse(f"{place}.parallel", _("there is no stage %(id)s", id=child))
+                    self.carrier.note_fault(f"{place}.parallel", _("there is no stage %(id)s", id=child))
                     continue
                 self.keys[child] = self.carrier.key(child, "stage")
             self.joined_at[child] = at
@@ -93,7 +93,7 @@ class Playbook:
         if stage_id in BLOCKED:
             return "@blocked"
         if stage_id == META_ROUTE:
-            self.carrier.lose(path, "a person chooses where the task goes, in place of another playbook")
+            self.carrier.note_loss(path, "a person chooses where the task goes, in place of another playbook")
             if META_ROUTE not in self.keys:
                 self.keys[META_ROUTE] = self.carrier.key("meta-route", "stage")
             return self.keys[META_ROUTE]
@@ -102,7 +102,7 @@ class Playbook:
             return entered if len(entered) > 1 else entered[0]
         if isinstance(stage_id, str) and stage_id in self.keys:
             return self.keys[stage_id]
-        self.carrier.refuse(
+        self.carrier.note_fault(
             path,
             _("there is no stage %(id)s", id=shortened_json(stage_id)),
             "name a stage, complete or blocked",
@@ -123,7 +123,7 @@ def read_playbook(document: Mapping[str, Any], carrier: Carrier) -> Json:
         stations.append(_choice_station(book))
     if book.stages and (forked := book.entered.get(str(book.stages[0][1].get("id")))):
         # A line starts at one station.
-        rule = {"id": carrier.rule_id("start", "rule"), "to": forked}
+        rule = {"id": carrier.claim_rule_id("start", "rule"), "to": forked}
         start = {
             "key": carrier.key("start", "start"),
             "name": "Start",
@@ -155,7 +155,7 @@ def _choice_station(book: Playbook) -> Json:
         "complete",
         *(str(stage["id"]) for _place, stage in book.stages if text_or_none(stage.get("id"))),
     ):
-        rule = {"id": book.carrier.rule_id(f"{key}-{name}", "rule")}
+        rule = {"id": book.carrier.claim_rule_id(f"{key}-{name}", "rule")}
         when = {"eval": {"op": "equals", "value": name}}
         rules.append({**rule, "when": when, "to": book.target(name, "stages")})
     prompt = "Start a task on the line that takes over (meta.targetPipeline), then say where this one goes."
@@ -176,11 +176,13 @@ def _stage_stations(stage: Mapping[str, Any], place: str, book: Playbook) -> lis
     for at, child in children:
         if text_or_none(child.get("id")) not in book.keys:
             continue  # refused
-        rule = {"id": book.carrier.rule_id(f"{child.get('id')}-done", "rule"), "to": key}
+        rule = {"id": book.carrier.claim_rule_id(f"{child.get('id')}-done", "rule"), "to": key}
         child_stations.append(_station_document(child, at, book, book.keys[str(child.get("id"))], [rule]))
     # A branch without ways of its own ends at the stage that joins it.
     if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):
-        rules = [{"id": book.carrier.rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}]
+        rules = [
+            {"id": book.carrier.claim_rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}
+        ]
     elif stage.get("type") == "loop":
         rules = _loop_rules(stage, place, book, key)
     else:
@@ -204,7 +206,7 @@ def _station_document(
     instructions = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
     label = name.replace("-", " ").replace("_", " ")
     if stage.get("trustMode") == "declarative":
-        book.carrier.lose(f"{place}.trustMode", "a verdict routes here even where no rule reads it")
+        book.carrier.note_loss(f"{place}.trustMode", "a verdict routes here even where no rule reads it")
     limits = {
         ours: most
         for field, ours in LIMITS.items()
@@ -233,7 +235,7 @@ def _verdict_rules(
         if target is not None:
             rules.append(
                 {
-                    "id": book.carrier.rule_id(f"{key}-{verdict}", "rule"),
+                    "id": book.carrier.claim_rule_id(f"{key}-{verdict}", "rule"),
                     "label": way,
                     "when": {"verdict": verdict},
                     "to": target,
@@ -246,12 +248,14 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
     """Again until the verdict that it waits for came, at most so many times; then `onExhausted`."""
     until = text_or_none(stage.get("until", "VERDICT_PASS"))
     if until not in ("VERDICT_PASS", "VERDICT_FAIL", "ISSUE_OUT_OF_ACTIVE_STATE", "ALWAYS"):
-        book.carrier.refuse(f"{place}.until", _("%(until)s is no end of a loop", until=shortened_json(until)))
+        book.carrier.note_fault(
+            f"{place}.until", _("%(until)s is no end of a loop", until=shortened_json(until))
+        )
         return []
     most = stage.get("maxIterations", USUAL_ITERATIONS)
     # Not isinstance: true is an int to Python, too
     if type(most) is not int or not 1 <= most <= 10_000:
-        book.carrier.refuse(f"{place}.maxIterations", "has to be a whole number from 1 to 10,000")
+        book.carrier.note_fault(f"{place}.maxIterations", "has to be a whole number from 1 to 10,000")
         return []
     done = book.target(stage.get("onComplete"), f"{place}.onComplete")
     # ALWAYS goes on only after the last iteration, by onComplete.
@@ -264,14 +268,14 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
     if until != "ALWAYS":
         rules.append(
             {
-                "id": book.carrier.rule_id(f"{key}-complete", "rule"),
+                "id": book.carrier.claim_rule_id(f"{key}-complete", "rule"),
                 "label": "onComplete",
                 "when": {"verdict": end_word},
                 "to": done,
             }
         )
     repeat: Json = {
-        "id": book.carrier.rule_id(f"{key}-again", "rule"),
+        "id": book.carrier.claim_rule_id(f"{key}-again", "rule"),
         "label": "Again",
         "when": again,
         "to": key,
@@ -283,7 +287,7 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
         repeat |= {"max_retries": most - 1, "on_exhausted": {"to": exhausted}}
     else:
         repeat |= {"max_retries": most - 1, "on_exhausted": "stuck"}
-        book.carrier.lose(f"{place}.onExhausted", "after the last repetition the task is stuck here")
+        book.carrier.note_loss(f"{place}.onExhausted", "after the last repetition the task is stuck here")
     if most > 1:
         rules.append(repeat)
     else:
@@ -304,7 +308,7 @@ def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Jso
     if checks is not None and gate["mode"] == "auto":
         gate["checks"] = checks
     elif checks is not None:
-        book.carrier.lose(f"{place}.rules", "a gate that always asks, or never, looks at no rules")
+        book.carrier.note_loss(f"{place}.rules", "a gate that always asks, or never, looks at no rules")
     book.gates.append(gate)
     station["gate"] = gate["key"]
 
@@ -326,36 +330,38 @@ def _check_group(rules: Any, path: str, carrier: Carrier) -> Json | None:
 def _check_document(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
     operator, severity = text_or_none(rule.get("operator")), text_or_none(rule.get("severity", "required"))
     if operator not in OPERATORS:
-        carrier.refuse(
+        carrier.note_fault(
             f"{at}.operator",
             _("%(operator)s is no operator of a gate rule", operator=shortened_json(operator)),
         )
         return None
     if severity not in SEVERITIES:
-        carrier.refuse(f"{at}.severity", "has to be warn, required or block")
+        carrier.note_fault(f"{at}.severity", "has to be warn, required or block")
         return None
     action = text_or_none(rule.get("onFail", "hold"))
     if action not in ACTIONS:
         # Real playbooks write a target there (T10).
-        carrier.lose(
+        carrier.note_loss(
             f"{at}.onFail",
             _("%(action)s is no action: the task is held for a person", action=shortened_json(action)),
         )
         action = "hold"
     field = str(rule.get("field") or "")
     if not field:
-        carrier.refuse(f"{at}.field", "is missing")
+        carrier.note_fault(f"{at}.field", "is missing")
         return None
     if not _is_known_field(field):
-        carrier.lose(f"{at}.field", _("“%(field)s” is looked for in the output", field=field[:80]))
+        carrier.note_loss(f"{at}.field", _("“%(field)s” is looked for in the output", field=field[:80]))
         field = f"output.{field}"
     if text_or_none(rule.get("field")) == "meta.duration_sec":
-        carrier.lose(
+        carrier.note_loss(
             f"{at}.field",
             "no result document has this field (it is timing.duration_sec): the rule always fails",
         )
     if field == "run.attempt" and operator == "greater_than":
-        carrier.lose(f"{at}.operator", "read as it is written, this fails at every attempt up to the number")
+        carrier.note_loss(
+            f"{at}.operator", "read as it is written, this fails at every attempt up to the number"
+        )
     return {
         "field": field,
         "operator": operator,

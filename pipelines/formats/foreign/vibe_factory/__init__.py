@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipelines.formats.foreign.system import ForeignSystem, among, lacking
+from pipelines.formats.foreign.system import ForeignSystem, fault_without_lists, sign_of_list_member
 from pipelines.formats.foreign.vibe_factory.reader import read_workflow
 from pipelines.formats.foreign.vibe_factory.writer import write_workflow
 
@@ -13,12 +13,12 @@ VIBE_FACTORY: Final = ForeignSystem(
     name="Vibe Factory",
     what="a workflow of Vibe Factory",
     signs=(
-        among("stations", "workflow_id", "station_prompt", "is_terminator"),
-        among("transitions", "source_station_id", "condition_type"),
-        among("station_transitions", "source_station_id", "condition_type"),
-        among("", "source_station_id"),
+        sign_of_list_member("stations", "workflow_id", "station_prompt", "is_terminator"),
+        sign_of_list_member("transitions", "source_station_id", "condition_type"),
+        sign_of_list_member("station_transitions", "source_station_id", "condition_type"),
+        sign_of_list_member("", "source_station_id"),
     ),
     read=read_workflow,
-    fault=lacking("Vibe Factory", "stations"),
+    fault=fault_without_lists("Vibe Factory", "stations"),
     write=write_workflow,
 )

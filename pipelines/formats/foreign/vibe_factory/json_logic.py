@@ -55,7 +55,7 @@ class InexpressibleLogic(ValueError):
     """Conditions cannot say it."""
 
 
-def is_logic(logic: Any) -> bool:
+def is_json_logic(logic: Any) -> bool:
     return isinstance(logic, Mapping) and len(logic) == 1 and next(iter(logic)) in SIGNS
 
 
@@ -103,7 +103,7 @@ def _comparison_document(path: str, sign: str, value: Any, different: list[str])
         different.append(LOOSE)
     equal: Json = {"output": {"path": path, "op": "equals", "value": value}}
     if value is None:
-        equal = _or_missing(path, equal)
+        equal = _test_or_missing(path, equal)
     return {"not": equal} if EQUAL[sign] else equal
 
 
@@ -111,19 +111,19 @@ def _membership_test(part: Any, container: Any, different: list[str]) -> Json:
     if isinstance(container, list) and not any(isinstance(member, list | Mapping) for member in container):
         path = _variable_path(part, different)
         test: Json = {"output": {"path": path, "op": "in", "value": container}}
-        return _or_missing(path, test) if None in container else test
+        return _test_or_missing(path, test) if None in container else test
     if isinstance(part, str) and part:
         return {"output": {"path": _variable_path(container, different), "op": "contains", "value": part}}
     raise InexpressibleLogic
 
 
-def _or_missing(path: str, test: Json) -> Json:
+def _test_or_missing(path: str, test: Json) -> Json:
     """Return a test that also accepts a missing value, which is null."""
     return {"any": [{"output": {"path": path, "op": "missing"}}, test]}
 
 
 def _falsy_test(path: str) -> Json:
-    return _or_missing(path, {"output": {"path": path, "op": "in", "value": list(FALSY)}})
+    return _test_or_missing(path, {"output": {"path": path, "op": "in", "value": list(FALSY)}})
 
 
 def _variable_path(logic: Any, different: list[str]) -> str:

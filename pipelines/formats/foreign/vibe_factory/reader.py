@@ -17,7 +17,7 @@ from pipelines.formats.foreign.carrier import (
     unread_parts,
 )
 from pipelines.formats.foreign.paths import path_for_key
-from pipelines.formats.foreign.vibe_factory.json_logic import InexpressibleLogic, is_logic
+from pipelines.formats.foreign.vibe_factory.json_logic import InexpressibleLogic, is_json_logic
 from pipelines.formats.foreign.vibe_factory.json_logic import logic_condition as of_json_logic
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
@@ -76,7 +76,7 @@ def read_workflow(document: Mapping[str, Any], carrier: Carrier) -> Json:
             # To reach it completes the execution: nothing runs there, and nothing leads on.
             ends.append(_end_document(station, keys[identity]))
             for at, _transition in outgoing:
-                carrier.lose(
+                carrier.note_loss(
                     at,
                     _(
                         "%(name)s ends the workflow, so this transition is never taken",
@@ -88,7 +88,7 @@ def read_workflow(document: Mapping[str, Any], carrier: Carrier) -> Json:
     for at, transition in transitions:
         for end in ("source_station_id", "target_station_id"):
             if str(transition.get(end)) not in keys:
-                carrier.refuse(
+                carrier.note_fault(
                     f"{at}.{end}",
                     _("there is no station %(id)s", id=jsontext.dumps(transition.get(end))),
                     "name one of the stations of this document",
@@ -139,7 +139,7 @@ def _station_document(
     # Without transitions a success completes, and its task is in review (C16).
     if not outgoing:
         ends = {"when": {"result": "success"}, "to": "completed", "gates": [REVIEW["key"]]}
-        rules.append({"id": carrier.rule_id(f"{key}-done", "rule"), **ends})
+        rules.append({"id": carrier.claim_rule_id(f"{key}-done", "rule"), **ends})
     return {
         "key": key,
         "name": name,
@@ -173,13 +173,13 @@ def _rule_document(
         when = {"result": result}
         if kind not in ("success", "failure"):
             words = {"said": kind, "read": result}
-            carrier.lose(f"{at}.condition_type", _("%(said)s is read as %(read)s", **words))
+            carrier.note_loss(f"{at}.condition_type", _("%(said)s is read as %(read)s", **words))
     elif kind == "conditional":
         when = transition_condition(transition.get("condition_value"), f"{at}.condition_value", carrier)
         if when is None:
             return None
     elif kind not in ALWAYS:
-        carrier.refuse(
+        carrier.note_fault(
             f"{at}.condition_type",
             _("Unknown condition_type: %(kind)s", kind=jsontext.dumps(kind)),
             "it is always, success, failure or conditional",
@@ -187,7 +187,7 @@ def _rule_document(
         return None
     most = transition.get("max_retries")
     return {
-        "id": carrier.rule_id(label or f"{kind or 'always'}-to-{target}", "rule"),
+        "id": carrier.claim_rule_id(label or f"{kind or 'always'}-to-{target}", "rule"),
         **({"label": str(label)} if label else {}),
         **({"when": when} if when else {}),
         "to": target,
@@ -206,7 +206,7 @@ def transition_condition(value: Any, at: str, carrier: Carrier) -> Json | None:
         try:
             value = jsontext.loads(value)
         except jsontext.JsonTextError as fault:
-            carrier.refuse(at, _("Invalid JSON in condition_value: %(fault)s", fault=fault.message))
+            carrier.note_fault(at, _("Invalid JSON in condition_value: %(fault)s", fault=fault.message))
             return None
     if isinstance(value, str) and value.strip():
         return _condition_of_text(value.strip(), at, carrier)
@@ -214,14 +214,14 @@ def transition_condition(value: Any, at: str, carrier: Carrier) -> Json | None:
         if {"key", "value"} <= value.keys():
             return _equality_document(value["key"], value["value"], at, carrier)
         if {"check_output_key", "expected_value"} <= value.keys():
-            carrier.lose(at, "check_output_key is read as key and value")
+            carrier.note_loss(at, "check_output_key is read as key and value")
             return _equality_document(value["check_output_key"], value["expected_value"], at, carrier)
-        if is_logic(value):
+        if is_json_logic(value):
             return _condition_of_logic(value, at, carrier)
     if value in (None, ""):
-        carrier.refuse(at, "Conditional transition requires condition_value")
+        carrier.note_fault(at, "Conditional transition requires condition_value")
     else:
-        carrier.refuse(
+        carrier.note_fault(
             at,
             _(
                 "Unsupported condition type. Expected string or object, got: %(value)s",
@@ -239,14 +239,14 @@ def _condition_of_logic(value: Mapping[str, Any], at: str, carrier: Carrier) -> 
     except InexpressibleLogic:
         test, different = dict(NEVER), [UNSAID]
     for message in different:
-        carrier.lose(at, message)
+        carrier.note_loss(at, message)
     return test
 
 
 def _condition_of_text(text: str, at: str, carrier: Carrier) -> Json | None:
     """The name of a key; or a path or a name, an operator and a literal. A filter of a path has operators, too."""
     if len(text) > LONGEST:
-        carrier.refuse(at, _("is longer than %(most)s characters", most=LONGEST))
+        carrier.note_fault(at, _("is longer than %(most)s characters", most=LONGEST))
         return None
     signs = list(_SIGN.finditer(text))
     if not signs:
@@ -263,7 +263,7 @@ def _condition_of_text(text: str, at: str, carrier: Carrier) -> Json | None:
             path = path if path.startswith("$") else path_for_key(path)
             return {"output": {"path": path, "op": OPERATORS[sign[0]], "value": value, **of}}
     hint = "write a number, true, false, null or a text in quotes"
-    carrier.refuse(at, _("%(text)s is no value", text=text[signs[-1].end() :].strip()[:80]), hint)
+    carrier.note_fault(at, _("%(text)s is no value", text=text[signs[-1].end() :].strip()[:80]), hint)
     return None
 
 
@@ -279,7 +279,7 @@ def _parsed_literal(text: str) -> tuple[bool, Any]:
 
 def _equality_document(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
     if not isinstance(key, str) or not key:
-        carrier.refuse(f"{at}.key", "has to be the name of an output key")
+        carrier.note_fault(f"{at}.key", "has to be the name of an output key")
         return None
     return {"output": {"path": path_for_key(key), "op": "equals", "value": value}}
 
@@ -290,7 +290,7 @@ def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
         try:
             document = jsontext.loads(document) if document.lstrip().startswith("[") else document.split(",")
         except jsontext.JsonTextError as fault:
-            carrier.lose(at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message))
+            carrier.note_loss(at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message))
             return []
     if not isinstance(document, list):
         return []

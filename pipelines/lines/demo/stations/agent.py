@@ -11,8 +11,8 @@ import subprocess
 import sys
 from typing import Any
 
-from .report import StationError, StationReport, arguments, question_signals
-from .text import clip, one_line
+from .report import StationError, StationReport, parse_arguments, question_signals
+from .text import cut_with_ellipsis, one_line
 
 LONGEST = 200_000  # characters of an answer that go on to the next station
 FENCE = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -23,7 +23,7 @@ HOW = (
 
 
 def main() -> StationReport:
-    options = arguments(
+    options = parse_arguments(
         "Hand the prompt on standard input to the agent in GATELINE_AGENT_COMMAND.",
         key={"required": True},
         scripted={"action": "store_true", "help": "without an agent answer by a script, which says so"},
@@ -31,34 +31,38 @@ def main() -> StationReport:
     try:
         command = shlex.split(os.environ.get("GATELINE_AGENT_COMMAND", ""))
     except ValueError as error:
-        return unset_report(f"The agent's command cannot be read: {error}.")
+        return report_of_missing_agent(f"The agent's command cannot be read: {error}.")
     if not command and options.scripted:
         return scripted_report(options.key, sys.stdin.read())
     if not command:
-        return unset_report("No agent is set up on this worker.")
+        return report_of_missing_agent("No agent is set up on this worker.")
     if shutil.which(command[0]) is None:
-        return unset_report(f"The agent's program {command[0]} is not on this worker.")
+        return report_of_missing_agent(f"The agent's program {command[0]} is not on this worker.")
     text, code = run_agent(command)
     # Negative where a signal ended it
     if code:
-        raise StationError(f"The agent ended with {code}: {clip(one_line(text[-2000:]))}", "agent", abs(code))
+        raise StationError(
+            f"The agent ended with {code}: {cut_with_ellipsis(one_line(text[-2000:]))}", "agent", abs(code)
+        )
     if not text.strip():
         raise StationError("The agent answered nothing.", "agent")
-    value = value_of(text, options.key)
+    value = json_value_or_whole_text(text, options.key)
     spoken = value if isinstance(value, str) else json.dumps(value)
-    return StationReport(clip(one_line(spoken), 200), output={options.key: value})
+    return StationReport(cut_with_ellipsis(one_line(spoken), 200), output={options.key: value})
 
 
 def scripted_report(key: str, prompt: str) -> StationReport:
     """Answer in place of an agent, so that the line can be watched before one is set up. The answer says so."""
     why = f"Written by a script: no agent is set up on this worker, so there is no real {key}."
-    quoted_prompt = "\n".join(f"> {line}".rstrip() for line in clip(prompt.strip(), 2000).splitlines())
+    quoted_prompt = "\n".join(
+        f"> {line}".rstrip() for line in cut_with_ellipsis(prompt.strip(), 2000).splitlines()
+    )
     text = f"{why} {HOW}\n\nAn agent would have been asked:\n\n{quoted_prompt}"
     print(text, flush=True)
     return StationReport(f"{why} {HOW}", output={key: text})
 
 
-def unset_report(why: str) -> StationReport:
+def report_of_missing_agent(why: str) -> StationReport:
     return StationReport(
         f"{why} {HOW}",
         verdict="blocked",
@@ -86,7 +90,7 @@ def run_agent(command: list[str]) -> tuple[str, int]:
     return "".join(text), child.returncode
 
 
-def value_of(text: str, key: str) -> Any:
+def json_value_or_whole_text(text: str, key: str) -> Any:
     """Return the value of `key` in the first fenced JSON block that has it, else the whole answer as text."""
     for block in FENCE.findall(text):
         try:
@@ -95,4 +99,4 @@ def value_of(text: str, key: str) -> Any:
             continue
         if isinstance(value, dict) and key in value:
             return value[key]
-    return clip(text.strip(), LONGEST)
+    return cut_with_ellipsis(text.strip(), LONGEST)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .report import StationError, StationReport, artifact, replace
-from .text import count
+from .report import StationError, StationReport, artifact_entry, write_without_following_link
+from .text import number_and_noun
 
 DELIVERY = Path("delivery")
 
@@ -17,11 +17,11 @@ def main() -> StationReport:
         raise StationError("There is nothing to deliver: standard input is empty.", "empty")
     DELIVERY.mkdir(exist_ok=True)
     document, manifest = DELIVERY / "report.md", DELIVERY / "MANIFEST.sha256"
-    replace(document, text)
-    delivered = artifact(document, "text/markdown")
-    replace(manifest, f"{delivered['sha256']}  {document.name}\n".encode())
+    write_without_following_link(document, text)
+    delivered = artifact_entry(document, "text/markdown")
+    write_without_following_link(manifest, f"{delivered['sha256']}  {document.name}\n".encode())
     return StationReport(
-        f"Delivered {document.name}: {count(len(text.splitlines()), 'line')}.",
+        f"Delivered {document.name}: {number_and_noun(len(text.splitlines()), 'line')}.",
         output={"document": document.name, "bytes": len(text)},
-        artifacts=[delivered, artifact(manifest, "text/plain")],
+        artifacts=[delivered, artifact_entry(manifest, "text/plain")],
     )

@@ -9,8 +9,8 @@ import re
 import subprocess
 import sys
 
-from .report import StationError, StationReport, arguments, say
-from .text import clip, one_line
+from .report import StationError, StationReport, parse_arguments, write_log_line
+from .text import cut_with_ellipsis, one_line
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
 # A rule of ruff at the start of a line, such as “F401 ”
@@ -18,7 +18,7 @@ CODE = re.compile(r"^([A-Z]{1,6}[0-9]{1,4}) ", re.MULTILINE)
 
 
 def main() -> StationReport:
-    options = arguments(
+    options = parse_arguments(
         "Mend the findings that standard input names under “FEEDBACK FROM PREVIOUS EVALUATION:”.",
         limit={"type": float, "default": 600.0},
     )
@@ -26,12 +26,12 @@ def main() -> StationReport:
     codes = sorted(set(CODE.findall(feedback)))
     if not codes:
         return StationReport("Nothing was named.", output={"mended": []})
-    say(f"Mends {', '.join(codes)}.")
-    fix(codes, options.limit)
+    write_log_line(f"Mends {', '.join(codes)}.")
+    fix_findings_with_ruff(codes, options.limit)
     return StationReport(f"Mended {', '.join(codes)}.", output={"mended": codes})
 
 
-def fix(codes: list[str], limit: float) -> None:
+def fix_findings_with_ruff(codes: list[str], limit: float) -> None:
     """Have ruff fix the findings of these codes. Raises StationError where it cannot run."""
     argv = [
         "ruff",
@@ -49,7 +49,7 @@ def fix(codes: list[str], limit: float) -> None:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=limit, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StationError(
-            f"ruff could not run: {clip(one_line(str(error)))}", "missing_tool", 127
+            f"ruff could not run: {cut_with_ellipsis(one_line(str(error)))}", "missing_tool", 127
         ) from error
     if done.returncode:
-        raise StationError(f"ruff could not run: {clip(one_line(done.stderr))}", "tool", 2)
+        raise StationError(f"ruff could not run: {cut_with_ellipsis(one_line(done.stderr))}", "tool", 2)

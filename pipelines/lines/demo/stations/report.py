@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .text import clean, one_line
+from .text import one_line, without_unstorable_characters
 
 
 class StationError(Exception):
@@ -50,7 +50,7 @@ class StationReport:
             "artifacts": self.artifacts,
             "signals": self.signals,
         }
-        return clean(
+        return without_unstorable_characters(
             {"verdict": self.verdict, "summary": self.summary} | {k: v for k, v in optional.items() if v}
         )
 
@@ -60,25 +60,25 @@ def question_signals(question: str) -> list[dict[str, Any]]:
     return [{"verdict": "hold", "reason": "needs_human", "meta": {"question": question}}]
 
 
-def failed(error: StationError) -> StationReport:
+def failed_report(error: StationError) -> StationReport:
     """The report of a station that could not do its work."""
     return StationReport(
         str(error), verdict="fail", exit_code=error.exit_code, failure_type=error.failure_type
     )
 
 
-def replace(path: Path, data: bytes) -> None:
+def write_without_following_link(path: Path, data: bytes) -> None:
     """Write `path` anew; a link that stands there is replaced, never followed."""
     path.unlink(missing_ok=True)
     path.write_bytes(data)
 
 
-def say(text: str) -> None:
+def write_log_line(text: str) -> None:
     """Write one line to the log."""
     print(one_line(text), flush=True)
 
 
-def arguments(description: str, **options: dict[str, Any]) -> argparse.Namespace:
+def parse_arguments(description: str, **options: dict[str, Any]) -> argparse.Namespace:
     """The command line: every option as `--name=value`, so that no value can pass for an option of its own."""
     # An abbreviation would make an option of what is meant as a value
     parser = argparse.ArgumentParser(description=description, allow_abbrev=False)
@@ -87,7 +87,7 @@ def arguments(description: str, **options: dict[str, Any]) -> argparse.Namespace
     return parser.parse_args()
 
 
-def artifact(path: Path, media_type: str) -> dict[str, Any]:
+def artifact_entry(path: Path, media_type: str) -> dict[str, Any]:
     """Describe a file in the workspace: `{name, path, media_type, size, sha256}`."""
     data = path.read_bytes()
     return {
@@ -99,15 +99,15 @@ def artifact(path: Path, media_type: str) -> dict[str, Any]:
     }
 
 
-def run(work: Callable[[], StationReport]) -> NoReturn:
+def run_write_result_and_exit(work: Callable[[], StationReport]) -> NoReturn:
     """Do `work`, write the result document, say what did not go well, exit."""
     try:
         report = work()
     except StationError as error:
-        report = failed(error)
+        report = failed_report(error)
     place = os.environ.get("GATELINE_RESULT")
     if place:
-        replace(Path(place), json.dumps(report.document()).encode())
+        write_without_following_link(Path(place), json.dumps(report.document()).encode())
     if report.verdict != "pass":
-        say(report.summary)
+        write_log_line(report.summary)
     sys.exit(report.exit_code)

@@ -72,7 +72,7 @@ def _fitting_rows(
     for row, name in rows:
         if row in refused or (images and images.all_need_images(row)):
             continue
-        field = images.image_input(row) if images else ""
+        field = images.input_deciding_image_need(row) if images else ""
         yield {
             "version": row.version,
             "station": row.station,

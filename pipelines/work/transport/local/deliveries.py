@@ -259,7 +259,12 @@ def _link_branch(delivery: Delivery, now: datetime) -> None:
     """Link a delivery that was only pushed: it has no request, and its last commit still says what is
     missing."""
     repository = delivery.repository
-    if delivery.to != PUSH or repository is None or not repository.of_host or not host_key(repository):
+    if (
+        delivery.to != PUSH
+        or repository is None
+        or not repository.name_of_host_secret
+        or not host_key(repository)
+    ):
         return
     if HostLink.objects.filter(task=delivery.task_id, kind=HostLink.LinkKind.REQUEST).exists():
         return

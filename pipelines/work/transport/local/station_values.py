@@ -120,4 +120,4 @@ def _masker_for_versions(task: Task, pinned: Iterable[int]) -> Masker:
 def _credential_names(task: Task, line: ParsedLine) -> tuple[str, str]:
     """The names of the secrets that the repository of the line asks for, and its host."""
     repository = task_repository(task, line) if line.workspace else None
-    return (repository.credential, repository.of_host) if repository else ("", "")
+    return (repository.credential, repository.name_of_host_secret) if repository else ("", "")
