@@ -15,7 +15,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from pipelines.models import Membership, Project, Role, User
-from pipelines.work.workspace_folder.workspace_move import move_earlier
+from pipelines.work.workspace_folder.workspace_move import move_earlier_folders
 
 ADMINISTRATOR = "admin"
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other
@@ -51,7 +51,7 @@ def exclusive_start() -> Iterator[None]:
 
 def _move_workspaces(say: Callable[[str], None]) -> None:
     """A better folder where a file came to lie above the last, and what lies in an earlier one."""
-    move_earlier(settings.WORKSPACES, settings.WORKSPACES.choose_folder_anew(), say)
+    move_earlier_folders(settings.WORKSPACES, settings.WORKSPACES.choose_folder_anew(), say)
 
 
 def admin_without_password() -> User | None:

@@ -39,7 +39,7 @@ from config.request_capacity import (
     too_large,
 )
 from pipelines.web.shell.rate_limits import rate_limit_key
-from pipelines.work.file_measure import is_full
+from pipelines.work.file_measure import is_no_room_left
 from pipelines.work.transport.http import wire_format
 
 # A connection at the door: counted for its address, with a longest time for each request line and its headers
@@ -242,7 +242,7 @@ class BoundedRequest(WebRequest):
             self._since, self._size_before = now, self._size
 
     def handle_exception(self, exception: Exception) -> None:
-        if is_full(exception) and not self._response_started:
+        if is_no_room_left(exception) and not self._response_started:
             self._turn_away(FULL)
         else:
             super().handle_exception(exception)
@@ -309,7 +309,7 @@ class BoundedRequest(WebRequest):
         try:
             yield
         except OSError as error:
-            if not is_full(error):
+            if not is_no_room_left(error):
                 raise
             self._turn_away(FULL)
 

@@ -159,7 +159,9 @@ class SingleThreadHandler(ASGIHandler):
                 why = f"{type(error).__name__}: {error}"[:200]
                 log.warning("gathered_calls_failed", calls=len(requests), error=why)
                 return [None] * len(requests)
-            gathering.expect([job for answer in answers if answer is not None for job in answer.instant])
+            gathering.expect_calls_about(
+                [job for answer in answers if answer is not None for job in answer.instant]
+            )
             return [None if answer is None else answer.response for answer in answers]
 
         gathering = CallBatcher(

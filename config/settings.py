@@ -328,7 +328,7 @@ OBSERVERS = [
 # Called every hour until nothing is left: each deletes some of what is kept for a time only; the last one reads the
 # guarantees of a version anew that was published under an earlier revision of the law.
 EXPIRES = [
-    "pipelines.work.expiry.expire_some",
+    "pipelines.work.expiry.delete_some_expired_uploads",
     "pipelines.lines.trials.delete_some_old_trials",
     "pipelines.lines.bulk_commands.delete_some_old_commands",
     "pipelines.lines.drawings.delete_some_unused_drawings",

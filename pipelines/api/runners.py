@@ -269,7 +269,7 @@ def give_back(
 ) -> None:
     """Queue it again; no attempt is counted."""
     _get_leased_job(request, runner, job, lease)
-    presence.give_back(job, lease, payload.attempt)
+    presence.requeue_job(job, lease, payload.attempt)
 
 
 # Fetch and store
@@ -321,7 +321,7 @@ def upload(
     request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
 ) -> None:
     """The bytes of one file, as they are, 8 MB at most; those of a larger one in parts, each by its own digest."""
-    files.receive_file(_get_leased_job(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
+    files.receive_and_check_file(_get_leased_job(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
 
 
 @router.post(JOB + "/files/{digest}/parts", response={204: None}, url_name="runner-parts")

@@ -182,7 +182,7 @@ def resume(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 def try_out(request: Request, line: Line, line_trigger: int, payload: TryIn | None = None) -> TriedOut:
     """Answers what it would start now, and starts nothing."""
     body = payload.body if payload else ""
-    tried = starting.try_out(_get_trigger(line, line_trigger), body)
+    tried = starting.try_out_and_undo(_get_trigger(line, line_trigger), body)
     return TriedOut(
         outcome=tried.outcome, detail=tried.detail, title=tried.task.title if tried.task else None
     )
@@ -254,7 +254,7 @@ def _trigger_row_out(row: TriggerRow, now: datetime, may_change: bool = True) ->
         one_at_a_time=trigger.one_at_a_time,
         paused_at=trigger.paused_at,
         next_at=trigger.next_at,
-        next_runs=[] if trigger.paused_at else list(islice(kind.upcoming(options, now), NEXT_RUNS)),
+        next_runs=[] if trigger.paused_at else list(islice(kind.starts_after(options, now), NEXT_RUNS)),
         changed_by=trigger.changed_by.username,
         last=TriggerDeliveryOut.of(row.last_delivery) if row.last_delivery else None,
         address=queries.webhook_url(trigger) if may_change else "",

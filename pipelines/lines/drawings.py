@@ -20,7 +20,7 @@ from pipelines.formats.drawings import NotTheDrawing, check_geometry, checked_sv
 from pipelines.models import Drawing, Line, Project
 from pipelines.ports import queue
 from pipelines.ports.queue_tasks import DRAW, DRAWINGS
-from pipelines.work.drawing import PROGRAM, Drawer, NotDrawn, node
+from pipelines.work.drawing import PROGRAM, Drawer, NotDrawn, path_of_node_program
 
 log = structlog.get_logger(__name__)
 UNUSED = timedelta(days=30)
@@ -88,10 +88,10 @@ def picture_digest(picture: Mapping[str, Any]) -> str:
 def draw_pending(drawing_id: int) -> None:
     """Draw what is not drawn yet, where there is a Node."""
     row = Drawing.objects.filter(pk=drawing_id, wide="").first()
-    if row is None or not node():
+    if row is None or not path_of_node_program():
         return
     try:
-        store_drawing(row, DRAWER.draw(row.picture))
+        store_drawing(row, DRAWER.drawings_wide_and_narrow(row.picture))
     except (NotDrawn, NotTheDrawing) as error:
         log.warning("line_not_drawn", drawing=row.pk, error=str(error))
         # Not again: it would fail as it did.
@@ -118,7 +118,7 @@ def store_drawing_of_browser(project: Project, digest: str, drawing: Mapping[str
     row = existing(Drawing.objects.filter(project=project, digest=digest), NOT_REQUESTED)
     if row.wide:
         raise Conflict("This line is drawn already. Reload the page.")
-    if node():
+    if path_of_node_program():
         raise Conflict("This server draws lines itself. Reload the page in a moment.")
     store_drawing(row, drawing)
 
@@ -128,7 +128,7 @@ def pending_reason(project_id: int, picture: Mapping[str, Any]) -> str:
     row = Drawing.objects.filter(project=project_id, digest=picture_digest(picture)).first()
     if row and row.geometry:
         return f"This line cannot be drawn on the server: {row.geometry['error']}"
-    return DRAWN_SOON if node() else DRAWN_BY_BROWSER
+    return DRAWN_SOON if path_of_node_program() else DRAWN_BY_BROWSER
 
 
 def delete_some_unused_drawings(now: datetime) -> int:

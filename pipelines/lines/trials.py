@@ -127,7 +127,7 @@ def _source_job_id(line: Line, station: str, job: int | None) -> int | None:
 
 def _check_local_worker_could_run(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
-    made = TrialOrders.of(trial)
+    made = TrialOrders.orders_for_trial(trial)
     # Trials are for workers beside the database: a runner of a project does none
     shared_claims = [claim for claim in live_claims() if claim.project is None]
     if any(can_run_trial(claim, made.task, made.line, made.station) for claim in shared_claims):

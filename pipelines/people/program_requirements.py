@@ -152,7 +152,7 @@ async def _host_remedy(entry: str, allowed: bool, guard: Guard) -> str:
 
 async def _is_host_address_refused(host: tuple[str, int], guard: Guard) -> bool:
     try:
-        await asyncio.wait_for(guard.addresses(*host), HOST_SECONDS)
+        await asyncio.wait_for(guard.allowed_addresses(*host), HOST_SECONDS)
     except RefusedAddress:
         return True
     except (httpx2.ConnectError, TimeoutError):

@@ -27,9 +27,9 @@ from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import may_see_paths, reason_against_folder, server_folders_of_owner
 from pipelines.queries.protections import canonical_address
-from pipelines.work.git.addresses import LONGEST, parsed
+from pipelines.work.git.addresses import LONGEST, parsed_repository_address
 from pipelines.work.git.commits import is_branch
-from pipelines.work.git.probe import SECONDS, ConnectionCheck, Probe, timed_check
+from pipelines.work.git.probe import SECONDS, ConnectionCheck, Probe, run_timed_check
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
 from pipelines.work.hosts import table
@@ -64,7 +64,9 @@ class RepositorySettings:
     def checked(self, project: Project) -> RepositorySettings:
         """Raises Invalid with the field."""
         try:
-            address = parsed(self.address.strip(), server_folders_of_owner(project.owner_id))
+            address = parsed_repository_address(
+                self.address.strip(), server_folders_of_owner(project.owner_id)
+            )
         except GitRefused as refused:
             raise Invalid.at("address", str(refused)) from refused
         name = self.name.strip() or address.path.rstrip("/").rpartition("/")[2].removesuffix(".git")
@@ -103,7 +105,7 @@ class RepositorySettings:
         if (
             host_page
             and host_page[1].origin.startswith("http:")
-            and not _configured_guard().lists(host_page[1].server)
+            and not _configured_guard().is_listed_host(host_page[1].server)
         ):
             raise Invalid.at(
                 "page",
@@ -172,7 +174,7 @@ def _folder_obstacle(project: Project, folder: str, repository_settings: Reposit
     folders = replace(allowed, allowed=(allowed.allowable(folder), *allowed.allowed))
     branch, pushes = repository_settings.default_branch.strip(), repository_settings.pushing
     try:
-        remote = Remote(parsed(folder, folders), seconds=SECONDS, folders=folders)
+        remote = Remote(parsed_repository_address(folder, folders), seconds=SECONDS, folders=folders)
     except GitRefused as refused:
         raise Invalid.at("address", str(refused)) from refused
     checks = Probe(remote, branch, pushes != Repository.Pushing.NOBODY).connection_checks()
@@ -303,7 +305,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
         if missing:
             raise GitRefused(missing)
         folders = server_folders_of_owner(repository.project.owner_id)
-        address = parsed(repository.address, folders)
+        address = parsed_repository_address(repository.address, folders)
         https = address.scheme == "https"
         credential = asyncio.run(git_credential(access, https, credential, guard))
         # A known_hosts of this test alone
@@ -321,7 +323,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
             proposal = proposed_environment(probe.files, probe.commit).with_hosts(
                 worker.registries for worker in workers
             )
-            checks += _requirement_results(repository, proposal.corrected(typed), guard, workers)
+            checks += _requirement_results(repository, proposal.with_typed_commands(typed), guard, workers)
     except (GitRefused, HostError) as refused:
         checks = [ConnectionCheck("reach", False, str(refused)).to_dict()]
     if access is not None and (of_host or none_of_host):
@@ -342,7 +344,7 @@ def _requirement_results(
     repository: Repository, proposal: Proposal, guard: Guard, workers: Sequence[Worker]
 ) -> list[dict[str, Any]]:
     return [
-        timed_check(name, look).to_dict()
+        run_timed_check(name, look).to_dict()
         for name, look in requirement_checks(repository, proposal, guard, workers)
     ]
 
@@ -350,7 +352,7 @@ def _requirement_results(
 def corrected_proposal(repository: Repository) -> Proposal:
     """Return what is proposed for it, with what people typed in place of it."""
     stored = repository.proposed or {}
-    return Proposal.of_dict(stored).corrected(stored.get(TYPED, {}))
+    return Proposal.of_dict(stored).with_typed_commands(stored.get(TYPED, {}))
 
 
 def store_corrections(repository: Repository, typed: Mapping[str, str], *, now: datetime) -> None:

@@ -74,7 +74,7 @@ def revoke_runner(token: ApiToken, by: User, now: datetime) -> None:
     # Before its work is given back, so that it cannot claim that once more.
     accounts.revoke_token(token, now, by)
     for runner in Worker.objects.filter(token=token).values_list("pk", flat=True):
-        presence.give_all_back(runner)
+        presence.requeue_all_jobs_of_runner(runner)
 
 
 def _record_in_audit(kind: str, token: ApiToken, by: User, now: datetime) -> None:

@@ -38,7 +38,7 @@ class NotDrawn(Exception):
 
 
 @lru_cache(maxsize=1)
-def node() -> str:
+def path_of_node_program() -> str:
     """Return the Node of set-up, else the system's; "" where there is none, or no program for it."""
     installed = Path(sys.executable).parent / "node"
     # That of set-up first: the system may have another version
@@ -54,16 +54,16 @@ class Drawer:
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def draw(self, picture: Mapping[str, Any]) -> dict[str, Any]:
+    def drawings_wide_and_narrow(self, picture: Mapping[str, Any]) -> dict[str, Any]:
         """Return `{wide, narrow}`, each with its `geometry` and `svg`. :raises NotDrawn: with the reason"""
         request = json.dumps(picture).encode() + b"\n"
         with self._lock:
             try:
-                answer = self._answer(request)
+                answer = self._answer_of_drawing_process(request)
             except BrokenPipeError:
                 # Its minute was over just now
                 self.stop()
-                answer = self._answer(request)
+                answer = self._answer_of_drawing_process(request)
         if "error" in answer:
             raise NotDrawn(answer["error"])
         return answer
@@ -74,7 +74,7 @@ class Drawer:
             process.kill()
             process.communicate()
 
-    def _answer(self, request: bytes) -> dict[str, Any]:
+    def _answer_of_drawing_process(self, request: bytes) -> dict[str, Any]:
         process = self._running_process()
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(request)
@@ -100,7 +100,7 @@ class Drawer:
             self.stop()
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-I", "-S", str(OFFLINE), "offline", "--", node()),
+                    *(sys.executable, "-I", "-S", str(OFFLINE), "offline", "--", path_of_node_program()),
                     *("--experimental-permission", f"--allow-fs-read={PROGRAM}"),
                     *(f"--max-old-space-size={MEMORY_MB}", str(PROGRAM), str(int(self._rest * 1000))),
                 ],

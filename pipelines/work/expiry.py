@@ -22,12 +22,12 @@ def delete_expired_uploads(now: datetime) -> int:
     """Delete the files that were uploaded more than UPLOAD_DAYS ago and that no task uses which is open or ended later
     than that. How many; tasks keep their names and digests."""
     total = 0
-    while deleted := expire_some(now):
+    while deleted := delete_some_expired_uploads(now):
         total += deleted
     return total
 
 
-def expire_some(now: datetime) -> int:
+def delete_some_expired_uploads(now: datetime) -> int:
     """Expire at most `AT_ONCE` uploads, in one transaction; 0 when none is left."""
     if not settings.UPLOAD_DAYS:
         return 0

@@ -33,6 +33,6 @@ def measure_file(file: BinaryIO, most: int | None = None) -> Measured:
     return Measured(sha.hexdigest(), size)
 
 
-def is_full(error: BaseException) -> bool:
+def is_no_room_left(error: BaseException) -> bool:
     """Return whether the error means that there is no room left on a disk, or in a quota of it."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -55,14 +55,14 @@ class Images:
     def name(self) -> str:
         return Path(self.program).name
 
-    async def root(self, image: str, guard: Guard, tell: NoticeCallback) -> ImageRoot:
+    async def unpacked_image_root(self, image: str, guard: Guard, tell: NoticeCallback) -> ImageRoot:
         """The files of an image, fetched where it is not here. :raises ImageAbsent"""
-        inspection = await self._inspect(image)
+        inspection = await self._image_details(image)
         if inspection is None:
             await _check_registry(image, guard)
             await tell(f"Image {image}: {self.name} pulls it.")
-            code, output = await self._run("pull", "--quiet", image, seconds=PULL_SECONDS)
-            inspection = await self._inspect(image) if code == 0 else None
+            code, output = await self._run_image_program("pull", "--quiet", image, seconds=PULL_SECONDS)
+            inspection = await self._image_details(image) if code == 0 else None
             if inspection is None:
                 raise ImageAbsent(
                     f"Image {image} is not on this runner, and {self.name} could not pull it", output
@@ -82,8 +82,8 @@ class Images:
         path = next((variable[5:] for variable in environment if variable.startswith("PATH=")), USUAL_PATH)
         return ImageRoot(image, place / ROOT, path)
 
-    async def _inspect(self, image: str) -> dict[str, Any] | None:
-        code, output = await self._run("image", "inspect", image, errors=False)
+    async def _image_details(self, image: str) -> dict[str, Any] | None:
+        code, output = await self._run_image_program("image", "inspect", image, errors=False)
         try:
             inspections = json.loads(output) if code == 0 else []
         except ValueError:
@@ -96,13 +96,15 @@ class Images:
         # Beside, under a name of its own: the files appear whole, by a rename
         made = place.with_name(f".{container}")
         # Created and never started: only a container has files that can be exported
-        code, output = await self._run("create", "--network", "none", "--name", container, digest, "true")
+        code, output = await self._run_image_program(
+            "create", "--network", "none", "--name", container, digest, "true"
+        )
         try:
             if code != 0:
                 raise ImageAbsent(f"Image {image} could not be opened by {self.name}", output)
             (made / ROOT).mkdir(parents=True)
             tar = made / "files.tar"
-            code, output = await self._run("export", "--output", str(tar), container)
+            code, output = await self._run_image_program("export", "--output", str(tar), container)
             if code == 0:
                 # Device files take root to make, and the station's own /dev is mounted there
                 leave = ("--exclude=dev/*", "--exclude=./dev/*")
@@ -130,12 +132,14 @@ class Images:
         finally:
             await asyncio.to_thread(remove_folder, made)
             # Shielded: a job that is cancelled must not leave its container behind
-            await asyncio.shield(self._run("rm", "--force", container))
+            await asyncio.shield(self._run_image_program("rm", "--force", container))
 
-    async def _run(self, *words: str, seconds: float = SECONDS, errors: bool = True) -> tuple[int, str]:
+    async def _run_image_program(
+        self, *words: str, seconds: float = SECONDS, errors: bool = True
+    ) -> tuple[int, str]:
         return await _run_program((self.program, *words), seconds, errors=errors)
 
-    def expire(self) -> int:
+    def remove_unused_images(self) -> int:
         """Remove the files of images that nobody used for long."""
         folder, removed = self.base / FOLDER, 0
         for place in folder.iterdir() if folder.is_dir() else ():
@@ -151,7 +155,7 @@ async def _check_registry(image: str, guard: Guard) -> None:
     server = image_registry(image)
     try:
         if server is not None:
-            await guard.addresses(*server)
+            await guard.allowed_addresses(*server)
     except RefusedAddress as error:
         raise ImageAbsent(
             f"Image {image} is not on this runner, and it is not asked for there: {str(error).rstrip('.')}"
@@ -205,12 +209,12 @@ def find_image_program(isolation: Isolation, base: Path, path: Iterable[str]) ->
         return None
     for name in PROGRAMS:
         program = shutil.which(name, path=os.pathsep.join(path))
-        if program and is_working(program):
+        if program and is_program_answering(program):
             return Images(program, base)
     return None
 
 
-def is_working(program: str) -> bool:
+def is_program_answering(program: str) -> bool:
     """A docker without its daemon does not."""
     try:
         done = subprocess.run(

@@ -39,15 +39,15 @@ class Writer:
     position: int = 0
     lines: int = 0
 
-    def append(self, text: str, at: datetime) -> None:
+    def append_chunk(self, text: str, at: datetime) -> None:
         """Store one chunk: `text` is whole lines, each `seconds<TAB>text`."""
-        while not self._stored(text, at):
-            self._catch_up()
+        while not self._store_if_next(text, at):
+            self._skip_to_end_of_log()
         self.number += 1
         self.position += len(text.encode())
         self.lines += text.count("\n")
 
-    def _stored(self, text: str, at: datetime) -> bool:
+    def _store_if_next(self, text: str, at: datetime) -> bool:
         """False where another run of the attempt wrote a chunk of this number."""
         chunk = LogChunk(
             job_id=self.job_id,
@@ -69,7 +69,7 @@ class Writer:
         ).get()
         return bytes(stored_chunk.data) == chunk.data and stored_chunk.at == chunk.at
 
-    def _catch_up(self) -> None:
+    def _skip_to_end_of_log(self) -> None:
         last = LogChunk.objects.filter(job=self.job_id, attempt=self.attempt).latest("number")
         text = zlib.decompress(last.data)
         self.number, self.position = last.number + 1, last.position + len(text)

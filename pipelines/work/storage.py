@@ -31,7 +31,7 @@ def storage_path(digest: str) -> str:
     return f"{digest[:2]}/{digest[2:4]}/{digest}"
 
 
-def save(storage: Storage, digest: str, file: BinaryIO) -> str:
+def save_bytes(storage: Storage, digest: str, file: BinaryIO) -> str:
     """Store the bytes, without the database; the name under which they are. Nobody else has this name, so what a full
     disk cut off can be removed again.
 
@@ -52,7 +52,7 @@ def has_room(storage: Storage, folder: Path) -> bool:
         # With bytes in it: an empty file fits on a full disk, too
         probe.write_bytes(bytes(PIECE))
         with probe.open("rb") as file:
-            storage.delete(save(storage, probe.name, file))
+            storage.delete(save_bytes(storage, probe.name, file))
     except OSError:
         return False
     finally:
@@ -93,7 +93,7 @@ def store_upload(project: Project, name: str, file: BinaryIO, by: str, now: date
 def _store_bytes(measured: Measured, file: BinaryIO, now: datetime) -> None:
     if not stored_digests([measured.digest]):
         file.seek(0)
-        stored = save(artifact_storage(), measured.digest, file)
+        stored = save_bytes(artifact_storage(), measured.digest, file)
         record_blobs({measured.digest: (measured.size, stored)}, now)
 
 

@@ -72,7 +72,7 @@ def file_stamp(info: os.stat_result) -> Stamp:
     return info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino
 
 
-def take_picture(
+def picture_of_workspace(
     workspace: Path, known: Mapping[str, tuple[Stamp, str]] | None = None, but: Collection[str] = ()
 ) -> Picture:
     """Describe a workspace whose processes are gone. `known`: the stamps of an earlier picture of the same folder; what
@@ -192,7 +192,7 @@ class Folders:
         run = f".{lease.hex[:8]}" if lease else ""
         return Attempt(self.home / str(task) / f"{job}.{attempt}{run}")
 
-    def make(self, attempt: Attempt) -> None:
+    def make_attempt_folders(self, attempt: Attempt) -> None:
         """Empty folders for one attempt."""
         remove_folder(attempt.root)
         for folder in (attempt.workspace, attempt.temporary, attempt.result.parent):
@@ -200,7 +200,7 @@ class Folders:
         if self._certificates:
             attempt.certificates.write_text(self._certificates)
 
-    def remove(self, attempt: Attempt) -> None:
+    def remove_attempt(self, attempt: Attempt) -> None:
         self.removals.add(attempt.root)
 
     def reuse_folder(self, task: int, digest: str, into: Attempt) -> ReusableFolder | None:
@@ -214,24 +214,24 @@ class Folders:
         self.removals.add(folder.attempt.root)
         return folder if folder.digest == digest else None
 
-    def keep(self, task: int, folder: ReusableFolder) -> None:
+    def keep_folder_of_task(self, task: int, folder: ReusableFolder) -> None:
         """Store the folder for the next station of this task; the oldest make room."""
-        self.drop_folder(task)
+        self.remove_kept_folder(task)
         self._kept[task] = folder
         while len(self._kept) > self._most:
-            self.drop_folder(next(iter(self._kept)))
+            self.remove_kept_folder(next(iter(self._kept)))
 
-    def drop_folder(self, task: int) -> None:
+    def remove_kept_folder(self, task: int) -> None:
         folder = self._kept.pop(task, None)
         if folder is not None:
             self.removals.add(folder.attempt.root)
 
     # HOME of agents: it outlives the worker, since a session goes on with it
 
-    def take_home(self, task: int, agent: str, into: Attempt) -> bool:
+    def move_home_into_attempt(self, task: int, agent: str, into: Attempt) -> bool:
         """Move what the agent kept in its HOME into a new attempt. :return: whether there was something"""
         try:
-            self._home(task, agent).rename(into.home)
+            self._home_of_agent(task, agent).rename(into.home)
         except OSError:
             into.home.mkdir(mode=0o700, exist_ok=True)
             return False
@@ -239,15 +239,15 @@ class Folders:
 
     def keep_home(self, task: int, agent: str, attempt: Attempt) -> None:
         """Store the home for the agent's next visit; what nobody came back for makes room."""
-        place = self._home(task, agent)
+        place = self._home_of_agent(task, agent)
         place.parent.mkdir(mode=0o700, exist_ok=True)
         remove_folder(place)
         attempt.home.rename(place)
-        # A rename keeps the old time, and `expire_homes` goes by it
+        # A rename keeps the old time, and `remove_old_homes` goes by it
         os.utime(place)
-        self.expire_homes()
+        self.remove_old_homes()
 
-    def expire_homes(self) -> None:
+    def remove_old_homes(self) -> None:
         try:
             homes = sorted((self.base / HOMES).iterdir(), key=lambda home: home.lstat().st_mtime)
         except FileNotFoundError:
@@ -257,15 +257,15 @@ class Folders:
             if index >= MOST_HOMES or home.lstat().st_mtime < oldest:
                 remove_folder(home)
 
-    def forget_homes(self, task: int) -> None:
+    def remove_homes_of_task(self, task: int) -> None:
         for home in (self.base / HOMES).glob(f"{task}.*"):
             remove_folder(home)
 
-    def _home(self, task: int, agent: str) -> Path:
+    def _home_of_agent(self, task: int, agent: str) -> Path:
         name = hashlib.sha256(agent.encode(errors="replace")).hexdigest()[:16]
         return self.base / HOMES / f"{task}.{name}"
 
-    def remove_those_of_the_dead(self) -> list[str]:
+    def remove_folders_of_dead_workers(self) -> list[str]:
         """Folders of workers that ended without cleaning up: their lock is free."""
         removed = []
         for folder in self.base.iterdir():

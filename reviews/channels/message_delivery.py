@@ -144,7 +144,7 @@ def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage
         first = ChannelMessage.objects.filter(
             connection=message.connection_id, visit=visit, kind=ChannelMessage.MessageKind.OPENED
         ).first()
-        # Nobody was told there yet; where messages can be changed `_catch_up` comes back
+        # Nobody was told there yet; where messages can be changed `_skip_to_end_of_log` comes back
         if first is None or first.state != ChannelMessage.State.SENT:
             return None
         ref = first.ref

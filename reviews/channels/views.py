@@ -281,7 +281,7 @@ def _refusal_of_private_address(url: str) -> str:
     except ValueError:
         return ""
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
-    if guard.allows(host, address):
+    if guard.allows_address(host, address):
         return ""
     return f"{host} is a private address: nothing is sent there. {unlisted_address_remedy(address)}"
 

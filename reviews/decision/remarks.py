@@ -236,7 +236,7 @@ def save_draft(
         line=line,
         content=str(entry["digest"]),
         # Masked before it is cut: half a secret would not be found
-        quoted=task_masker(visit.task).mask(lines[line - 1])[:500],
+        quoted=task_masker(visit.task).masked_text(lines[line - 1])[:500],
         text=text,
         at=timezone.now(),
     )

@@ -129,7 +129,7 @@ def _read_report(name: str, kind: str) -> ReadReport | str:
 
 def masked_report(report: ReadReport, masker: Masker) -> ReadReport:
     """The texts of a tool's report without the secrets of the task."""
-    hide = masker.mask
+    hide = masker.masked_text
     return replace(
         report,
         suites=[replace(suite, name=hide(suite.name)) for suite in report.suites],

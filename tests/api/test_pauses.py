@@ -24,14 +24,14 @@ def test_it_is_paused_listed_and_resumed(api: Apis, world: World, which: str) ->
     client, path = api.as_(world.admin, "read", "report", "settings"), WHAT[which].format(task=task.name)
     made = client.post(f"{path}/pause", {"reason": "Release freeze"})
     assert made.status_code == 200, made.content
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert client.get("/pauses").json() == [made.json()]
     assert (made.json()["by"], made.json()["reason"]) == (str(world.admin), "Release freeze")
     assert world.status(task) == "held"
     twice = client.post(f"{path}/pause", {})
     assert twice.status_code == 409 and str(world.admin) in twice.json()["detail"]
     assert client.post(f"{path}/resume", {}).status_code == 204
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert (world.status(task), client.get("/pauses").json()) == ("queued", [])
     assert client.post(f"{path}/resume", {}).status_code == 409
 
@@ -41,7 +41,7 @@ def test_one_station_of_a_line_is_paused(api: Apis, world: World) -> None:
     client = api.as_(world.operator)
     assert client.post("/lines/line/pause", {"station": "nowhere"}).status_code == 400
     assert client.post("/lines/line/pause", {"station": "build"}).json()["station"] == "build"
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "held"
     assert client.post("/lines/line/resume", {}).status_code == 409
     assert client.post("/lines/line/resume", {"station": "build"}).status_code == 204

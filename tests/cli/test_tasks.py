@@ -43,7 +43,7 @@ def test_it_starts_a_task_and_watches_it_to_its_end(cli: Cli, world: World, tmp_
 
     watching = mine.popen("watch", name, "--interval", "0.2")
     job = world.started(task)
-    logs.Writer(job.pk, job.attempt).append("0.5\tcompiling \x1b[31m\n1.25\tdone\n", timezone.now())
+    logs.Writer(job.pk, job.attempt).append_chunk("0.5\tcompiling \x1b[31m\n1.25\tdone\n", timezone.now())
     world.report(task, {"result": "success", "summary": "All built"})
     said, complaints = watching.communicate(timeout=LONG)
     assert (watching.returncode, complaints) == (0, "")
@@ -172,9 +172,9 @@ def test_it_pauses_a_task_and_a_line_and_resumes_them(cli: Cli, world: World) ->
     assert mine.ok("pause", task.name, "-r", "Freeze") == f"{task.name} is paused.\n"
     assert mine.json("pause", "line", "--station", "build", "--stop")["stops"] is True
     assert mine.run("pause", task.name).returncode != 0
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "held"
     assert mine.ok("resume", task.name) == f"{task.name} goes on.\n"
     assert mine.ok("resume", "line", "--station", "build") == "line goes on.\n"
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "queued"

@@ -36,7 +36,7 @@ def test_a_schedule_is_saved_listed_paused_tried_and_deleted(cli: Cli, world: Wo
     assert "paused" in mine.ok("triggers")
     assert mine.ok("triggers", "line", "--resume", number).startswith("Resumed. Next run: in ")
     Trigger.objects.update(next_at=SLOT)
-    timers.run_due(now=SLOT)
+    timers.run_due_timers_and_triggers(now=SLOT)
     assert Task.objects.get().name in mine.ok("triggers", "line", "--runs", number)
     assert "started" in mine.ok("triggers", "line")
     assert "has not ended yet" in mine.ok("triggers", "line", "--try", number)

@@ -80,7 +80,7 @@ def test_E14_a_place_that_is_freed_goes_to_who_waits(world: World) -> None:
     assert world.status(second) == "held"
     world.report(first)
     assert Due.objects.get(task=second).kind == agent_capacity.FACTS
-    assert timers.run_due()["fired"] == 1
+    assert timers.run_due_timers_and_triggers()["fired"] == 1
     assert (world.at(second), world.status(second)) == (["code"], "queued")
     assert not Due.objects.exists()
 
@@ -120,7 +120,7 @@ def test_a_suspended_agent_gets_no_new_work_and_goes_on_when_restored(world: Wor
     other = planned(world, version)
     assert missing(world, other) == ["agent:coder"]
     engine.restore_agent(coder.pk, actor=engine.Actor.person(world.admin))
-    assert timers.run_due()["fired"] == 1
+    assert timers.run_due_timers_and_triggers()["fired"] == 1
     assert world.at(other) == ["code"]
     assert engine.start(world.job(task).pk, world.claim()) is not None
     kinds = list(coder.events.order_by("pk").values_list("kind", "data"))
@@ -204,5 +204,5 @@ def test_a_place_that_a_branch_frees_goes_to_its_sibling(world: World) -> None:
         world.report(task, station=key)
     assert world.token(task, "b").status == "held"
     world.report(task, station="code")
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.at(task) == ["more"]

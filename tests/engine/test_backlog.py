@@ -30,7 +30,7 @@ class Clock:
         """So long passes, and what has become due is done."""
         self.seconds += seconds
         clock.set_ahead(timedelta(seconds=self.seconds))
-        while timers.run_due():
+        while timers.run_due_timers_and_triggers():
             pass
 
 

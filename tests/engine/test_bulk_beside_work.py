@@ -127,14 +127,14 @@ def lose_a_worker(world: World, task: Task, _chance: random.Random) -> None:
     job = Job.objects.filter(task=task, state="running", lease__isnull=False).select_related("lease").first()
     if job is not None:
         world.expire(task)
-        timers.sweep()
+        timers.expire_due_leases()
 
 
 def pause_and_resume(world: World, task: Task, _chance: random.Random) -> None:
     scope = engine.PauseScope(world.project, task=task)
     engine.pause(scope, user=world.admin)
     engine.resume(scope, user=world.admin)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
 
 
 ACTS = [claim_and_report, claim_and_report, vote, let_a_time_come, lose_a_worker, pause_and_resume]
@@ -161,7 +161,7 @@ def test_a_move_of_many_beside_running_work_loses_and_doubles_nothing(count: int
         for worker in workers:
             worker.join(LONG * 10)
     assert beside.failures == []
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     command.refresh_from_db()
     results = Counter(command.entries.values_list("result", flat=True))
     print(f"{count} tasks: {dict(results)}; beside: {dict(beside.done)}")

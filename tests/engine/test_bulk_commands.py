@@ -105,7 +105,7 @@ def test_each_action_does_to_each_task_what_the_single_command_does(
     assert [world.status(task) for task in tasks] == ["running" if action == "retry" else "queued"] * 3
     assert not Pause.objects.exists()
     assert done(command) == ["done"] * 3
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert [world.status(task) for task in tasks] == [status] * 3
     assert find_violations([task.pk for task in tasks]) == []
 
@@ -114,11 +114,11 @@ def test_what_is_paused_is_resumed_and_the_rest_refused(world: World) -> None:
     version = line(world)
     paused, other = world.start(version), world.start(version)
     engine.pause(engine.PauseScope(world.project, task=paused), user=world.operator)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     command = planned(world, "resume", [paused, other])
     assert results(command) == ["planned", "refused"]
     assert done(command) == ["done", "refused"]
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(paused) == "queued"
 
 

@@ -37,7 +37,7 @@ def late(world: World) -> tuple[Task, Deadlock]:
     task = world.start(line(world))
     world.started(task)
     stay(task, 121)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     return task, Deadlock.objects.get(task=task)
 
 
@@ -61,7 +61,7 @@ def test_E22_what_takes_longer_than_expected_but_not_twice_is_none(world: World)
     world.started(task)
     stay(task, 90)
     Due.objects.filter(task=task, kind="deadlock").update(due_at=timezone.now())
-    assert timers.run_due() == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
     assert not Deadlock.objects.exists()
     assert Due.objects.filter(task=task, kind="deadlock").exists()
 
@@ -95,7 +95,7 @@ def test_E23_the_role_is_told_type_parties_states_handoffs_and_a_suggestion(worl
     world.report(task, {"result": "success", "summary": "Planned.", "handoff": {"next": "Build it."}})
     world.started(task)
     stay(task, 121)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     found = Deadlock.objects.get(task=task)
     [event] = task.events.filter(kind="deadlock.found")
     assert (found.role, event.data["role"], event.trigger) == (*["Development Manager"] * 2, "timeout")
@@ -157,7 +157,7 @@ def test_a_task_waits_for_those_that_it_depends_on(world: World) -> None:
     assert (world.status(second), world.token(second).wait) == ("held", {"depends_on": [first.name]})
     assert engine.start(world.job(second).pk, world.claim()) is None
     world.report(first)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(second) == "queued"
     world.report(second)
     assert world.status(second) == "completed"
@@ -168,7 +168,7 @@ def test_one_that_failed_is_no_help(world: World) -> None:
     first = world.start(version)
     second = world.start(version, depends_on=[first.name])
     engine.cancel(first.pk, actor=engine.ENGINE)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     token = world.token(second)
     assert token.wait == {"depends_on": [first.name], "failed": [first.name]}
     engine.release(token.pk, user=world.operator, token_version=token.version)
@@ -198,9 +198,9 @@ def test_E22_tasks_that_wait_for_each_other_are_a_deadlock(world: World) -> None
 def test_E23_a_circle_is_opened_by_taking_a_dependency_away(world: World) -> None:
     first, second, found = circle(world)
     resolve(world, found, "context")
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     world.report(first)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     world.report(second)
     assert {world.status(first), world.status(second)} == {"completed"}
 
@@ -210,7 +210,7 @@ def test_a_circle_is_over_when_one_of_it_ends(world: World) -> None:
     engine.cancel(first.pk, actor=engine.ENGINE)
     found.refresh_from_db()
     assert (found.state, found.how) == ("resolved", "ended")
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.token(second).wait == {"depends_on": [first.name], "failed": [first.name]}
 
 
@@ -221,7 +221,7 @@ def test_E23_who_goes_straight_on_gives_its_agents_no_new_work_either(world: Wor
     world.report(task)
     world.started(task)
     stay(task, 121)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert Deadlock.objects.get().agents == ["builder"]
     other = world.start(version)
     world.report(other, claim_next=world.claim())
@@ -235,7 +235,7 @@ def test_work_that_goes_over_to_a_version_without_its_station_is_late_all_the_sa
     to = world.line(stations=[renamed, "ship"], policy={"deadlocks": "yes"})
     engine.migrate([engine.TaskMigration(task.pk, to.pk, {"build": "make"})], engine.ENGINE)
     stay(task, 121)
-    assert timers.run_due() == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
     resolve(world, Deadlock.objects.get(), "context")
     assert world.status(task) == "queued"
 
@@ -266,7 +266,7 @@ def test_a_running_job_ends_and_nothing_is_begun_after_it(world: World) -> None:
     for each in (first, other):
         world.report(each)
         world.report(each)
-        timers.run_due()
+        timers.run_due_timers_and_triggers()
     assert world.status(task) == "queued"
 
 
@@ -293,7 +293,7 @@ def asking(world: World) -> tuple[Task, Task]:
     second = world.start(version, depends_on=[first.name])
     meta = {"question": "Which colour?", "task": second.name}
     world.report(first, {"signals": [{"verdict": "hold", "meta": meta}], "result": "success"})
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     return first, second
 
 
@@ -304,9 +304,9 @@ def test_E22_a_question_to_a_task_that_waits_closes_a_circle(world: World) -> No
     resolve(world, found, "context", reason="Blue.")
     job = world.job(first)
     assert (job.feedback, job.asked) == ("Blue.", "Which colour?")
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     world.report(first)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(second) == "queued"
 
 
@@ -314,7 +314,7 @@ def test_who_answers_the_question_opens_the_circle(world: World) -> None:
     first, _second = asking(world)
     token = world.token(first)
     engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, text="Blue.")
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     found = Deadlock.objects.get()
     assert (found.state, found.how, found.resolved_by) == ("resolved", "context", world.operator)
     world.report(first)
@@ -331,11 +331,11 @@ def test_the_other_branch_of_who_asked_goes_on_with_the_answer(world: World) -> 
     world.report(first, station="plan")
     meta = {"question": "Which colour?", "task": second.name}
     world.report(first, {"signals": [{"verdict": "hold", "meta": meta}], "result": "success"}, station="ask")
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.token(first, "work").status == "held"
     token = world.token(first, "ask")
     engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, text="Blue.")
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.token(first, "work").status == "queued"
 
 
@@ -345,5 +345,5 @@ def test_a_circle_that_nobody_opened_is_told_again_after_its_escalation(world: W
     engine.resolve_escalation(
         Escalation.objects.get(task=first).pk, user=world.admin, word="go_on", reason="Go."
     )
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert Deadlock.objects.filter(tasks=first, state="open").exists()

@@ -116,8 +116,8 @@ def test_E18_a_move_back_is_not_blocked(world: World) -> None:
 def test_E18_breach_actions_run_exactly_once(world: World) -> None:
     task, found = escalated(world, on_breach=["block", "create_incident", "convene_review"])
     pass_time(task)
-    assert timers.run_due() == {"fired": 1}
-    assert timers.run_due() == {}
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {}
     found.refresh_from_db()
     assert found.breached_at
     assert Incident.objects.filter(escalation=found).count() == 1
@@ -132,7 +132,7 @@ def test_E19_a_contract_violation_acts_at_once_and_again_at_the_breach(world: Wo
     [opened] = task.events.filter(kind="escalation.opened")
     assert opened.data["at_once"] == ["suspend_agent"]
     pass_time(task)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     [breached] = task.events.filter(kind="escalation.breached")
     assert breached.data["actions"] == ["suspend_agent"]
 
@@ -148,7 +148,7 @@ def test_E19_the_agent_is_suspended_at_once_and_stays_so(world: World) -> None:
     assert agent.suspended_at and "contract_violation" in agent.suspended_why
     assert engine.start(world.job(task).pk, world.claim()) is None
     pass_time(task)
-    assert timers.run_due()["fired"] >= 1
+    assert timers.run_due_timers_and_triggers()["fired"] >= 1
     assert agent.events.filter(kind="suspended").count() == 1
 
 
@@ -158,7 +158,7 @@ def test_a_block_takes_running_work_back_and_counts_no_attempt(world: World) -> 
     Escalation.objects.filter(pk=raised.pk).update(on_breach=["block"])
     job = world.started(task)
     pass_time(task)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     token = world.token(task)
     assert (token.status, token.wait["paused_by"]) == ("held", str(raised.pk))
     assert not Lease.objects.exists()
@@ -246,7 +246,7 @@ def test_a_gate_that_nobody_decides_in_time_is_escalated_until_it_is_decided(wor
     task = world.start(world.line(stations=[station("build", on), "ship"], gates=[gate]))
     world.report(task)
     Due.objects.filter(task=task).update(due_at=timezone.now())
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     found = Escalation.objects.get(task=task)
     assert (found.trigger, world.status(task)) == ("gate_overdue", "awaiting_review")
     world.vote(task)
@@ -267,11 +267,11 @@ def test_a_branch_that_it_kept_from_going_forward_goes_on_when_the_gate_is_decid
     world.report(task, station="plan")
     world.report(task, station="a")
     Due.objects.filter(task=task, kind="gate").update(due_at=timezone.now())
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     world.report(task, station="b")
     assert world.token(task, "b").wait["missing"] == ["no_open_escalation"]
     world.vote(task)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert sorted(world.at(task)) == ["c", "d"]
 
 
@@ -284,7 +284,7 @@ def blocked_by(world: World, task: Task, *triggers: str) -> list[Escalation]:
     """Escalated by hand, and not answered in time."""
     found = [engine.escalate(task.pk, user=world.operator, trigger=each, reason="Why?") for each in triggers]
     pass_time(task)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     return found
 
 
@@ -326,7 +326,7 @@ def test_the_longest_reason_suspends_an_agent_all_the_same(world: World) -> None
     task = world.start(world.line(stations=[station("build", agent="builder")], escalations=said))
     engine.escalate(task.pk, user=owner, trigger="one", reason="x" * 20_000)
     pass_time(task)
-    assert timers.run_due() == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
     assert Agent.objects.get(key="builder").suspended_at
 
 
@@ -338,5 +338,5 @@ def test_who_is_notified_at_once_is_told_of_the_breach_too_each_once(world: Worl
     told = Notice.objects.filter(about=found.pk, address=world.admin.email).order_by("pk")
     assert list(told.values_list("kind", flat=True)) == ["escalated"]
     pass_time(task)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert list(told.values_list("kind", flat=True)) == ["escalated", "breached"]

@@ -319,7 +319,7 @@ def test_branches_that_are_answered_at_once_keep_a_budget_together(world: World)
 
 def patience_ends(task: Task) -> None:
     assert Due.objects.filter(task=task, kind="evaluation").update(due_at=timezone.now())
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
 
 
 def test_A26_a_question_that_no_machine_can_answer_any_more_is_for_a_person(world: World) -> None:

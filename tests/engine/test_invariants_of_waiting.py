@@ -221,6 +221,6 @@ def test_a_party_is_held_by_a_deadlock_that_is_over_until_its_due_time(world: Wo
     found.refresh_from_db()
     assert (found.state, world.token(one).wait["paused_by"]) == ("resolved", str(found.pk))
     assert invariants.find_violations() == []
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(one) == "queued"
     assert invariants.find_violations() == []

@@ -50,13 +50,13 @@ def test_one_more_waits_until_the_one_before_has_ended_however(world: World, res
     version = limited(world)
     first, second, third = (started(world, version) for _ in range(3))
     assert statuses(world, first, second, third) == ["queued", "held", "held"]
-    assert timers.run_due()["failed"] == 0
+    assert timers.run_due_timers_and_triggers()["failed"] == 0
     assert statuses(world, second, third) == ["held", "held"]
     world.report(first, {"result": result})
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert statuses(world, second, third) == ["queued", "held"]
     engine.cancel(second.pk, actor=engine.ENGINE)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert statuses(world, third) == ["queued"]
 
 
@@ -65,10 +65,10 @@ def test_of_a_limit_of_two_any_end_makes_room_in_order(world: World) -> None:
     a, b, c, d = (started(world, version) for _ in range(4))
     assert statuses(world, a, b, c, d) == ["queued", "queued", "held", "held"]
     world.report(b)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert statuses(world, a, c, d) == ["queued", "queued", "held"]
     world.report(c)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert statuses(world, a, d) == ["queued", "queued"]
 
 
@@ -118,7 +118,7 @@ def test_a_person_releases_it_before_its_turn(world: World) -> None:
     _first, second = (started(world, version) for _ in range(2))
     [token] = second.tokens.all()
     engine.release(token.pk, user=world.operator, token_version=token.version)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert statuses(world, second) == ["queued"]
 
 
@@ -130,7 +130,7 @@ def test_a_retry_waits_as_any_other(world: World) -> None:
     retry = engine.start_retry_task(first.pk, station="work", actor=engine.Actor.person(world.operator))
     assert statuses(world, second, retry) == ["queued", "held"]
     world.report(second)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert statuses(world, retry) == ["queued"]
 
 
@@ -141,10 +141,10 @@ def test_a_dependency_counts_besides(world: World) -> None:
     task = world.start(version, inputs={}, depends_on=[needed.name])
     assert statuses(world, task) == ["held"]
     world.report(first)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert statuses(world, task) == ["held"]
     world.report(needed)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert statuses(world, task) == ["queued"]
 
 
@@ -226,6 +226,6 @@ def test_starts_and_ends_at_once_leave_none_waiting_for_nothing(world: World) ->
             ended, begun = threads.submit(end, first), threads.submit(start)
             ended.result()
             first = begun.result()
-        timers.run_due()
+        timers.run_due_timers_and_triggers()
         assert statuses(world, first) == ["queued"]
     assert Dependency.objects.filter(room=None).count() == 0

@@ -46,7 +46,7 @@ def scopes(task: Task) -> dict[str, PauseScope]:
 
 def pause(world: World, scope: PauseScope, **more: Any) -> Pause:
     made = engine.pause(scope, user=world.operator, reason="Release freeze", **more)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     return made
 
 
@@ -55,7 +55,7 @@ def resume(world: World, scope: PauseScope, after: timedelta = timedelta()) -> N
     Due.objects.filter(paused_at__isnull=False).update(paused_at=F("paused_at") - after)
     Pause.objects.filter(ended_at=None).update(since=F("since") - after)
     engine.resume(scope, user=world.operator)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
 
 
 def length(made: Pause) -> timedelta:
@@ -124,7 +124,7 @@ def test_the_time_of_a_gate_moves_by_the_length_of_the_pause(world: World, which
     scope = scopes(task)[which]
     made = pause(world, scope)
     assert Due.objects.get(pk=due.pk).paused_at == made.since
-    timers.run_due(timezone.now() + 2 * HOUR)
+    timers.run_due_timers_and_triggers(timezone.now() + 2 * HOUR)
     assert world.status(task) == "awaiting_review"
     resume(world, scope, HOUR)
     moved, shown = Due.objects.get(pk=due.pk), GateVisit.objects.get(pk=visit.pk)
@@ -181,7 +181,7 @@ def test_a_clock_goes_on_between_two_pauses(world: World) -> None:
         made = engine.pause(scopes(task)[which], user=world.operator)
         engine.resume(scopes(task)[which], user=world.operator)
         lengths += length(made)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert Due.objects.get(kind="gate").due_at - before == lengths
     assert world.kinds(task).count("task.resumed") == 3
     assert find_violations() == []
@@ -198,7 +198,10 @@ def test_a_time_that_a_pause_moves_does_not_come_before_that(world: World) -> No
     engine.resume(scopes(task)["line"], user=world.operator)
     assert (engine.fire(due.pk), world.status(task)) == ("gone", "awaiting_review")
     # It was moved by as long as the pause took, which may not be over yet
-    until(lambda: (timers.run_due(), world.status(task))[1] == "failed", "the gate to be overdue")
+    until(
+        lambda: (timers.run_due_timers_and_triggers(), world.status(task))[1] == "failed",
+        "the gate to be overdue",
+    )
     assert find_violations() == []
 
 

@@ -93,7 +93,7 @@ def test_a_trigger_fails_and_says_which_quota(world: World) -> None:
     quotas(world, day_tasks=0)
     moment = timezone.now()
     Trigger.objects.update(next_at=moment)
-    assert timers.run_due(now=moment + timedelta(seconds=1)) == {"failed": 1}
+    assert timers.run_due_timers_and_triggers(now=moment + timedelta(seconds=1)) == {"failed": 1}
     detail = trigger.deliveries.get().detail
     assert "0 of 0 tasks started today" in detail and "Edit the trigger" not in detail
 

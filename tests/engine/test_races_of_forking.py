@@ -103,10 +103,10 @@ def against_a_pause(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     scope = engine.PauseScope(world.project, version.line)
     _paused, made = at_once([partial(engine.pause, scope, user=world.operator), forking(world, task)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert (world.status(task), world.status(made)) == ("held", "held")
     engine.resume(scope, user=world.admin)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert (world.status(task), world.status(made)) == ("queued", "queued")
     forked_once(task, made, "build")
     # Else each round pauses those of all earlier ones, too: more than one look at what is due takes

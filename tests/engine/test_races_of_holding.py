@@ -120,7 +120,7 @@ def one_place_for_two(world: World, version: LineVersion) -> Task:
     assert sorted(map(world.status, tasks)) == ["held", "queued"]
     first, second = sorted(tasks, key=world.status, reverse=True)
     world.report(first)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert (world.at(second), world.status(second)) == (["code"], "queued")
     done(world, second)
     return first
@@ -181,7 +181,7 @@ def two_close_a_circle(world: World, version: LineVersion) -> Task:
     at_once(waits)
     assert Deadlock.objects.filter(tasks=one.pk).count() == 1
     done(world, other)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     return one
 
 
@@ -192,7 +192,7 @@ def depending_on_what_ends(world: World, version: LineVersion) -> Task:
     report = world.report_of(world.started(other))
     depend = partial(engine.wait_for_tasks, task.pk, [other.name], actor=engine.ENGINE)
     at_once([depend, partial(engine.report, [report])])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert (world.status(task), world.status(other)) == ("queued", "completed")
     return task
 

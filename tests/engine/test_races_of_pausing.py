@@ -36,7 +36,7 @@ def world(transactional_db: None) -> World:
 
 def resumed(world: World, version: LineVersion) -> None:
     resuming(world, version)()
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert not Due.objects.filter(paused_at__isnull=False).exists()
 
 
@@ -53,7 +53,7 @@ def against_a_claim(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     job = world.job(task)
     started, _paused = at_once([partial(engine.start, job.pk, world.claim()), pausing(world, version)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == ("running" if started else "held")
     assert engine.start(job.pk, world.claim()) is None
     resumed(world, version)
@@ -66,7 +66,7 @@ def against_a_report(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     report = partial(engine.report, [world.report_of(world.started(task))])
     at_once([report, pausing(world, version, stops=True)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     accepted = task.decisions.count() == 1
     assert world.status(task) == ("awaiting_review" if accepted else "held")
     resumed(world, version)
@@ -79,7 +79,7 @@ def against_the_time_of_a_gate(world: World, version: LineVersion) -> Task:
     world.report(task)
     due = come(task, "gate")
     fired, _paused = at_once([partial(engine.fire, due.pk), pausing(world, version)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == ("failed" if fired == "fired" else "awaiting_review")
     resumed(world, version)
     return task
@@ -89,7 +89,7 @@ def against_a_pause(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     results = at_once([pausing(world, version), pausing(world, version, stops=True)])
     assert sum(isinstance(result, Conflict) for result in results) == 1
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "held"
     resumed(world, version)
     assert world.status(task) == "queued"
@@ -99,11 +99,11 @@ def against_a_pause(world: World, version: LineVersion) -> Task:
 def two_resume(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     pausing(world, version)()
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     scope = PauseScope(world.project, version.line)
     results = at_once([partial(engine.resume, scope, user=user) for user in (world.operator, world.admin)])
     assert sum(isinstance(result, Conflict) for result in results) == 1
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert (world.status(task), world.kinds(task).count("task.resumed")) == ("queued", 1)
     return task
 
@@ -113,8 +113,8 @@ def resumed_before_its_tasks_were_paused(world: World, version: LineVersion) -> 
     task = world.start(version)
     pausing(world, version)()
     resuming(world, version)()
-    at_once([timers.run_due, timers.run_due])
-    timers.run_due()
+    at_once([timers.run_due_timers_and_triggers, timers.run_due_timers_and_triggers])
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "queued"
     return task
 
@@ -124,7 +124,7 @@ def against_a_vote(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     world.report(task)
     at_once([partial(world.vote, task), pausing(world, version)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.at(task) == ["rest"]
     assert Due.objects.filter(task=task, kind="wait", paused_at=None).count() == 0
     resumed(world, version)
@@ -136,9 +136,9 @@ def resumed_against_a_vote(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     world.report(task)
     pausing(world, version)()
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     at_once([partial(world.vote, task), resuming(world, version)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert (world.at(task), world.status(task)) == (["rest"], "running")
     assert Due.objects.get(task=task, kind="wait").paused_at is None
     return task
@@ -152,7 +152,7 @@ def against_a_killed_worker(world: World, version: LineVersion) -> Task:
     assert report.lease is not None
     lose = partial(engine.expire_lease, report.job_id, report.attempt, report.lease)
     at_once([lose, pausing(world, version, stops=True)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert (world.status(task), Lease.objects.filter(job__task=task).count()) == ("held", 0)
     resumed(world, version)
     assert world.status(task) == "queued"
@@ -163,7 +163,7 @@ def against_a_killed_worker(world: World, version: LineVersion) -> Task:
 def against_a_start(world: World, version: LineVersion) -> Task:
     """A new task sees the pause, or is told."""
     task, _paused = at_once([partial(world.start, version), pausing(world, version)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "held"
     resumed(world, version)
     assert world.status(task) == "queued"
@@ -173,7 +173,7 @@ def against_a_start(world: World, version: LineVersion) -> Task:
 def resumed_against_a_start(world: World, version: LineVersion) -> Task:
     pausing(world, version)()
     task, _resumed = at_once([partial(world.start, version), resuming(world, version)])
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "queued"
     return cast("Task", task)
 
@@ -183,9 +183,11 @@ def times_move_by_the_length(world: World, version: LineVersion) -> Task:
     task = world.start(version, due_at=timezone.now() + timedelta(hours=3))
     world.report(task)
     before = due_times(task)
-    at_once([pausing(world, version), timers.run_due, timers.run_due])
-    at_once([resuming(world, version), timers.run_due, timers.run_due])
-    at_once([timers.run_due, timers.run_due])
+    at_once([pausing(world, version), timers.run_due_timers_and_triggers, timers.run_due_timers_and_triggers])
+    at_once(
+        [resuming(world, version), timers.run_due_timers_and_triggers, timers.run_due_timers_and_triggers]
+    )
+    at_once([timers.run_due_timers_and_triggers, timers.run_due_timers_and_triggers])
     row = Pause.objects.latest("since")
     assert row.ended_at is not None
     assert due_times(task) == {kind: at + (row.ended_at - row.since) for kind, at in before.items()}

@@ -41,17 +41,19 @@ def pass_time(task: Task, kind: str = "gate") -> None:
 
 def test_what_is_not_due_is_left_alone(world: World) -> None:
     task = gated(world, "remind")
-    assert timers.run_due() == {}
+    assert timers.run_due_timers_and_triggers() == {}
     [due] = Due.objects.all()
     assert engine.fire(due.pk) == "gone"
     assert world.status(task) == "awaiting_review"
-    assert timers.run_due(now=timezone.now() + timedelta(hours=2), limit=1) == {"fired": 1}
+    assert timers.run_due_timers_and_triggers(now=timezone.now() + timedelta(hours=2), limit=1) == {
+        "fired": 1
+    }
 
 
 def test_a_gate_that_rejects_says_so_itself_when_its_time_has_passed(world: World) -> None:
     task = gated(world, "reject", on_reject="rework")
     pass_time(task)
-    assert timers.run_due() == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
     visit = GateVisit.objects.get(task=task)
     assert (visit.word, visit.decided_by) == ("reject", None)
     assert visit.reason.startswith("Nobody decided by")
@@ -59,23 +61,23 @@ def test_a_gate_that_rejects_says_so_itself_when_its_time_has_passed(world: Worl
     assert decided.data["by"] == "due time"
     job = world.job(task)
     assert (job.station, job.feedback) == ("build", visit.reason)
-    assert timers.run_due() == {}
+    assert timers.run_due_timers_and_triggers() == {}
 
 
 def test_a_rejection_by_time_that_nobody_routes_fails(world: World) -> None:
     task = gated(world, "reject", on_reject="reviewer_chooses")
     pass_time(task)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "failed"
 
 
 def test_a_gate_that_reminds_asks_on(world: World) -> None:
     task = gated(world, "remind")
     pass_time(task)
-    assert timers.run_due() == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
     assert world.kinds(task)[-1] == "gate.overdue"
     assert world.status(task) == "awaiting_review"
-    assert timers.run_due() == {}
+    assert timers.run_due_timers_and_triggers() == {}
     world.vote(task)
     assert world.at(task) == ["ship"]
 
@@ -95,9 +97,9 @@ def test_a_fault_keeps_no_other_from_its_time(world: World, monkeypatch: pytest.
     pass_time(first)
     pass_time(second)
     Due.objects.filter(task=first).update(kind="unheard_of")
-    assert timers.run_due() == {"failed": 1, "fired": 1}
+    assert timers.run_due_timers_and_triggers() == {"failed": 1, "fired": 1}
     assert world.kinds(second)[-1] == "gate.overdue"
-    assert timers.run_due() == {}
+    assert timers.run_due_timers_and_triggers() == {}
     Due.objects.filter(task=first).update(kind="gate")
 
 
@@ -111,7 +113,7 @@ def test_several_workers_at_once_fire_one_time_once(world: World) -> None:
     def loop() -> None:
         together.wait(LONG)
         try:
-            found.append(timers.run_due())
+            found.append(timers.run_due_timers_and_triggers())
         finally:
             connection.close()
 

@@ -39,8 +39,8 @@ def test_a_wait_holds_no_worker_and_goes_on_when_its_time_has_come(world: World)
     assert (job.kind, job.state, job.lease_key, world.status(task)) == ("wait", "running", None, "running")
     assert Lease.objects.count() == 0
     assert before + timedelta(hours=2) <= due_of(task).due_at <= timezone.now() + timedelta(hours=2)
-    assert timers.run_due() == {}
-    assert timers.run_due(now=timezone.now() + timedelta(hours=3)) == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {}
+    assert timers.run_due_timers_and_triggers(now=timezone.now() + timedelta(hours=3)) == {"fired": 1}
     assert (world.at(task), Due.objects.count()) == (["ship"], 0)
     done = Job.objects.get(pk=job.pk)
     assert (done.result, done.reported_by, done.attempt) == ("success", "engine", 1)
@@ -57,9 +57,9 @@ def test_no_worker_ever_takes_a_wait(world: World) -> None:
     task = world.start(world.line(stations=[waiting(**{"for": 60})]))
     job = world.job(task)
     assert engine.start(job.pk, world.claim()) is None
-    assert jobs.start_token(job.token_id, world.claim()) is None
+    assert jobs.start_open_job_of_token(job.token_id, world.claim()) is None
     assert claimable.unattended_jobs(world.claim(), {"drive": 9, "quick": 9}, 0.0) == {}
-    assert timers.sweep() == {}
+    assert timers.expire_due_leases() == {}
     with pytest.raises(NotFound):
         engine.complete_manual_job(
             job.pk, user=world.operator, token_version=0, outcome={"result": "success"}
@@ -78,7 +78,7 @@ def test_a_wait_until_a_time_is_told_by_a_template(world: World) -> None:
 
 def test_a_time_that_has_passed_is_no_wait(world: World) -> None:
     task = world.start(world.line(stations=[waiting(until="2001-01-01T00:00:00Z"), "ship"]))
-    assert timers.run_due() == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
     assert world.at(task) == ["ship"]
 
 
@@ -90,7 +90,7 @@ def test_what_is_no_time_is_a_failure_that_rules_route(world: World, when: str) 
         inputs=[{"key": "when", "type": "text", "default": ""}],
     )
     task = world.start(version, inputs={"when": when or " "})
-    assert timers.run_due() == {"fired": 1}
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
     assert world.at(task) == ["mend"]
     assert "work.until" in Job.objects.get(task=task, station="pause").summary
 

@@ -51,7 +51,7 @@ def log(world: World, task: Task) -> str:
     job = task.jobs.get()
     writer = logs.Writer(job.pk, job.attempt)
     for _ in range(3):
-        writer.append(f"0\t{FORGED.decode()}\n".replace("\r\n", " "), timezone.now())
+        writer.append_chunk(f"0\t{FORGED.decode()}\n".replace("\r\n", " "), timezone.now())
     return reverse("task-log-download", args=[*_project(world), task.name]) + f"?job={job.pk}"
 
 

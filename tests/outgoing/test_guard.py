@@ -78,18 +78,18 @@ WRITTEN = [
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_it_refuses_private_addresses_however_they_are_wrapped(address: str) -> None:
-    assert not Guard().allows("host.example", address)
+    assert not Guard().allows_address("host.example", address)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8"])
 def test_it_allows_public_ones(address: str) -> None:
-    assert Guard().allows("host.example", address)
+    assert Guard().allows_address("host.example", address)
 
 
 @pytest.mark.parametrize("network", SPECIAL_PURPOSE, ids=str)
 def test_the_registries_are_refused_whole(network: Network) -> None:
-    assert not Guard().allows("host.example", str(network[0]))
-    assert not Guard().allows("host.example", str(network[-1]))
+    assert not Guard().allows_address("host.example", str(network[0]))
+    assert not Guard().allows_address("host.example", str(network[-1]))
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,12 @@ def test_a_listed_nat64_prefix_leads_to_public_addresses_alone(prefix: str, addr
         )
 
     guard = Guard(nat64=(nat64.parsed_prefix(prefix),))
-    assert guard.allows("host.example", written("8.8.4.4"))
+    assert guard.allows_address("host.example", written("8.8.4.4"))
     for private in ("127.0.0.1", "169.254.169.254", "10.1.2.3", "192.88.99.1"):
-        assert not guard.allows("host.example", written(private))
+        assert not guard.allows_address("host.example", written(private))
     listed = Guard(("10.0.0.0/8",), nat64=(nat64.parsed_prefix(prefix),))
-    assert listed.allows("host.example", written("10.1.2.3"))
-    assert not listed.allows("host.example", written("172.16.1.1"))
+    assert listed.allows_address("host.example", written("10.1.2.3"))
+    assert not listed.allows_address("host.example", written("172.16.1.1"))
 
 
 async def test_an_unlisted_nat64_address_names_its_own_setting() -> None:
@@ -135,12 +135,12 @@ def test_a_program_without_a_loop_goes_through_the_same_guard() -> None:
 
 def test_listed_are_names_addresses_and_networks() -> None:
     guard = Guard(("inside.example", "10.1.0.0/16", "192.168.7.7", "fd00::/8"))
-    assert guard.allows("INSIDE.example", "10.9.9.9")
-    assert guard.allows("other.example", "10.1.200.3")
-    assert guard.allows("other.example", "::ffff:192.168.7.7")
-    assert guard.allows("other.example", "fd12::1")
-    assert not guard.allows("other.example", "10.2.0.1")
-    assert not guard.allows("xinside.example", "127.0.0.1")
+    assert guard.allows_address("INSIDE.example", "10.9.9.9")
+    assert guard.allows_address("other.example", "10.1.200.3")
+    assert guard.allows_address("other.example", "::ffff:192.168.7.7")
+    assert guard.allows_address("other.example", "fd12::1")
+    assert not guard.allows_address("other.example", "10.2.0.1")
+    assert not guard.allows_address("xinside.example", "127.0.0.1")
 
 
 @pytest.mark.parametrize(
@@ -152,16 +152,16 @@ def test_listed_are_names_addresses_and_networks() -> None:
 )
 def test_what_a_repository_reaches_inside_is_on_its_port_in_a_private_network(address: str) -> None:
     guard = Guard(inside=(("packages.example", 443),))
-    assert guard.allows("PACKAGES.example", address, 443)
-    assert not guard.allows("packages.example", address, 22)
-    assert not guard.allows("other.example", address, 443)
+    assert guard.allows_address("PACKAGES.example", address, 443)
+    assert not guard.allows_address("packages.example", address, 22)
+    assert not guard.allows_address("other.example", address, 443)
 
 
 @pytest.mark.parametrize("address", [*PRIVATE, "fd20:ce::254", "fd00:c1::a9fe:a9fe", "100.100.100.200"])
 def test_inside_is_neither_this_machine_nor_a_link_nor_the_keys_of_a_cloud(address: str) -> None:
     guard = Guard(inside=(("packages.example", 443),)).with_hosts("models.example")
     network = address in ("10.0.0.1", "172.16.4.4", "192.168.1.1", "100.64.0.1", "fc00::1")
-    assert guard.allows("packages.example", address, 443) is network
+    assert guard.allows_address("packages.example", address, 443) is network
 
 
 @pytest.mark.parametrize("host", WRITTEN)

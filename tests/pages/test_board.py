@@ -188,7 +188,7 @@ def test_the_last_line_of_the_log_stands_on_the_card_of_what_runs(world: World, 
     task: Task = world.start(version)
     job: Job = world.started(task)
     said = '0.1\tfirst\n0.2\ttest_cache.py 61 %\n0.3\t{"type": "start", "program": "codemod"}\n'
-    Writer(job.pk, 1).append(said, timezone.now())
+    Writer(job.pk, 1).append_chunk(said, timezone.now())
     board = text(signed_in(world.viewer).get(at(world, "line-live", version.line.key)))
     assert "test_cache.py 61 %" in board
     assert "codemod" not in board, "an event for programs"

@@ -77,6 +77,6 @@ def test_node_and_chromium_draw_the_same(page: Page, count: int) -> None:
         for line in drawn_lines(count):
             picture = picture_of(read_line(line)).given
             in_chromium = json.loads(page.evaluate(DRAW, json.dumps(picture)))
-            assert in_chromium == drawer.draw(picture), line["stations"]
+            assert in_chromium == drawer.drawings_wide_and_narrow(picture), line["stations"]
     finally:
         drawer.stop()

@@ -45,10 +45,10 @@ def requested_by_none() -> Iterator[None]:
 @pytest.fixture
 def no_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """The program that draws is not there, as where the front end was built without it."""
-    node_drawing.node.cache_clear()
+    node_drawing.path_of_node_program.cache_clear()
     monkeypatch.setattr(node_drawing, "PROGRAM", tmp_path / "none.mjs")
     yield
-    node_drawing.node.cache_clear()
+    node_drawing.path_of_node_program.cache_clear()
 
 
 def lines_page(world: World, client: Client) -> str:
@@ -220,7 +220,7 @@ def test_where_no_node_runs_a_browser_s_drawing_is_checked(
     client = signed_in(world.designer)
     page = at(world, "line", version.line.key)
     client.get(page)
-    good = drawings.DRAWER.draw(Drawing.objects.get().picture)
+    good = drawings.DRAWER.drawings_wide_and_narrow(Drawing.objects.get().picture)
     digest = Drawing.objects.get().digest
     address = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}/drawings/{digest}"
 

@@ -48,7 +48,7 @@ def locked(world: World) -> tuple[Task, Deadlock]:
     Job.objects.filter(task=task).update(started_at=since)
     Token.objects.filter(task=task).update(entered_at=since)
     Due.objects.filter(task=task).update(set_at=since, due_at=timezone.now())
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     return task, Deadlock.objects.get(task=task)
 
 

@@ -54,7 +54,7 @@ def tag(client: Client, address: str) -> str:
 @pytest.mark.parametrize("tab", ["log", "steps"])
 def test_a_hint_takes_few_statements_with_its_tab(world: World, signed_in: As, tab: str) -> None:
     task, job = working(world)
-    Writer(job.pk, job.attempt).append("1.000\tOne line\n", timezone.now())
+    Writer(job.pk, job.attempt).append_chunk("1.000\tOne line\n", timezone.now())
     client, address = signed_in(world.operator), asks(world, task, f"&tab={tab}&shown=")
     client.get(address)
     # What the worker does meanwhile: the page has asked for the drawing of its line.

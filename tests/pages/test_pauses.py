@@ -18,13 +18,13 @@ def test_a_task_is_paused_and_resumed_on_its_page(world: World, signed_in: As) -
     assert 'data-dialog="pause"' in text(client.get(page))
     paused = {"reason": "Wait for the release", "stops": "yes"}
     assert client.post(at(world, "task-pause", task.name), paused).status_code == 302
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     shown = text(client.get(page))
     assert "This task is paused." in shown and "Wait for the release" in shown
     assert f"Paused by {world.operator}" in shown and 'data-dialog="pause"' not in shown
     assert client.post(at(world, "task-pause", task.name), paused).status_code == 409
     assert client.post(at(world, "task-resume", task.name)).status_code == 302
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "queued"
     assert client.post(at(world, "task-resume", task.name)).status_code == 409
 
@@ -34,7 +34,7 @@ def test_a_line_or_its_station_is_paused_on_its_page(world: World, signed_in: As
     task = world.start(line(world))
     client, page = signed_in(world.operator), at(world, "line-live", "line")
     assert client.post(at(world, "line-pause", "line"), {"station": station}).status_code == 302
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     subject = "build is paused." if station else "The line is paused."
     assert subject in text(client.get(page))
     shown = text(client.get(at(world, "task", task.name)))
@@ -43,5 +43,5 @@ def test_a_line_or_its_station_is_paused_on_its_page(world: World, signed_in: As
     viewer = text(client_of(make_member(world.project, "viewer")).get(page))
     assert subject in viewer and at(world, "line-resume", "line") not in viewer
     assert client.post(at(world, "line-resume", "line"), {"station": station}).status_code == 302
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(task) == "queued"

@@ -46,7 +46,7 @@ def test_what_is_paused_is_seen_everywhere(
     engine.pause(
         PauseScope(world.project, task=reviewed), user=world.operator, reason="Ask the customer first"
     )
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
 
     page.reload()
     cards = page.locator(".task-card")

@@ -36,7 +36,7 @@ def running(world: World, *logged: str, seconds: float = 48, **more: Any) -> tup
     job.save()
     writer = Writer(job.pk, job.attempt)
     for said in logged:
-        writer.append(said, timezone.now())
+        writer.append_chunk(said, timezone.now())
     return task, job
 
 
@@ -58,7 +58,7 @@ def test_once_it_is_prepared_the_page_is_brought_anew(world: World, signed_in: A
     address = f"{at(world, 'task', task.name)}?fragment=preparing&job={job.pk}"
     goes_on = client.get(f"{address}&began=yes")
     assert "began=yes" in text(goes_on) and "HX-Trigger" not in goes_on
-    Writer(job.pk, job.attempt).append(OVER, timezone.now())
+    Writer(job.pk, job.attempt).append_chunk(OVER, timezone.now())
     over = client.get(f"{address}&began=yes")
     assert text(over).strip() == "" and over["HX-Trigger"] == f"gl:task-{task.name}"
     page = text(client.get(at(world, "task", task.name)))

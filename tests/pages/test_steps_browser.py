@@ -95,7 +95,7 @@ def log(job: Job, lines: list[dict[str, Any]], writer: Writer | None = None) -> 
     writer = writer or Writer(job.pk, job.attempt)
     written = [f"{n * 11.5:.3f}\t{json.dumps(line)}\n" for n, line in enumerate(lines, 1)]
     for start in range(0, len(written), 400):
-        writer.append("".join(written[start : start + 400]), timezone.now())
+        writer.append_chunk("".join(written[start : start + 400]), timezone.now())
     return writer
 
 

@@ -96,7 +96,7 @@ def simple() -> dict[str, Any]:
 def test_each_shipped_line_is_drawn_with_all_that_it_has(drawer: Drawer) -> None:
     for starter in STARTERS:
         given = picture_of(starter.line).given
-        drawn = drawer.draw(given)
+        drawn = drawer.drawings_wide_and_narrow(given)
         for frame in drawings.FRAMES:
             svg = checked_svg(drawn[frame]["svg"], given)
             assert all(f">{line_station.name}<" in svg for line_station in starter.line.stations)
@@ -107,7 +107,7 @@ def test_each_shipped_line_is_drawn_with_all_that_it_has(drawer: Drawer) -> None
 def test_no_prefix_that_a_library_registers_gets_into_a_drawing(drawer: Drawer) -> None:
     importlib.import_module("qrcode.image.svg")  # that of a second factor at sign-in
     given = picture(hostile())
-    for frame in drawer.draw(given).values():
+    for frame in drawer.drawings_wide_and_narrow(given).values():
         svg = checked_svg(frame["svg"], given)
         assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
         assert "svg:" not in svg
@@ -115,7 +115,7 @@ def test_no_prefix_that_a_library_registers_gets_into_a_drawing(drawer: Drawer) 
 
 def test_a_line_of_hostile_words_is_drawn_inert(drawer: Drawer) -> None:
     given = picture(hostile())
-    for frame in drawer.draw(given).values():
+    for frame in drawer.drawings_wide_and_narrow(given).values():
         svg = checked_svg(frame["svg"], given)
         assert svg.count("<svg") == 1
         assert not any(f"<{name}" in svg for name in ("script", "image", "style", "foreignObject", "iframe"))
@@ -162,7 +162,7 @@ ATTACKS = {
 
 def test_what_is_no_drawing_of_this_line_is_refused(drawer: Drawer) -> None:
     given = picture(simple())
-    svg = drawer.draw(given)["wide"]["svg"]
+    svg = drawer.drawings_wide_and_narrow(given)["wide"]["svg"]
     assert checked_svg(svg, given)
     for old, new in ATTACKS.values():
         changed = svg.replace(old, new, 1)
@@ -176,26 +176,26 @@ def test_what_is_no_drawing_of_this_line_is_refused(drawer: Drawer) -> None:
 def test_the_process_ends_when_it_rests_and_is_started_again() -> None:
     drawer = Drawer(rest=0.05)
     given = picture(simple())
-    first = drawer.draw(given)
+    first = drawer.drawings_wide_and_narrow(given)
     process = drawer._process
     assert process is not None
     # Reaped, too: a zombie would still be there
     until(lambda: not Path(f"/proc/{process.pid}").exists())
-    assert drawer.draw(given) == first
+    assert drawer.drawings_wide_and_narrow(given) == first
     drawer.stop()
     assert drawer._process is None
 
 
 def test_what_cannot_be_drawn_is_said_and_the_next_one_is_drawn(drawer: Drawer) -> None:
     with pytest.raises(NotDrawn):
-        drawer.draw({"kinds": [], "document": {}})
-    assert drawer.draw(picture(simple()))
+        drawer.drawings_wide_and_narrow({"kinds": [], "document": {}})
+    assert drawer.drawings_wide_and_narrow(picture(simple()))
 
 
 def test_a_drawing_that_takes_too_long_is_given_up(drawer: Drawer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.work.drawing.SECONDS", 0.0)
     with pytest.raises(NotDrawn, match="too large"):
-        drawer.draw(picture(hostile()))
+        drawer.drawings_wide_and_narrow(picture(hostile()))
 
 
 def test_publishing_has_the_line_drawn(world: World, signed_in: As) -> None:

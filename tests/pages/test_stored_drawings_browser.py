@@ -107,7 +107,7 @@ def test_hostile_words_stay_words_in_the_page(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World
 ) -> None:
     given = picture(hostile())
-    drawn = drawings.DRAWER.draw(given)
+    drawn = drawings.DRAWER.drawings_wide_and_narrow(given)
     context = new_context()
     sign_in(context, world.operator)
     page = context.new_page()

@@ -51,7 +51,7 @@ def test_every_event_stands_on_one_page_the_newest_first(
 def test_a_rejection_by_the_clock_names_the_due_time(world: World, signed_in: As) -> None:
     task = gated(world, "reject", on_reject="rework")
     pass_time(task)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     client, address = signed_in(world.viewer), at(world, "task", task.name)
     assert "Due time: Reject: Nobody decided by" in words(text(client.get(address)))
     decided = next(event for event in export_task(task) if event["kind"] == "gate.decided")

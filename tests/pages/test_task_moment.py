@@ -231,7 +231,7 @@ def test_a_pause_of_then_has_its_mark(world: World, signed_in: As) -> None:
     world.report(task)
     during = now_of(task).task.seq
     resume(scope, user=world.operator)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     world.report(task)
     client, address = signed_in(world.viewer), at(world, "task", task.name)
     page = text(client.get(address, {"at": during}))

@@ -32,7 +32,7 @@ def working(world: World, *lines: Any) -> tuple[Task, Job]:
     task = world.start(world.line(LINE))
     job = world.started(task)
     told = "".join(f"1.000\t{each if isinstance(each, str) else json.dumps(each)}\n" for each in lines)
-    Writer(job.pk, job.attempt).append(told, timezone.now())
+    Writer(job.pk, job.attempt).append_chunk(told, timezone.now())
     return task, job
 
 

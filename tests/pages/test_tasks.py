@@ -125,7 +125,7 @@ def test_a_hint_brings_only_the_part_that_changed(world: World, signed_in: As) -
 
 def write(job: Job, *lines: str) -> None:
     writer = logs.Writer(job.pk, job.attempt)
-    writer.append("".join(f"{n}.5\t{line}\n" for n, line in enumerate(lines)), timezone.now())
+    writer.append_chunk("".join(f"{n}.5\t{line}\n" for n, line in enumerate(lines)), timezone.now())
 
 
 def test_the_log_of_what_runs_goes_on_from_where_it_was_read(world: World, signed_in: As) -> None:
@@ -138,7 +138,7 @@ def test_the_log_of_what_runs_goes_on_from_where_it_was_read(world: World, signe
     assert "<script>alert(1)" not in page
     more = re.search(r'hx-get="([^"]*from=\d+)"', page)
     assert more is not None
-    logs.Writer(job.pk, job.attempt, number=1, position=99, lines=2).append(
+    logs.Writer(job.pk, job.attempt, number=1, position=99, lines=2).append_chunk(
         "9.5\tthird line\n", timezone.now()
     )
     part = text(client.get(more.group(1).replace("&amp;", "&").rpartition("from=")[0] + "from=99"))

@@ -44,7 +44,7 @@ def scheduled(world: World, line: Line, **more: Any) -> Trigger:
 
 def ran(trigger: Trigger, at: datetime = NIGHT) -> None:
     Trigger.objects.filter(pk=trigger.pk).update(next_at=at)
-    timers.run_due(now=at)
+    timers.run_due_timers_and_triggers(now=at)
 
 
 def logged(trigger: Trigger, *rows: tuple[str, str, Task | None]) -> None:

@@ -188,7 +188,7 @@ def test_a_failed_dependency_holds_for_a_person_and_says_so(world: World, how: s
         world.report(other, {"result": "failure"})
     else:
         engine.cancel(other.pk, actor=engine.ENGINE)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.token(task).wait == {"depends_on": [other.name, open_one.name], "failed": [other.name]}
     client, place = as_(world.operator), [world.project.owner.key, world.project.key]
     said = f"It waits for {other.name}, which failed or was cancelled."
@@ -201,7 +201,7 @@ def test_a_failed_dependency_holds_for_a_person_and_says_so(world: World, how: s
         assert said in page
         assert "Continues automatically" not in page
     world.report(open_one)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.token(task).wait == {"depends_on": [other.name], "failed": [other.name]}
     token = world.token(task)
     engine.release(token.pk, user=world.operator, token_version=token.version)

@@ -157,7 +157,7 @@ def test_a_test_keeps_whatever_the_remote_says(
     def fails(remote: Remote) -> References:
         raise GitRefused(remote.describe_error(OSError("no\0thing \udcff")))
 
-    monkeypatch.setattr(Remote, "references", fails)
+    monkeypatch.setattr(Remote, "read_references", fails)
     assert repositories.test_connection(made, by=world.admin, now=timezone.now())[0]["said"] == (
         "The repository could not be reached: no\\x00thing \\udcff"
     )

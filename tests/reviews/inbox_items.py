@@ -98,7 +98,7 @@ def in_vain(world: World) -> Task:
     other = world.start(version)
     task = world.start(version, depends_on=[other.name])
     engine.cancel(other.pk, actor=engine.ENGINE)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     return task
 
 

@@ -112,8 +112,8 @@ def test_who_requested_a_task_is_told_at_once_when_it_is_late(world: World) -> N
         world.line(**gated(notify=[], due=DUE)), title="Add login", due_at=now + timedelta(hours=2)
     )
     world.report(task, {"result": "success"})
-    timers.run_due(now + timedelta(hours=3))
-    timers.run_due(now + timedelta(hours=5))
+    timers.run_due_timers_and_triggers(now + timedelta(hours=3))
+    timers.run_due_timers_and_triggers(now + timedelta(hours=5))
     late = Notification.objects.filter(user=task.requester, kind="waiting").order_by("pk")
     assert [row.state for row in late] == [Posted.State.QUEUED] * 2
     said = [str(KINDS["waiting"].says(row).text) for row in late]

@@ -89,7 +89,7 @@ def test_late_is_told_once(world: World, chat: Chat) -> None:
     due = timezone.now() + timedelta(hours=1)
     world.start(line_of(world), due_at=due)
     for _ in range(2):
-        timers.run_due(now=due + timedelta(seconds=1))
+        timers.run_due_timers_and_triggers(now=due + timedelta(seconds=1))
     assert topics_of(hook) == ["late"]
     deliver()
     assert sent(chat)[0]["data"]["summary"] == "Late: its due time has passed"

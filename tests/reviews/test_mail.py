@@ -90,7 +90,7 @@ def test_who_was_asked_is_reminded_once_when_the_gate_is_due(world: World, mailb
     world.report(task)
     Due.objects.filter(task=task).update(due_at=timezone.now())
     for _ in range(2):
-        timers.run_due()
+        timers.run_due_timers_and_triggers()
     deliver_mail(Mail.objects.get(kind=Mail.MailKind.OVERDUE).pk)
     ((recipients, message),) = mailbox.received
     assert (recipients, "is overdue" in message.get_body(("plain",)).get_content()) == ([NOTIFIED], True)
@@ -101,7 +101,7 @@ def test_a_gate_that_notifies_nobody_reminds_who_may_decide(world: World) -> Non
     world.report(task)
     Due.objects.filter(task=task).update(due_at=timezone.now())
     assert world.reviewer.email
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert {mail.address for mail in Mail.objects.all()} == {world.reviewer.email, world.admin.email}
 
 
@@ -112,7 +112,7 @@ def test_a_rejection_by_time_is_told_without_a_name(world: World, mailbox: Mailb
     past = timezone.now()
     Due.objects.filter(task=task).update(due_at=past)
     task.gate_visits.update(due_at=past)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     deliver_mail(Mail.objects.get(kind=Mail.MailKind.CLOSED).pk)
     text = mailbox.received[1][1].get_body(("plain",)).get_content()
     assert "automatically after its due time: Reject" in text
@@ -149,7 +149,7 @@ def test_who_is_responsible_is_told_of_an_escalation_and_once_more_when_nobody_a
     past = timezone.now()
     Due.objects.filter(task=task).update(due_at=past)
     task.escalated.update(due_at=past)
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     for notice in Notice.objects.order_by("pk"):
         deliver_notice(notice.pk)
     (_, first), (_, last) = mailbox.received

@@ -77,7 +77,7 @@ def test_who_may_decide_is_told_when_it_is_overdue(world: World) -> None:
     task = world.start(world.line(**gated(due={"after": "1h"}, notify=[])), title="Add login")
     world.report(task)
     Due.objects.filter(task=task).update(due_at=timezone.now())
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert "The review of “Add login” is overdue." in told(world.reviewer)
 
 
@@ -194,7 +194,7 @@ def test_a_hold_by_somebody_else_and_a_failed_dependency_are_told_to_the_request
     after = world.start(version, title="Second", by=world.operator, depends_on=[first.name])
     assert len(told(world.operator, "waiting")) == 1, "it goes on by itself"
     world.report(first, {"result": "failure"})
-    timers.run_due()
+    timers.run_due_timers_and_triggers()
     assert world.status(after) == "held"
     assert f"“Second” waits for {first.name}, which did not complete." in told(world.operator, "waiting")
 

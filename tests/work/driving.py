@@ -51,7 +51,7 @@ class Bench:
         try:
             yield driver
         finally:
-            await driver.stop()
+            await driver.cancel_every_drive()
             await asyncio.to_thread(transport.close)
             folders.close()
 
@@ -76,7 +76,7 @@ def drive(bench: Bench, task: Task, **more: Any) -> None:
 def drive_token(bench: Bench, token: int, **more: Any) -> None:
     async def go() -> None:
         async with bench.driver(**more) as driver:
-            await driver.drive(token)
+            await driver.drive_token(token)
 
     asyncio.run(go())
 

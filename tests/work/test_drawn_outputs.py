@@ -16,7 +16,7 @@ from pipelines.work.handlers.agent import LineFeed, last_output
 from pipelines.work.handlers.chat import reply_output
 from pipelines.work.language_models.completion import StreamedAnswer
 from pipelines.work.results.lines import LineCutter
-from pipelines.work.results.output import TextOutput, from_text
+from pipelines.work.results.output import TextOutput, output_in_text
 from pipelines.work.results.text import Masker, escaped_for_storage
 
 KEYS = ("plan", "risk")
@@ -136,9 +136,9 @@ def through_an_agent(draw: Random, text: Text) -> TextOutput:
     raw = data.encode()
     while raw:
         size = draw.randint(1, 4_000)
-        feed.feed(raw[:size])
+        feed.feed_bytes(raw[:size])
         raw = raw[size:]
-    feed.feed(b"", final=True)
+    feed.feed_bytes(b"", final=True)
     found = last_output(stream, KEYS, "")
     # What stands before the last message is another text: what is owed is a word for its block.
     if after and text.good and not text.broken and not text.bare:
@@ -166,14 +166,14 @@ def outputs(seeds: range) -> Counter[str]:
     for seed in seeds:
         draw = Random(f"output {seed}")
         text = Text(draw)
-        whole = from_text(text.text, KEYS)
+        whole = output_in_text(text.text, KEYS)
         hold(whole, text, f"seed {seed}, text")
         hold(through_a_model(draw, text), text, f"seed {seed}, model")
         agent = through_an_agent(draw, text)
         if agent.unreadable != "not compared":
             hold(agent, text, f"seed {seed}, agent")
         cut = text.text[: draw.randint(0, len(text.text))]
-        partly = from_text(cut, KEYS, cut="it was cut")
+        partly = output_in_text(cut, KEYS, cut="it was cut")
         assert partly.value is not MISSING or partly.unreadable, (seed, cut)
         counted["found"] += whole.value is not MISSING
         counted["named"] += bool(whole.unreadable)
@@ -275,9 +275,9 @@ def logs(seeds: range) -> Counter[str]:
         raw, cutter, found = data.encode(), LineCutter(Masker(())), []
         while raw:
             size = draw.randint(1, 9)
-            found += cutter.feed(raw[:size])
+            found += cutter.feed_and_return_whole_lines(raw[:size])
             raw = raw[size:]
-        found += cutter.feed(b"", final=True)
+        found += cutter.feed_and_return_whole_lines(b"", final=True)
         # A line on which nothing acts keeps its tabs and the blanks at its end.
         shown = [line.expandtabs().rstrip() for line in found]
         assert shown == [escaped_for_storage(line).expandtabs().rstrip() for line in wanted], (seed, data)

@@ -48,8 +48,8 @@ def test_a_ticket_that_finds_nothing_ends_quietly(world: World, bench: Bench) ->
 
     async def again() -> None:
         async with bench.driver() as driver:
-            await driver.drive(token)
-            await driver.drive(987_654)
+            await driver.drive_token(token)
+            await driver.drive_token(987_654)
 
     asyncio.run(again())
     assert task.events.count() == events
@@ -63,7 +63,7 @@ def test_two_drivers_on_one_token_do_the_work_once(world: World, bench: Bench, t
 
     async def both() -> None:
         async with bench.driver() as one, bench.driver() as two:
-            await asyncio.gather(one.drive(token), two.drive(token), one.drive(token))
+            await asyncio.gather(one.drive_token(token), two.drive_token(token), one.drive_token(token))
 
     asyncio.run(both())
     assert (mark.read_text(), world.status(task)) == ("xx", "completed")

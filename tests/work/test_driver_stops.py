@@ -34,9 +34,9 @@ def test_a_slow_command_holds_no_database_connection(world: World, bench: Bench)
 
     async def go() -> None:
         async with bench.driver(engine_threads=1, concurrency=2) as driver:
-            driver.spawn(driver.drive(tokens[0]))
+            driver.spawn(driver.drive_token(tokens[0]))
             async with asyncio.timeout(LONG):
-                await driver.drive(tokens[1])
+                await driver.drive_token(tokens[1])
             assert driver.drive_count == 1
 
     asyncio.run(go())
@@ -62,9 +62,9 @@ def test_a_planned_stop_kills_queues_again_and_counts_no_attempt(
 
     async def go() -> None:
         async with bench.driver() as driver:
-            driver.spawn(driver.drive(token))
+            driver.spawn(driver.drive_token(token))
             await eventually(mark.exists)
-            await driver.stop()
+            await driver.cancel_every_drive()
 
     before = tickets()
     asyncio.run(go())
@@ -84,17 +84,17 @@ def test_a_lost_lease_kills_the_work_and_reports_nothing(
     def take_away() -> None:
         if how == "swept":
             world.expire(task)
-            assert timers.sweep() == {"requeued": 1}
+            assert timers.expire_due_leases() == {"requeued": 1}
         else:
             engine.cancel(task.pk, actor=engine.Actor.person(operator), reason="Enough.")
 
     async def go() -> None:
         async with bench.driver() as driver:
-            driving = driver.spawn(driver.drive(token))
+            driving = driver.spawn(driver.drive_token(token))
             await eventually(mark.exists)
             await in_thread(take_away)
             held = await in_thread(leases.renew_leases, driver.transport.worker)
-            driver.running.settle_leases(held, driver.running.clock())
+            driver.running.settle_leases_and_return_strays(held, driver.running.clock())
             async with asyncio.timeout(LONG):
                 await driving
             assert not alive(int(mark.read_text()))
@@ -116,9 +116,9 @@ def test_a_renewal_that_began_before_the_work_takes_nothing_away(
     async def go() -> None:
         async with bench.driver() as driver:
             asked_at = driver.running.clock()
-            driving = driver.spawn(driver.drive(token))
+            driving = driver.spawn(driver.drive_token(token))
             await eventually(lambda: driver.running.work)
-            driver.running.settle_leases({}, asked_at)
+            driver.running.settle_leases_and_return_strays({}, asked_at)
             over.touch()
             await driving
 
@@ -134,7 +134,9 @@ def test_a_lease_that_nobody_drives_is_given_back(world: World, bench: Bench) ->
             started = await driver.transport.claim_token(token)
             assert started is not None
             held = {started.orders.job_id: started.lease}
-            strays = [driver.running.settle_leases(held, driver.running.clock()) for _ in range(4)]
+            strays = [
+                driver.running.settle_leases_and_return_strays(held, driver.running.clock()) for _ in range(4)
+            ]
             assert strays == [[], [], [], list(held.items())]
             await driver.transport.give_back_stray(*strays[-1][0])
 
@@ -155,7 +157,7 @@ def test_work_that_breaks_its_handler_ends_after_three_attempts(
         drive(bench, task)
         assert world.job(task).state == "running"
         world.expire(task)
-        timers.sweep()
+        timers.expire_due_leases()
     job = Job.objects.get(task=task)
     assert (job.attempt, job.outcome) == (3, {"result": "cancelled", "reason": "lease_lost"})
 
@@ -172,7 +174,7 @@ def test_a_broken_drive_is_no_longer_renewed(
 
     async def go() -> None:
         async with bench.driver() as driver:
-            await driver.drive(token)
+            await driver.drive_token(token)
             assert driver.running.abandoned == {job_id}
             held = await in_thread(
                 leases.renew_leases, driver.transport.worker, 10.0, driver.running.abandoned

@@ -29,13 +29,13 @@ def looking(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
     """A scheduler that looks once and then sleeps for an hour, unless it is told; with how often it has looked."""
     monkeypatch.setattr(timers, "LOOK_SECONDS", 3600.0)
     monkeypatch.setattr(timers, "AT_WORK_SECONDS", 3600.0)
-    look_ahead, looks = timers.look_ahead, list[timers.Outlook]()
+    look_ahead, looks = timers.read_outlook, list[timers.Outlook]()
 
     def counted() -> timers.Outlook:
         looks.append(look_ahead())
         return looks[-1]
 
-    monkeypatch.setattr(timers, "look_ahead", counted)
+    monkeypatch.setattr(timers, "read_outlook", counted)
 
     @asynccontextmanager
     async def start() -> AsyncIterator[list[timers.Outlook]]:

@@ -205,10 +205,10 @@ def test_a_question_is_asked_while_stations_take_every_slot(
 
     async def go() -> bool:
         async with bench.driver(concurrency=1, most_stations=1) as driver:
-            await driver.drive(token.pk)
-            held = driver.spawn(driver.drive(slow.pk))
+            await driver.drive_token(token.pk)
+            held = driver.spawn(driver.drive_token(slow.pk))
             await asyncio.to_thread(begun, slow)
-            await asyncio.wait_for(driver.drive(token.pk, EVALUATE), LONG)
+            await asyncio.wait_for(driver.drive_token(token.pk, EVALUATE), LONG)
             waited_for_none = not held.done()
             go_on.touch()
             await held

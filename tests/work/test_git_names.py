@@ -9,7 +9,7 @@ import pytest
 from pipelines.ports.server_folders import ServerFolders
 from pipelines.routing.basics.hidden_characters import shortened_at_word
 from pipelines.work.git import commits
-from pipelines.work.git.addresses import parsed
+from pipelines.work.git.addresses import parsed_repository_address
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.results.git_changes import message_trailers
@@ -38,19 +38,21 @@ from tests.work.remotes import folders
 )
 def test_an_address_that_is_not_taken_is_said(tmp_path: Path, address: str, why: str) -> None:
     with pytest.raises(GitRefused, match=why):
-        parsed(address, folders(tmp_path))
+        parsed_repository_address(address, folders(tmp_path))
 
 
 def test_addresses_that_are_taken(tmp_path: Path) -> None:
     inside = tmp_path / "it.git"
     inside.mkdir()
     (tmp_path / "out").symlink_to("/etc")
-    assert parsed("git@host.example:team/app.git", ServerFolders()).scheme == "ssh"
-    assert parsed("ssh://git@host.example:2222/app.git", ServerFolders()).port == 2222
-    assert parsed("https://host.example/team/app.git", ServerFolders()).host == "host.example"
-    assert parsed(str(inside), folders(inside)).path == str(inside)
+    assert parsed_repository_address("git@host.example:team/app.git", ServerFolders()).scheme == "ssh"
+    assert parsed_repository_address("ssh://git@host.example:2222/app.git", ServerFolders()).port == 2222
+    assert (
+        parsed_repository_address("https://host.example/team/app.git", ServerFolders()).host == "host.example"
+    )
+    assert parsed_repository_address(str(inside), folders(inside)).path == str(inside)
     with pytest.raises(GitRefused):
-        parsed(str(tmp_path / "out"), folders(tmp_path))
+        parsed_repository_address(str(tmp_path / "out"), folders(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from dulwich.web import make_wsgi_chain
 from pipelines.ports.server_folders import ServerFolders
 from pipelines.work.git import bounds, ssh
 from pipelines.work.git import remote as remote_module
-from pipelines.work.git.addresses import RepositoryAddress, parsed
+from pipelines.work.git.addresses import RepositoryAddress, parsed_repository_address
 from pipelines.work.git.probe import Probe
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
@@ -151,10 +151,10 @@ def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept:
         return ["192.0.2.7"]
 
     made = remote(tmp_path / "it.git", {"a": b"1"})
-    address = parsed(f"ssh://deploy@git.example:2222{made.path}", ServerFolders())
+    address = parsed_repository_address(f"ssh://deploy@git.example:2222{made.path}", ServerFolders())
     guard = Guard(("git.example",), resolve)
     far = Remote(address, guard, "THE KEY", tmp_path / "known_hosts")
-    assert far.references().branch_commit("main") == made.head()
+    assert far.read_references().branch_commit("main") == made.head()
     said = kept.read_text()
     for each in ("-F\n/dev/null", "HostName=192.0.2.7", "HostKeyAlias=git.example", "IdentitiesOnly=yes"):
         assert each in said
@@ -166,9 +166,9 @@ def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept:
         ("files", True),
     ]
     with pytest.raises(GitRefused, match="private address"):
-        Remote(address, Guard((), resolve), "THE KEY").references()
+        Remote(address, Guard((), resolve), "THE KEY").read_references()
     with pytest.raises(GitRefused, match="needs a deploy key"):
-        Remote(address, guard).references()
+        Remote(address, guard).read_references()
 
 
 async def there(host: str, port: int) -> list[str]:
@@ -190,10 +190,10 @@ def test_a_server_that_never_ends_is_left(
 ) -> None:
     monkeypatch.setattr(bounds, "MOST_SAID", 100_000)
     (tmp_path / "bin/ssh").write_text(f"#!{sys.executable}\n{program}\n")
-    address = parsed("ssh://git.example/app.git", ServerFolders())
+    address = parsed_repository_address("ssh://git.example/app.git", ServerFolders())
     far = Remote(address, Guard(("git.example",), there), "KEY", seconds=0.2)
     with pytest.raises(GitRefused, match=why):
-        far.references()
+        far.read_references()
 
 
 def asking_for_thin(client: HttpsGitClient) -> HttpsGitClient:
@@ -220,10 +220,12 @@ def test_only_what_is_no_object_counts(
         assert head.encode() in into
     monkeypatch.setattr(bounds, "MOST_SAID", 100)
     with pytest.raises(GitRefused, match="of its branches"):
-        far.references()
+        far.read_references()
 
 
 def test_ssh_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssh.shutil, "which", lambda name: None)
     with pytest.raises(GitRefused, match="has no ssh"):
-        Remote(parsed("git@git.example:team/app.git", ServerFolders()), Guard(), "KEY").references()
+        Remote(
+            parsed_repository_address("git@git.example:team/app.git", ServerFolders()), Guard(), "KEY"
+        ).read_references()

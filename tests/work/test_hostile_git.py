@@ -20,7 +20,7 @@ from dulwich.objects import Blob, Tree
 
 from pipelines.formats.evidence.trees.line_diff import StepBudget
 from pipelines.work.git import checkout, facts, mirror, trees
-from pipelines.work.git.addresses import parsed
+from pipelines.work.git.addresses import parsed_repository_address
 from pipelines.work.git.attempt import Prepared, Trailers, commit_attempt, prepare_workspace
 from pipelines.work.git.gitignore import IgnoreFiles
 from pipelines.work.git.mirror import Mirrors
@@ -29,7 +29,7 @@ from pipelines.work.git.remote import Remote
 from pipelines.work.git.trees import Leaf
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.spec.repository import GitOrder, GitState, RepositoryAccess
-from pipelines.work.workspaces import take_picture
+from pipelines.work.workspaces import picture_of_workspace
 from tests.effort import calls
 from tests.work.remotes import FILE, FOLDER, LINK, Files, RemoteRepository, folders, remote
 
@@ -53,7 +53,7 @@ def attempt(tmp_path: Path, files: Files) -> tuple[Prepared, Path]:
 
 def committed(ready: Prepared, workspace: Path) -> list[str]:
     """The paths that changed."""
-    picture = take_picture(workspace, None, (".git",))
+    picture = picture_of_workspace(workspace, None, (".git",))
     _left, group, _files = commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
     paths: list[str] = group["paths"]
     return paths
@@ -79,12 +79,14 @@ def test_names_and_links_are_taken_as_they_are(tmp_path: Path) -> None:
 
 def test_branches_come_and_go_whose_names_are_in_each_others_way(tmp_path: Path) -> None:
     origin = remote(tmp_path / "origin.git", {"a": b"1"})
-    there = Remote(parsed(str(origin.path), folders(origin.path)), folders=folders(origin.path))
+    there = Remote(
+        parsed_repository_address(str(origin.path), folders(origin.path)), folders=folders(origin.path)
+    )
     found = []
     with Mirrors(tmp_path / "w").open_mirror("it") as mirror:
         for number, branch in enumerate(("rel", "rel/1", "rel")):
             found.append(origin.add({"a": b"%d" % number}, branch=branch))
-            assert mirror.fetch(there, branch, lambda text: None)[1] == found[-1]
+            assert mirror.fetch_branch_or_tag(there, branch, lambda text: None)[1] == found[-1]
             (origin.path / "refs/heads" / branch).unlink()
             if branch == "rel/1":
                 (origin.path / "refs/heads/rel").rmdir()
@@ -168,7 +170,7 @@ def test_links_beside_the_workspace_are_not_written_through(tmp_path: Path) -> N
     (workspace.parent / "base").mkdir()
     for place in (f"base/{sha256(b'evil').hexdigest()}", sha256(b"evil").hexdigest(), "objects.pack"):
         (workspace.parent / place).symlink_to(mine)
-    picture = take_picture(workspace, None, (".git",))
+    picture = picture_of_workspace(workspace, None, (".git",))
     left, _group, files = commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
     assert mine.read_text() == "mine" and set(files) == {sha256(b"evil").hexdigest(), left.pack}
     for digest, (path, size) in files.items():
@@ -261,7 +263,7 @@ def test_what_fails_in_the_folder_or_the_objects_is_said(
     """Else the job would be left running; only a full disk is for the worker to tell."""
     ready, workspace = attempt(tmp_path, {"a": b"1"})
     (workspace / "a").write_text("2")
-    picture = take_picture(workspace, None, (".git",))
+    picture = picture_of_workspace(workspace, None, (".git",))
     (workspace / "a").unlink()
     with pytest.raises(GitRefused, match="What the station left cannot be committed: "):
         commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
@@ -289,7 +291,7 @@ def test_a_few_trees_that_make_billions_of_files_are_refused(
             outer.add(bytes([name]), FOLDER, inner.id)
         inner = outer
     store.add_object(inner)
-    for walk in (trees.tree_leaves, partial(checkout.fill_folder, folder=tmp_path)):
+    for walk in (trees.tree_leaves, partial(checkout.write_tree_into_folder, folder=tmp_path)):
         with pytest.raises(GitRefused, match="more than 1000 files and folders"):
             walk(store, inner.id)
 
@@ -313,15 +315,18 @@ def test_a_mirror_is_bounded_and_expires(tmp_path: Path) -> None:
         small.open_mirror(str(origin.path)) as mirror,
         pytest.raises(GitRefused, match="larger than"),
     ):
-        mirror.fetch(
-            Remote(parsed(str(origin.path), folders(origin.path)), folders=folders(origin.path)),
+        mirror.fetch_branch_or_tag(
+            Remote(
+                parsed_repository_address(str(origin.path), folders(origin.path)),
+                folders=folders(origin.path),
+            ),
             "",
             told.append,
         )
-    assert small.expire() == []
+    assert small.remove_unused_mirrors() == []
     for lock in small.base.glob("*.lock"):
         os.utime(lock, (0, 0))
-    assert len(small.expire()) == 1 and not list(small.base.glob("*.git"))
+    assert len(small.remove_unused_mirrors()) == 1 and not list(small.base.glob("*.git"))
 
 
 @pytest.mark.parametrize(

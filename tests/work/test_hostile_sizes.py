@@ -20,8 +20,8 @@ from dulwich.repo import Repo
 from pipelines.work.git import sizes
 from pipelines.work.git.attempt import commit_attempt, prepare_workspace
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.sizes import check_pack
-from pipelines.work.workspaces import take_picture
+from pipelines.work.git.sizes import check_pack_sizes
+from pipelines.work.workspaces import picture_of_workspace
 from tests.work.remotes import FILE, FOLDER, RemoteRepository, remote
 from tests.work.test_hostile_git import SAID, access
 
@@ -54,7 +54,7 @@ def in_file(folder: Path, made: BytesIO) -> None:
     place = folder / "a.pack"
     place.write_bytes(made.getvalue())
     with place.open("rb") as file:
-        check_pack(file)
+        check_pack_sizes(file)
 
 
 def difference(size: int) -> bytes:
@@ -153,7 +153,7 @@ def test_a_hundred_thousand_files(tmp_path: Path, folders: int) -> None:
         return
     ready = prepare_workspace(access(tmp_path, origin), workspace, False, lambda text: None)
     (workspace / "folder7" / "file7").write_text("2\n")
-    picture = take_picture(workspace, None, (".git",))
+    picture = picture_of_workspace(workspace, None, (".git",))
     _left, group, _files = commit_attempt(ready, workspace.parent, workspace, picture.manifest, SAID)
     assert group["paths"] == ["folder7/file7"]
 

@@ -240,6 +240,6 @@ def test_no_registry_at_a_private_address_is_asked_that_nobody_listed(
         said.append(text)
 
     with pytest.raises(images.ImageAbsent) as absent:
-        asyncio.run(Images(str(program), tmp_path).root(image, Guard(listed), tell))
+        asyncio.run(Images(str(program), tmp_path).unpacked_image_root(image, Guard(listed), tell))
     assert ("pull" in calls.read_text().split()) is asked is bool(said)
     assert ("has the private address" in str(absent.value)) is not asked

@@ -206,7 +206,7 @@ def test_a_stop_in_the_middle_gives_all_of_them_back(world: World, bench: Bench)
             driver.transport.report_together = never  # type: ignore[method-assign]
             driving = asyncio.create_task(driver.drive_ticket(token, QUICK))
             await reported.wait()
-            await driver.stop()
+            await driver.cancel_every_drive()
             await asyncio.gather(driving, return_exceptions=True)
 
     asyncio.run(go())
@@ -236,7 +236,7 @@ def test_a_stop_while_it_looks_for_more_gives_back_what_goes_on(
             driver.transport.claim_instant = never  # type: ignore[method-assign]
             driving = asyncio.create_task(driver.drive_ticket(token, QUICK))
             await looking.wait()
-            await driver.stop()
+            await driver.cancel_every_drive()
             await asyncio.gather(driving, return_exceptions=True)
 
     asyncio.run(go())

@@ -84,7 +84,7 @@ def tickets() -> list[dict[str, int]]:
 
 
 def start_all() -> list[str]:
-    return [line_end_starts.start_after(**ticket) for ticket in tickets()]
+    return [line_end_starts.start_task_after_end(**ticket) for ticket in tickets()]
 
 
 def log(trigger: Trigger) -> list[tuple[str, str, str]]:
@@ -213,7 +213,7 @@ def test_a_worker_starts_it_and_survives_a_fault(world: World, monkeypatch: pyte
     def broken(*_arguments: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr(line_end_starts, "start_after", broken)
+    monkeypatch.setattr(line_end_starts, "start_task_after_end", broken)
     asyncio.run(ticket_tasks.start_after(**second))
     assert [outcome for _key, outcome, _detail in log(trigger)] == ["started", "failed"]
     assert Trigger.objects.get().paused_at is not None
@@ -355,9 +355,9 @@ def test_who_lost_the_right_starts_nothing(world: World) -> None:
 
 def test_to_try_one_says_what_the_last_end_would_start(world: World) -> None:
     version, trigger = build_line(world), after(world)
-    assert starting.try_out(trigger).detail == f"No task of {version.line.name} has ended so yet."
+    assert starting.try_out_and_undo(trigger).detail == f"No task of {version.line.name} has ended so yet."
     build(world, version)
-    tried = starting.try_out(trigger)
+    tried = starting.try_out_and_undo(trigger)
     assert tried.outcome == "started" and tried.task is not None and tried.task.title == "Fix the door"
     assert not Task.objects.filter(line__key="deploy").exists() and log(trigger) == []
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import Job, Task, Token
 from pipelines.work import storage
-from pipelines.work.transport.local.workspace_history import apply_changes
+from pipelines.work.transport.local.workspace_history import manifest_with_changes
 from tests.factories import World
 from tests.work.driving import Bench, command, done, text_of
 
@@ -91,7 +91,7 @@ def drive_at(bench: Bench, task: Task, station: str) -> None:
 
     async def go() -> None:
         async with bench.driver(most_stations=1) as driver:
-            await driver.drive(token)
+            await driver.drive_token(token)
 
     job = Job.objects.exclude(state="done").get(task=task, station=station)
     token = Token.objects.values_list("pk", flat=True).get(pk=job.token_id)
@@ -126,4 +126,4 @@ def paths(manifest: Any) -> list[str]:
 def test_what_one_branch_changed_is_changed_in_the_other(
     onto: Any, before: Any, after: Any, merged: list[str]
 ) -> None:
-    assert paths(apply_changes(tuple(onto), tuple(before), tuple(after))) == merged
+    assert paths(manifest_with_changes(tuple(onto), tuple(before), tuple(after))) == merged

@@ -21,7 +21,7 @@ def job(world: World) -> Job:
     writer = logs.Writer(job.pk, job.attempt)
     for chunk in range(3):
         text = "".join(f"{chunk}.5\tline {chunk * 10 + n}\twörter\n" for n in range(10))
-        writer.append(text, timezone.now())
+        writer.append_chunk(text, timezone.now())
     return job
 
 
@@ -55,7 +55,7 @@ def test_the_whole_text_has_no_stamps(job: Job) -> None:
 
 
 def test_each_attempt_has_a_log_of_its_own(job: Job) -> None:
-    logs.Writer(job.pk, 2).append("0.0\tagain\n", timezone.now())
+    logs.Writer(job.pk, 2).append_chunk("0.0\tagain\n", timezone.now())
     assert "".join(logs.read_log_text(job, 2)) == "again\n"
 
 
@@ -67,7 +67,7 @@ def test_chunks_are_compressed(job: Job) -> None:
 
 
 def test_another_run_of_the_attempt_goes_on_after_what_is_there(job: Job) -> None:
-    logs.Writer(job.pk, 1).append("0.1\tonce more\n", timezone.now())
+    logs.Writer(job.pk, 1).append_chunk("0.1\tonce more\n", timezone.now())
     lines = logs.read_log_part(job, 1).lines
     assert [line.number for line in lines] == list(range(1, 32))
     assert lines[-1].text == "once more"

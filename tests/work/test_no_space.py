@@ -46,7 +46,7 @@ def driven(bench: Bench, token: int) -> bool:
 
     async def go() -> bool:
         async with bench.driver() as driver:
-            await driver.drive(token)
+            await driver.drive_token(token)
             return driver.execution.no_space
 
     return asyncio.run(go())

@@ -34,7 +34,7 @@ def stored(tmp_path: Path, folders: Folders) -> tuple[PreparedFiles, Path]:
     (made / "deps/inner/deep/file").write_text("y" * 600)
     (made / "deps/link").symlink_to("inner/file")
     (made / "deps/bin/tool").write_text(f"#!{made}/deps/bin/python")
-    prepared.keep("a", made, ("deps",))
+    prepared.store_prepared_files("a", made, ("deps",))
     return prepared, tmp_path / "first"
 
 
@@ -53,12 +53,12 @@ def tick(file: Path) -> None:
 def left(prepared: PreparedFiles, workspace: Path, use: Callable[[Path], object]) -> int:
     """The inode of the folder that a station took, and left after this use."""
     workspace.mkdir()
-    taken = prepared.take("a", workspace)
+    taken = prepared.fill_from_stored("a", workspace)
     assert taken is not None and taken.roots == ("deps",)
     number = (workspace / "deps").stat().st_ino
     tick(workspace / "deps/inner/file")
     use(workspace / "deps")
-    prepared.leave(taken, workspace)
+    prepared.keep_files_of_station(taken, workspace)
     assert list(workspace.iterdir()) == []
     return number
 
@@ -166,10 +166,10 @@ def test_copies_that_stations_left_are_bounded_together(
     workspaces = [tmp_path / name for name in ("one", "two")]
     for workspace in workspaces:
         workspace.mkdir()
-    taken = [few.take("a", workspace) for workspace in workspaces]
+    taken = [few.fill_from_stored("a", workspace) for workspace in workspaces]
     for files, workspace in zip(taken, workspaces, strict=True):
         assert files is not None
-        few.leave(files, workspace)
+        few.keep_files_of_station(files, workspace)
     copies = list((folders.home / "copies").iterdir())
     assert len(copies) == 1, "of eight files each"
 
@@ -183,8 +183,8 @@ def test_what_python_compiled_is_of_use_in_the_next_folder_except_of_what_names_
     for name, text in (("plain.py", "V = 1"), ("__editable___own_finder.py", f"V = {str(made)!r}")):
         (made / "deps" / name).write_text(text)
         py_compile.compile(str(made / "deps" / name))
-    prepared.keep("a", made, ("deps",))
-    assert prepared.take("a", other)
+    prepared.store_prepared_files("a", made, ("deps",))
+    assert prepared.fill_from_stored("a", other)
     source, compiled = other / "deps/plain.py", list((other / "deps/__pycache__").iterdir())
     assert [path.name.partition(".")[0] for path in compiled] == ["plain"]
     # PEP 552: the time of the source stands in bytes 8 to 12

@@ -201,7 +201,7 @@ def test_two_stations_at_once_prepare_once(
     async def both() -> None:
         async with bench.driver(**lines.where) as driver:
             tokens = [token async for token in Token.objects.filter(task__in=tasks)]
-            await asyncio.gather(*(driver.drive(token.pk) for token in tokens))
+            await asyncio.gather(*(driver.drive_token(token.pk) for token in tokens))
 
     asyncio.run(both())
     assert [world.status(task) for task in tasks] == ["completed", "completed"]
@@ -436,21 +436,21 @@ def test_what_is_kept_is_bounded_and_never_leaves_the_folder(tmp_path: Path) -> 
     (workspace / "deps" / "bin").mkdir(parents=True)
     (workspace / "deps" / "file").write_bytes(b"x" * 600)
     (workspace / "deps" / "link").symlink_to("/etc/passwd")
-    kept.keep("a", workspace, ("deps",))
+    kept.store_prepared_files("a", workspace, ("deps",))
     other = tmp_path / "other"
     other.mkdir()
-    assert kept.take("a", other) == EnvironmentFiles(("deps",))
+    assert kept.fill_from_stored("a", other) == EnvironmentFiles(("deps",))
     assert (other / "deps" / "link").is_symlink() and (other / "deps" / "file").stat().st_size == 600
-    assert kept.take("a", other) is None, "nothing is put over what stands there"
+    assert kept.fill_from_stored("a", other) is None, "nothing is put over what stands there"
     outside, turned = tmp_path / "outside", tmp_path / "turned"
     outside.mkdir()
     turned.mkdir()
     (turned / "packages").symlink_to(outside)
-    kept.keep("b", workspace, ("deps",))
+    kept.store_prepared_files("b", workspace, ("deps",))
     content = tmp_path / "w" / prepared_files.FOLDER / "b" / "content.json"
     content.write_text(content.read_text().replace('["deps"]', '["packages/deps"]'))
-    assert kept.take("b", turned) is None and list(outside.iterdir()) == []
-    assert kept.expire() == 1 and kept.expire() == 0
+    assert kept.fill_from_stored("b", turned) is None and list(outside.iterdir()) == []
+    assert kept.remove_unused_entries() == 1 and kept.remove_unused_entries() == 0
 
 
 def test_what_an_older_gateline_kept_is_removed(tmp_path: Path) -> None:
@@ -458,8 +458,8 @@ def test_what_an_older_gateline_kept_is_removed(tmp_path: Path) -> None:
     entry.mkdir(parents=True)
     for name, text in (("lock", ""), ("roots.json", "[]"), ("place", "/gone")):
         (entry / name).write_text(text)
-    assert PreparedFiles(tmp_path).take("old", tmp_path) is None
-    assert PreparedFiles(tmp_path).expire() == 1 and not entry.exists()
+    assert PreparedFiles(tmp_path).fill_from_stored("old", tmp_path) is None
+    assert PreparedFiles(tmp_path).remove_unused_entries() == 1 and not entry.exists()
 
 
 def test_a_definition_is_read_back_as_it_was() -> None:

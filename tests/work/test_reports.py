@@ -41,7 +41,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 def started(world: World, count: int) -> list[Started]:
     version = world.line(stations=["a", "b"])
     tokens = [world.token(world.start(version)).pk for _ in range(count)]
-    found = [jobs.start_token(token, world.claim()) for token in tokens]
+    found = [jobs.start_open_job_of_token(token, world.claim()) for token in tokens]
     return [one for one in found if one is not None]
 
 
@@ -146,7 +146,7 @@ def test_a_broken_connection_is_replaced() -> None:
     async def go() -> int:
         database = Database(1, "engine")
         try:
-            return await database.insist(once)
+            return await database.call_until_connected(once)
         finally:
             await asyncio.to_thread(database.close)
 

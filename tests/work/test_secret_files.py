@@ -15,8 +15,8 @@ from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.spec.handler_io import Attempt
 from pipelines.work.storage import artifact_storage
 from pipelines.work.worker.attempt_io import Packed
-from pipelines.work.worker.secret_files import file_stamps, withhold_secrets
-from pipelines.work.workspaces import take_picture
+from pipelines.work.worker.secret_files import file_stamps, outcome_without_secret_files
+from pipelines.work.workspaces import picture_of_workspace
 from tests.factories import World
 from tests.vault.conftest import Put, key_file, put
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
@@ -98,8 +98,10 @@ def test_a_link_that_was_written_anew_counts(tmp_path: Path, how: str) -> None:
     stood = file_stamps(attempt.workspace)
     place.unlink()
     place.symlink_to(TOKEN)
-    packed = Packed((), {}, take_picture(attempt.workspace))
-    outcome, left = withhold_secrets(attempt, {"result": "success"}, packed, SecretFinder([TOKEN]), stood)
+    packed = Packed((), {}, picture_of_workspace(attempt.workspace))
+    outcome, left = outcome_without_secret_files(
+        attempt, {"result": "success"}, packed, SecretFinder([TOKEN]), stood
+    )
     assert outcome["failure_type"] == "secret_in_file" and left.picture is None
     assert outcome["summary"].startswith("docs holds a secret"), "and not the one that stood there"
 

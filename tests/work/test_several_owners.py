@@ -128,10 +128,10 @@ def test_what_another_owner_brings_after_the_count_is_not_claimed(world: World) 
     config = WorkerConfig(Path("/w"), Isolation("landlock"))
     claim = WorkerClaim(world.worker.pk, config)
     own = programs(world)
-    counted = claim.refresh()
+    counted = claim.refresh_and_store()
     other = World(make_project("elsewhere", "other"), world.worker, {})
     run = station("run", {"id": "end", "to": "completed"}, kind="command", work={"argv": ["true"]})
     theirs = other.start(other.line(stations=[run]))
     assert engine.start(Job.objects.get(task=theirs).pk, counted) is None
     assert engine.start(Job.objects.get(task=own).pk, counted) is not None
-    assert claim.refresh().offers != counted.offers
+    assert claim.refresh_and_store().offers != counted.offers

@@ -25,8 +25,8 @@ SECRET = "gl_s3cr3t-value"
 
 def lines(*pieces: bytes, secrets: tuple[str, ...] = ()) -> list[str]:
     stream = LineCutter(Masker(secrets))
-    found = [line for piece in pieces for line in stream.feed(piece)]
-    return found + stream.feed(b"", final=True)
+    found = [line for piece in pieces for line in stream.feed_and_return_whole_lines(piece)]
+    return found + stream.feed_and_return_whole_lines(b"", final=True)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,13 @@ def test_it_breaks_a_line_without_an_end() -> None:
 def test_what_was_written_over_is_counted_and_a_long_line_that_is_written_anew_stays_bounded() -> None:
     stream = LineCutter(Masker(()))
     for percent in range(100_000):
-        assert stream.feed(f"\r{percent:>6} of 100000".encode()) == []
+        assert stream.feed_and_return_whole_lines(f"\r{percent:>6} of 100000".encode()) == []
         assert len(stream._rest) <= LONGEST_LINE + 100
-    assert stream.feed(b"\nplain\n\x1b[1mbold\x1b[0m\n") == [" 99999 of 100000", "plain", "bold"]
+    assert stream.feed_and_return_whole_lines(b"\nplain\n\x1b[1mbold\x1b[0m\n") == [
+        " 99999 of 100000",
+        "plain",
+        "bold",
+    ]
     assert stream.overwritten == 1
 
 
@@ -235,7 +239,7 @@ def test_it_masks_a_secret_that_escape_sequences_cut(escape: str) -> None:
     cut = f"{escape}a {SECRET[:4]}{escape}{SECRET[4:9]}{escape}{SECRET[9:]}{escape} b {escape}"
     (line,) = lines(cut.encode(), secrets=(SECRET,))
     assert line == f"a {MASK} b"
-    assert Masker((SECRET,)).mask(cut) == f"{escape}a {MASK}{escape} b {escape}"
+    assert Masker((SECRET,)).masked_text(cut) == f"{escape}a {MASK}{escape} b {escape}"
 
 
 @pytest.mark.parametrize("sequence", ["\x1b[16384@", "\x1b[1K", "\x1b[16384@\x1b[16384P", "\x1b[16000X"])
@@ -244,7 +248,7 @@ def test_a_line_of_nothing_but_sequences_is_read_in_time(sequence: str) -> None:
     began = process_time()
     cutter = LineCutter(Masker())
     line = "x" * 16000 + "\r" + sequence * (16 * 1024 // len(sequence)) + "\n"
-    assert len("".join(cutter.feed(line.encode()))) <= 2 * LONGEST_LINE
+    assert len("".join(cutter.feed_and_return_whole_lines(line.encode()))) <= 2 * LONGEST_LINE
     assert process_time() - began < 2
 
 

@@ -85,9 +85,9 @@ def drive_by_wire(world: World, bench: Bench, token: int) -> None:
         folders = await asyncio.to_thread(Folders, bench.base, world.worker.pk)
         driver = Driver(config, transport, folders)
         try:
-            await driver.drive(token)
+            await driver.drive_token(token)
         finally:
-            await driver.stop()
+            await driver.cancel_every_drive()
             await asyncio.to_thread(transport.close)
             folders.close()
 

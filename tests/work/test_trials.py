@@ -225,7 +225,7 @@ def test_its_own_timeout_ends_it_as_a_task(world: World, bench: Bench) -> None:
 def test_no_station_runs_longer_than_ten_minutes(world: World) -> None:
     line = line_of(world, command("build", HELLO), command("long", HELLO, limits={"max_timeout": "2h"}))
     for key in ("build", "long"):
-        made = local.TrialOrders.of(
+        made = local.TrialOrders.orders_for_trial(
             StationTrial(pk=1, line=line, station=key, document=line.draft, by=world.admin)
         )
         assert made.started().orders.station.max_timeout == local.MOST_SECONDS == 600
@@ -281,7 +281,7 @@ def test_a_stop_of_its_worker_is_told(world: World, bench: Bench) -> None:
         async with bench.driver() as driver:
             running = asyncio.create_task(driver.try_station(LocalTrial(trial.pk)))
             await eventually(partial(in_thread, logged, trial), "its log")
-            await driver.stop()
+            await driver.cancel_every_drive()
             await asyncio.gather(running, return_exceptions=True)
 
     asyncio.run(go())

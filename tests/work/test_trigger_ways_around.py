@@ -49,7 +49,7 @@ def line_of(world: World) -> Any:
 
 def run_schedules() -> None:
     Trigger.objects.update(next_at=NIGHT)
-    timers.run_due(now=NIGHT + timedelta(seconds=1))
+    timers.run_due_timers_and_triggers(now=NIGHT + timedelta(seconds=1))
 
 
 def send(trigger: Trigger, secret: str = OTHER, **document: Any) -> None:

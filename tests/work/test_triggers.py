@@ -64,24 +64,24 @@ def next_of(trigger: Trigger) -> datetime | None:
 
 def test_a_slot_starts_a_task_of_whoever_changed_the_schedule_last(world: World) -> None:
     trigger = schedule(world, title="Upkeep of {date}")
-    assert timers.run_due(now=NIGHT - timedelta(seconds=1)) == {}
-    assert timers.run_due(now=NIGHT) == {"started": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT - timedelta(seconds=1)) == {}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {"started": 1}
     task = Task.objects.get()
     assert (task.title, task.inputs) == ("Upkeep of 2026-11-20", {"request": "Tidy up"})
     assert task.requester == world.operator and task.requesters == []
     [delivery] = trigger.deliveries.all()
     assert (delivery.outcome, delivery.task, delivery.detail) == ("started", task, "")
     assert next_of(trigger) == NIGHT + timedelta(days=1)
-    assert timers.run_due(now=NIGHT) == {}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {}
 
 
 def test_the_outlook_of_a_worker_knows_the_next_run(world: World) -> None:
-    assert timers.look_ahead().due is None
+    assert timers.read_outlook().due is None
     trigger = schedule(world)
     due(trigger, timezone.now() + timedelta(seconds=0.5))
-    assert 0 < timers.look_ahead().pause <= 0.5
+    assert 0 < timers.read_outlook().seconds_to_sleep <= 0.5
     due(trigger, timezone.now() - timedelta(seconds=1))
-    assert timers.look_ahead().is_due
+    assert timers.read_outlook().has_due_timer
 
 
 def test_a_saved_schedule_waits_for_its_next_slot_by_the_clock_of_the_database(world: World) -> None:
@@ -102,7 +102,7 @@ def test_who_changed_it_and_who_wrote_it_are_barred_as_requesters(world: World) 
     request = TriggerRequest(NIGHTLY | {"cron": "0 3 * * *"}, inputs={"request": "Tidy up"})
     triggers.change_trigger(trigger, request, by=changer)
     due(trigger, NIGHT)
-    timers.run_due(now=NIGHT)
+    timers.run_due_timers_and_triggers(now=NIGHT)
     task = Task.objects.get()
     assert task.requester == changer and task.requesters == [f"person:{writer.pk}"]
     world.report(task)
@@ -117,14 +117,14 @@ def test_who_writes_the_inputs_anew_takes_them_over(world: World) -> None:
     trigger = schedule(world)
     triggers.change_trigger(trigger, TriggerRequest(NIGHTLY, inputs={"request": "Other"}), by=world.designer)
     due(trigger, NIGHT)
-    timers.run_due(now=NIGHT)
+    timers.run_due_timers_and_triggers(now=NIGHT)
     assert (Task.objects.get().requester, Task.objects.get().requesters) == (world.designer, [])
 
 
 def test_a_requester_who_lost_the_right_starts_nothing_until_somebody_saves_it(world: World) -> None:
     trigger = schedule(world)
     Membership.objects.filter(user=world.operator).update(roles=["viewer"])
-    assert timers.run_due(now=NIGHT) == {"failed": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {"failed": 1}
     [(_, detail)] = outcomes(trigger)
     assert detail.startswith(f"{world.operator} may no longer start tasks here") and "save it" in detail
     assert next_of(trigger) == NIGHT + timedelta(days=1)
@@ -132,33 +132,33 @@ def test_a_requester_who_lost_the_right_starts_nothing_until_somebody_saves_it(w
         trigger, TriggerRequest(NIGHTLY, inputs={"request": "Tidy up"}), by=world.designer
     )
     due(trigger, NIGHT + timedelta(days=1))
-    assert timers.run_due(now=NIGHT + timedelta(days=1)) == {"started": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT + timedelta(days=1)) == {"started": 1}
 
 
 def test_a_person_who_was_deactivated_starts_nothing(world: World) -> None:
     trigger = schedule(world)
     User.objects.filter(pk=world.operator.pk).update(is_active=False)
-    assert timers.run_due(now=NIGHT) == {"failed": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {"failed": 1}
     assert not Task.objects.exists()
     assert outcomes(trigger)[0][0] == "failed"
 
 
 def test_a_running_task_keeps_the_next_from_starting(world: World) -> None:
     trigger = schedule(world)
-    timers.run_due(now=NIGHT)
+    timers.run_due_timers_and_triggers(now=NIGHT)
     task = Task.objects.get()
-    assert timers.run_due(now=NIGHT + timedelta(days=1)) == {"ignored": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT + timedelta(days=1)) == {"ignored": 1}
     assert outcomes(trigger)[1] == ("ignored", f"{task.name} has not ended yet.")
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="Enough")
-    assert timers.run_due(now=NIGHT + timedelta(days=2)) == {"started": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT + timedelta(days=2)) == {"started": 1}
 
 
 def test_tasks_may_run_side_by_side_and_those_of_others_are_no_hindrance(world: World) -> None:
     trigger = schedule(world, one_at_a_time=False)
     for day in range(2):
-        assert timers.run_due(now=NIGHT + timedelta(days=day)) == {"started": 1}
+        assert timers.run_due_timers_and_triggers(now=NIGHT + timedelta(days=day)) == {"started": 1}
     other = schedule(world, Trigger.objects.get().line.live)
-    assert timers.run_due(now=NIGHT) == {"started": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {"started": 1}
     assert [outcome for outcome, _ in outcomes(trigger) + outcomes(other)] == ["started"] * 3
 
 
@@ -187,8 +187,8 @@ def test_after_a_time_without_a_server(
     """One delivery, however many runs were missed; then the next run."""
     trigger = schedule(world, options={"missed": missed})
     now = NIGHT + late
-    assert timers.run_due(now=now) == {outcome: 1}
-    assert timers.run_due(now=now) == {}
+    assert timers.run_due_timers_and_triggers(now=now) == {outcome: 1}
+    assert timers.run_due_timers_and_triggers(now=now) == {}
     assert outcomes(trigger) == [(outcome, detail)]
     assert trigger.deliveries.get().key == f"{NIGHT + timedelta(days=slot):%Y-%m-%dT%H:%MZ}"
     assert next_of(trigger) == NIGHT + timedelta(days=slot + 1)
@@ -196,25 +196,25 @@ def test_after_a_time_without_a_server(
 
 def test_a_run_that_was_missed_by_more_than_36_hours_is_not_caught_up(world: World) -> None:
     trigger = schedule(world, options={"cron": "0 2 20 * *"})
-    assert timers.run_due(now=NIGHT + timedelta(hours=37)) == {"ignored": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT + timedelta(hours=37)) == {"ignored": 1}
     assert outcomes(trigger) == [("ignored", "Missed by more than 36 h, so it is not caught up.")]
     assert next_of(trigger) == datetime(2026, 12, 20, 1, tzinfo=UTC)
 
 
 def test_a_year_without_a_server_of_a_schedule_for_every_minute_is_one_task(world: World) -> None:
     trigger = schedule(world, options={"cron": "* * * * *"})
-    assert timers.run_due(now=NIGHT + timedelta(days=365)) == {"started": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT + timedelta(days=365)) == {"started": 1}
     assert next_of(trigger) == NIGHT + timedelta(days=365, minutes=1)
 
 
 def test_a_clock_that_is_set_back_starts_nothing_twice(world: World) -> None:
     trigger = schedule(world, one_at_a_time=False)
-    timers.run_due(now=NIGHT)
-    assert timers.run_due(now=NIGHT - timedelta(hours=1)) == {}
-    assert timers.run_due(now=NIGHT) == {}
+    timers.run_due_timers_and_triggers(now=NIGHT)
+    assert timers.run_due_timers_and_triggers(now=NIGHT - timedelta(hours=1)) == {}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {}
     # Changed meanwhile, it waits for the same slot anew
     due(trigger, NIGHT)
-    assert timers.run_due(now=NIGHT) == {"repeated": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {"repeated": 1}
     assert Task.objects.count() == 1
     assert outcomes(trigger)[1][0] == "repeated"
 
@@ -222,7 +222,7 @@ def test_a_clock_that_is_set_back_starts_nothing_twice(world: World) -> None:
 def test_a_paused_schedule_owes_nothing(world: World) -> None:
     trigger = triggers.set_paused(schedule(world), True, by=world.operator)
     assert trigger.next_at is None
-    assert timers.run_due(now=NIGHT + timedelta(days=3)) == {}
+    assert timers.run_due_timers_and_triggers(now=NIGHT + timedelta(days=3)) == {}
     resumed = triggers.set_paused(trigger, False, by=world.designer)
     assert resumed.next_at is not None and resumed.next_at > timezone.now()
     assert resumed.changed_by == world.designer
@@ -233,18 +233,18 @@ def test_a_refused_start_is_a_delivery_with_its_remedy_and_no_loop(world: World)
     trigger = schedule(world)
     branch = {"key": "branch", "label": "Branch", "type": "text", "required": True}
     world.line(stations=[station("work")], inputs=[*REQUEST, branch])
-    assert timers.run_due(now=NIGHT) == {"failed": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {"failed": 1}
     assert outcomes(trigger) == [
         ("failed", "Branch is required. Edit the trigger, or the start form of the line.")
     ]
-    assert timers.run_due(now=NIGHT) == {}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {}
     assert not Task.objects.exists()
 
 
 def test_an_archived_line_starts_nothing(world: World) -> None:
     trigger = schedule(world)
     line_settings.set_archived(trigger.line, True, by=world.admin)
-    assert timers.run_due(now=NIGHT) == {"ignored": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {"ignored": 1}
     assert outcomes(trigger) == [("ignored", "The line is archived.")]
 
 
@@ -252,23 +252,23 @@ def test_a_fault_pauses_its_trigger_and_keeps_no_other_from_its_time(world: Worl
     first = schedule(world)
     second = schedule(world, first.line.live)
     Trigger.objects.filter(pk=first.pk).update(options=NIGHTLY | {"zone": "Nowhere/Town"})
-    assert timers.run_due(now=NIGHT) == {"failed": 1, "started": 1}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {"failed": 1, "started": 1}
     [(outcome, detail)] = outcomes(first)
     assert outcome == "failed" and "paused" in detail
     assert Trigger.objects.get(pk=first.pk).paused_at == NIGHT
     assert outcomes(second) == [("started", "")]
-    assert timers.run_due(now=NIGHT) == {}
+    assert timers.run_due_timers_and_triggers(now=NIGHT) == {}
 
 
 def test_to_try_one_says_what_would_start_and_starts_nothing(world: World) -> None:
     trigger = schedule(world, title="Upkeep of {date}")
-    tried = starting.try_out(Trigger.objects.get(pk=trigger.pk))
+    tried = starting.try_out_and_undo(Trigger.objects.get(pk=trigger.pk))
     assert tried.outcome == "started" and tried.task is not None
     assert tried.task.title.startswith("Upkeep of 20")
     assert not Task.objects.exists() and not TriggerDelivery.objects.exists()
-    timers.run_due(now=NIGHT)
+    timers.run_due_timers_and_triggers(now=NIGHT)
     assert Task.objects.get().number == 1
-    tried = starting.try_out(Trigger.objects.get(pk=trigger.pk))
+    tried = starting.try_out_and_undo(Trigger.objects.get(pk=trigger.pk))
     assert (tried.outcome, tried.task) == ("ignored", None)
 
 
@@ -313,7 +313,7 @@ def test_who_may_not_start_tasks_saves_pauses_and_deletes_none(world: World) -> 
 
 def test_each_change_is_recorded_and_the_log_goes_with_its_trigger(world: World) -> None:
     trigger = schedule(world)
-    timers.run_due(now=NIGHT)
+    timers.run_due_timers_and_triggers(now=NIGHT)
     triggers.change_trigger(
         trigger, TriggerRequest(NIGHTLY, inputs={"request": "secret text"}), by=world.operator
     )
@@ -338,8 +338,8 @@ def test_a_line_has_at_most_so_many(world: World, monkeypatch: pytest.MonkeyPatc
 
 def test_old_deliveries_expire_but_for_a_task_that_has_not_ended(world: World) -> None:
     trigger = schedule(world)
-    timers.run_due(now=NIGHT)
-    timers.run_due(now=NIGHT + timedelta(days=1))
+    timers.run_due_timers_and_triggers(now=NIGHT)
+    timers.run_due_timers_and_triggers(now=NIGHT + timedelta(days=1))
     assert triggers.delete_some_old_deliveries(NIGHT + timedelta(days=90)) == 0
     assert triggers.delete_some_old_deliveries(NIGHT + timedelta(days=92)) == 1
     assert [outcome for outcome, _ in outcomes(trigger)] == ["started"]
@@ -354,7 +354,7 @@ def test_a_start_takes_as_many_statements_whatever_was_started_before(world: Wor
         with CaptureQueriesContext(
             connection,
         ) as statements:
-            assert timers.run_due(now=NIGHT + timedelta(days=day)) == {"started": 1}
+            assert timers.run_due_timers_and_triggers(now=NIGHT + timedelta(days=day)) == {"started": 1}
         counts.append(len(statements))
         engine.cancel(Task.objects.latest("pk").pk, actor=engine.ENGINE)
         if day == 1:
@@ -374,7 +374,7 @@ def looking(workers: int, now: datetime) -> Counter[str]:
         together.wait(LONG)
         try:
             while Trigger.objects.filter(next_at__lte=now).exists():
-                counts += timers.run_due(now=now)
+                counts += timers.run_due_timers_and_triggers(now=now)
         finally:
             connection.close()
         return counts
@@ -420,7 +420,7 @@ def test_a_change_while_it_starts_waits_or_comes_first(world: World) -> None:
     for _ in range(5):
         trigger = schedule(world, version)
         acts = (
-            partial(starting.start_due, trigger.pk, NIGHT),
+            partial(starting.start_due_trigger, trigger.pk, NIGHT),
             partial(triggers.set_paused, trigger, True, by=world.operator),
         )
         with ThreadPoolExecutor(2) as threads:

@@ -14,7 +14,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.work.handlers import chat, route
 from pipelines.work.handlers import command as command_handler
 from pipelines.work.language_models.completion import CompletionRequest, ask_model
-from pipelines.work.results.output import from_text
+from pipelines.work.results.output import output_in_text
 from pipelines.work.spec.handler_io import Attempt, Spec
 from tests.engine.test_jumps import as_of_before
 from tests.factories import World
@@ -61,7 +61,7 @@ NOTHING_THERE = [
 
 @pytest.mark.parametrize(("text", "why"), LOST)
 def test_output_that_is_there_and_is_not_read_is_named(text: str, why: str) -> None:
-    found = from_text(text, KEYS)
+    found = output_in_text(text, KEYS)
     assert found.value is MISSING
     assert found.unreadable.startswith(why)
     assert found.facts["unreadable"].startswith(why)
@@ -69,33 +69,33 @@ def test_output_that_is_there_and_is_not_read_is_named(text: str, why: str) -> N
 
 @pytest.mark.parametrize("text", NOTHING_THERE)
 def test_where_nothing_is_there_nothing_is_named(text: str) -> None:
-    found = from_text(text, KEYS)
+    found = output_in_text(text, KEYS)
     assert (found.value, found.unreadable, found.facts) == (MISSING, "", {})
 
 
 def test_what_is_passed_over_beside_the_output_is_named_too() -> None:
-    found = from_text(f'```json\n{{broken\n```\n```json\n{{"a": 1}}\n```\n{BLOCK}\n{BLOCK}\n', KEYS)
+    found = output_in_text(f'```json\n{{broken\n```\n```json\n{{"a": 1}}\n```\n{BLOCK}\n{BLOCK}\n', KEYS)
     assert found.value == {"plan": 1}
     assert found.unreadable.startswith("the json block in line 1 cannot be read")
     assert found.remarks == (
         "1 json blocks hold none of the output keys.",
         "1 json blocks after the one that counts were not read.",
     )
-    left = from_text('{"plan": 1, "risk": 2}', KEYS)
+    left = output_in_text('{"plan": 1, "risk": 2}', KEYS)
     assert (left.value, left.remarks) == ({"plan": 1}, ("Not among the output keys, and left out: risk",))
 
 
 def test_a_text_that_was_cut_says_so_where_output_was_looked_for_in_it() -> None:
-    assert from_text("A long log", KEYS, cut="cut here").unreadable == "cut here"
-    assert from_text(f"A long log\n{BLOCK}\nand more", KEYS, cut="cut here").unreadable == ""
-    number = from_text("12345", (), cut="cut here")
+    assert output_in_text("A long log", KEYS, cut="cut here").unreadable == "cut here"
+    assert output_in_text(f"A long log\n{BLOCK}\nand more", KEYS, cut="cut here").unreadable == ""
+    number = output_in_text("12345", (), cut="cut here")
     assert (number.value, number.unreadable) == (12345, "cut here")
 
 
 def test_the_line_of_a_signal_is_told_apart() -> None:
-    assert from_text(SIGNAL, ()).facts == {"signal": True}
-    assert from_text(f"{SIGNAL}\n", KEYS).facts == {"signal": True}
-    assert from_text('{"plan": 1}', KEYS).facts == {}
+    assert output_in_text(SIGNAL, ()).facts == {"signal": True}
+    assert output_in_text(f"{SIGNAL}\n", KEYS).facts == {"signal": True}
+    assert output_in_text('{"plan": 1}', KEYS).facts == {}
 
 
 # Commands, from the process to the page
@@ -264,5 +264,5 @@ async def test_a_route_names_a_refusal(sink: Collected, attempt: Attempt) -> Non
 def test_a_text_of_nothing_but_beginnings_is_read_in_time(piece: str) -> None:
     """A program that writes it does not hold up what else its worker does."""
     began = process_time()
-    assert from_text(piece * (256 * 1024 // len(piece)), KEYS).value is MISSING
+    assert output_in_text(piece * (256 * 1024 // len(piece)), KEYS).value is MISSING
     assert process_time() - began < 3

@@ -344,14 +344,14 @@ def test_a_webhook_that_could_start_nothing_is_not_saved(
 
 def test_to_try_one_says_what_the_last_call_would_start(world: World) -> None:
     trigger = webhook(world)
-    tried = starting.try_out(trigger)
+    tried = starting.try_out_and_undo(trigger)
     assert (tried.outcome, tried.detail) == ("ignored", starting.NO_EXAMPLE)
     send(trigger)
-    tried = starting.try_out(trigger)
+    tried = starting.try_out_and_undo(trigger)
     assert tried.task is not None and tried.task.title == "Mend the door"
-    tried = starting.try_out(trigger, '{"ticket": {"text": "x", "title": "Another"}}')
+    tried = starting.try_out_and_undo(trigger, '{"ticket": {"text": "x", "title": "Another"}}')
     assert tried.task is not None and tried.task.title == "Another"
-    assert starting.try_out(trigger, "no").outcome == "failed"
+    assert starting.try_out_and_undo(trigger, "no").outcome == "failed"
     assert Task.objects.count() == TriggerDelivery.objects.count() == 1
 
 

@@ -14,8 +14,8 @@ from pipelines.work.workspaces import (
     Folders,
     ReusableFolder,
     WorkspaceTooLarge,
+    picture_of_workspace,
     restore_workspace,
-    take_picture,
 )
 
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def rebuilt(source: Path, target: Path) -> Path:
-    picture = take_picture(source)
+    picture = picture_of_workspace(source)
     content = {entry["digest"]: source / entry["path"] for entry in picture.manifest if "digest" in entry}
     target.mkdir()
     restore_workspace(
@@ -44,7 +44,7 @@ def rebuilt(source: Path, target: Path) -> Path:
 
 def test_what_is_restored_is_what_was_there(folder: Path, tmp_path: Path) -> None:
     target = rebuilt(folder, tmp_path / "to")
-    assert take_picture(target).manifest == take_picture(folder).manifest
+    assert picture_of_workspace(target).manifest == picture_of_workspace(folder).manifest
     assert os.readlink(target / "out") == "/etc/passwd"
     assert os.access(target / "sub" / "tool", os.X_OK)
     assert (target / "sub" / "empty").is_dir()
@@ -60,46 +60,46 @@ def test_a_folder_that_nobody_may_write_is_restored_too(folder: Path, tmp_path: 
 
 def test_the_same_content_has_the_same_digest_wherever_it_lies(folder: Path, tmp_path: Path) -> None:
     target = rebuilt(folder, tmp_path / "to")
-    assert take_picture(target).digest == take_picture(folder).digest
+    assert picture_of_workspace(target).digest == picture_of_workspace(folder).digest
     (target / "a.txt").write_text("two")
-    assert take_picture(target).digest != take_picture(folder).digest
+    assert picture_of_workspace(target).digest != picture_of_workspace(folder).digest
 
 
 def test_what_did_not_change_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = take_picture(folder)
+    first = picture_of_workspace(folder)
     (folder / "a.txt").write_text("changed")
     read: list[str] = []
     digest_of_file = workspaces.digest_of_file
     monkeypatch.setattr(
         workspaces, "digest_of_file", lambda path: (read.append(path.name), digest_of_file(path))[1]
     )
-    second = take_picture(folder, first.stamps)
+    second = picture_of_workspace(folder, first.stamps)
     assert read == ["a.txt"]
-    assert second.digest == take_picture(folder).digest
+    assert second.digest == picture_of_workspace(folder).digest
 
 
 def test_a_file_that_was_put_back_in_time_is_read_again(folder: Path) -> None:
-    first = take_picture(folder)
+    first = picture_of_workspace(folder)
     before = (folder / "a.txt").stat()
     (folder / "a.txt").write_text("two")
     os.utime(folder / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert take_picture(folder, first.stamps).digest != first.digest
+    assert picture_of_workspace(folder, first.stamps).digest != first.digest
 
 
 def test_pipes_are_left_out_and_named(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
-    assert take_picture(folder).skipped == ("pipe",)
+    assert picture_of_workspace(folder).skipped == ("pipe",)
 
 
 def test_a_workspace_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workspaces, "MOST_BYTES", 10)
     with pytest.raises(WorkspaceTooLarge):
-        take_picture(folder)
+        picture_of_workspace(folder)
 
 
 def kept(folders: Folders, digest: str) -> ReusableFolder:
     attempt = folders.attempt_folder(7, 1, 1)
-    folders.make(attempt)
+    folders.make_attempt_folders(attempt)
     (attempt.workspace / "file").write_text("mine")
     return ReusableFolder(attempt, digest, {})
 
@@ -107,9 +107,9 @@ def kept(folders: Folders, digest: str) -> ReusableFolder:
 def test_the_next_attempt_takes_over_the_folder_if_it_is_the_last_snapshot(tmp_path: Path) -> None:
     folders = Folders(tmp_path, uuid.uuid4())
     old = kept(folders, "d1")
-    folders.keep(7, old)
+    folders.keep_folder_of_task(7, old)
     new = folders.attempt_folder(7, 2, 1)
-    folders.make(new)
+    folders.make_attempt_folders(new)
     assert folders.reuse_folder(7, "d1", new) == old
     assert (new.workspace / "file").read_text() == "mine"
     assert not old.attempt.root.exists()
@@ -118,9 +118,9 @@ def test_the_next_attempt_takes_over_the_folder_if_it_is_the_last_snapshot(tmp_p
 def test_a_folder_that_is_not_the_last_snapshot_is_thrown_away(tmp_path: Path) -> None:
     folders = Folders(tmp_path, uuid.uuid4())
     old = kept(folders, "d1")
-    folders.keep(7, old)
+    folders.keep_folder_of_task(7, old)
     new = folders.attempt_folder(7, 2, 1)
-    folders.make(new)
+    folders.make_attempt_folders(new)
     assert folders.reuse_folder(7, "another", new) is None
     assert not old.attempt.root.exists()
     assert list(new.workspace.iterdir()) == []
@@ -130,7 +130,7 @@ def test_folders_of_the_dead_are_removed_and_those_of_the_living_are_not(tmp_pat
     alive, dead = Folders(tmp_path, uuid.uuid4()), Folders(tmp_path, uuid.uuid4())
     dead._lock.close()  # what the kernel does when a process is killed
     third = Folders(tmp_path, uuid.uuid4())
-    assert third.remove_those_of_the_dead() == [dead.home.name]
+    assert third.remove_folders_of_dead_workers() == [dead.home.name]
     assert alive.home.exists()
     assert not dead.home.exists()
 
@@ -139,7 +139,7 @@ def test_only_as_many_folders_are_kept_as_allowed(tmp_path: Path) -> None:
     folders = Folders(tmp_path, uuid.uuid4(), keep=2)
     for task in range(3):
         attempt = folders.attempt_folder(task, 1, 1)
-        folders.make(attempt)
-        folders.keep(task, ReusableFolder(attempt, "d", {}))
+        folders.make_attempt_folders(attempt)
+        folders.keep_folder_of_task(task, ReusableFolder(attempt, "d", {}))
     assert not (folders.home / "0" / "1.1").exists()
     assert (folders.home / "2" / "1.1").exists()

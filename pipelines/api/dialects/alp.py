@@ -88,7 +88,7 @@ def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut 
     """Return at most one job, the most urgent whose labels the runner has all: it is claimed with the answer.
     204: nothing waits, or the runner has one already. A runner that is silent for two minutes loses it to
     another."""
-    dispatched = alp_runners.take_job(get_token_runner(request, owner, project))
+    dispatched = alp_runners.lease_most_urgent_job(get_token_runner(request, owner, project))
     return (
         Status(204, None) if dispatched is None else Status(200, AlpJobsOut(jobs=[alp_job_body(dispatched)]))
     )
@@ -243,7 +243,7 @@ def _current_or_named_job(runner: Worker, job_id: str | int | None) -> Job:
         if not NUMBER.fullmatch(str(job_id)):
             raise NotFound
         return alp_runners.find_job(runner, int(job_id))
-    job = alp_runners.current_job(runner)
+    job = alp_runners.current_or_last_job(runner)
     if job is None:
         raise Conflict("This runner has no job.")
     return job

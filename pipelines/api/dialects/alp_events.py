@@ -93,7 +93,7 @@ def _waiting_job_ids(runner: uuid.UUID) -> list[int] | None:
     if worker is None:
         return None
     alp_runners.mark_present(worker)
-    return alp_runners.waiting_job_ids(worker)
+    return alp_runners.ids_of_jobs_for_runner(worker)
 
 
 def _job_event(job: int) -> bytes:

@@ -29,11 +29,15 @@ from pipelines.work.processes.installation import installation_places, unlistabl
 from pipelines.work.processes.isolation import CannotIsolate, Places
 from pipelines.work.processes.isolation_choice import ChosenIsolation, choose_isolation
 from pipelines.work.processes.resources import Resources, parsed_resources
-from pipelines.work.scheduler.known_tasks import UnknownTask, load_tasks, refuse_strangers
+from pipelines.work.scheduler.known_tasks import (
+    UnknownTask,
+    import_tasks_of_queues,
+    refuse_unknown_waiting_tasks,
+)
 from pipelines.work.scheduler.scheduler import QUEUES, Scheduler
 from pipelines.work.transport.local.transport import LocalTransport
 from pipelines.work.worker.service import Service
-from pipelines.work.workspace_folder.workspace_move import move_earlier
+from pipelines.work.workspace_folder.workspace_move import move_earlier_folders
 
 SHORTEST_SECRET = 12
 
@@ -59,8 +63,8 @@ class Command(printing.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         make_workspaces(self.stderr.write)
         try:
-            load_tasks(QUEUES)
-            refuse_strangers(QUEUES)
+            import_tasks_of_queues(QUEUES)
+            refuse_unknown_waiting_tasks(QUEUES)
             asyncio.run(self._run(options))
         except CannotIsolate as error:
             raise CommandError(
@@ -109,7 +113,7 @@ def make_workspaces(say: Callable[[str], None]) -> None:
             f"The folder of workspaces {folder} cannot be made: {error.strerror}.\n"
             "Name another one in GATELINE_WORKSPACES."
         ) from error
-    move_earlier(settings.WORKSPACES, folder, say)
+    move_earlier_folders(settings.WORKSPACES, folder, say)
 
 
 def config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerConfig:
@@ -187,7 +191,11 @@ def station_places() -> Places:
         Path(settings.BASE_DIR),
         settings.STATION_PATH,
         settings.STATION_READABLE,
-        hidden=(settings.DATA_DIR, settings.WORKSPACES_DIR, *settings.WORKSPACES.neighbours()),
+        hidden=(
+            settings.DATA_DIR,
+            settings.WORKSPACES_DIR,
+            *settings.WORKSPACES.folders_of_other_checkouts(),
+        ),
     )
 
 

@@ -219,7 +219,9 @@ def file_view(
     if not unfold and (counted.generated or changed > FOLDED_LINES):
         why = "Written by a program." if counted.generated else "A large change."
         return FileView(counted, why=why, folded=True)
-    lines = replace(lines, old=[*map(masker.mask, lines.old)], new=[*map(masker.mask, lines.new)])
+    lines = replace(
+        lines, old=[*map(masker.masked_text, lines.old)], new=[*map(masker.masked_text, lines.new)]
+    )
     file_hunks = diff_hunks(lines, UNLIMITED if is_full else CONTEXT, UNLIMITED if long else LONGEST)
     notes = []
     if change.mode_changed:

@@ -23,7 +23,7 @@ from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.badges import rule_limits
 from pipelines.web.lines.kinds import work_kind_fields
 from pipelines.web.lines.overview import fallback_text
-from pipelines.work.drawing import node
+from pipelines.work.drawing import path_of_node_program
 
 STOPPED = " (stopped)"
 """Behind the key of a station: the id of the rule that stands for an end to which no rule led."""
@@ -98,7 +98,11 @@ def with_still(drawing: LineDrawing, project_id: int | None, line_id: int | None
     Gateline. `line_id`: the line that lists show by it."""
     stored = drawings.stored_drawing(project_id, drawing.given, line_id)
     if stored is None:
-        return drawing if node() else replace(drawing, digest=drawings.picture_digest(drawing.given))
+        return (
+            drawing
+            if path_of_node_program()
+            else replace(drawing, digest=drawings.picture_digest(drawing.given))
+        )
     return replace(drawing, given={**drawing.given, "stored": stored.geometry}, still=still_of(stored))
 
 

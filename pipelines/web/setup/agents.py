@@ -26,8 +26,8 @@ from pipelines.work.agents.model_probe import (
     REFUSED,
     UNKNOWN,
     ModelAnswer,
-    askable_secret,
     probe_model,
+    secret_that_can_ask_model,
 )
 from pipelines.work.outgoing.guard import Guard
 
@@ -157,7 +157,7 @@ class AgentChoice:
     @property
     def probe_secret(self) -> str:
         """The secret with which its model can be asked, "" where nobody knows how."""
-        return askable_secret(self.preset, list(self.stored))
+        return secret_that_can_ask_model(self.preset, list(self.stored))
 
     def _model_check(self) -> CheckRow:
         label, hosts = "Model reachable", ", ".join(self.preset.hosts)

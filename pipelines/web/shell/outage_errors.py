@@ -32,7 +32,9 @@ def disk_full_message() -> str:
 
 def is_disk_full(error: BaseException | None) -> bool:
     """Return whether a disk of this server, or of its database, has no room."""
-    return any(isinstance(cause, DiskFull) or file_measure.is_full(cause) for cause in _error_chain(error))
+    return any(
+        isinstance(cause, DiskFull) or file_measure.is_no_room_left(cause) for cause in _error_chain(error)
+    )
 
 
 def _error_chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -102,7 +102,7 @@ def next_runs(kind: TriggerKind, options: Options, now: datetime) -> list[NextRu
     place = ZoneInfo(kind.clock.zone(options))
     local = now.astimezone(place)
     current, year = utc_offset_text(local), local.year
-    runs = (at.astimezone(place) for at in islice(kind.upcoming(options, now), RUNS))
+    runs = (at.astimezone(place) for at in islice(kind.starts_after(options, now), RUNS))
     return [
         NextRun(
             at,

@@ -161,7 +161,7 @@ def pause_trigger(request: SignedInRequest, line: Line, line_trigger: int) -> Ht
 def try_out_trigger(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     """Say what would be started now, and start nothing."""
     trigger = _get_trigger(line, line_trigger)
-    tried = starting.try_out(trigger)
+    tried = starting.try_out_and_undo(trigger)
     may = Permissions(request.user, line.project)
     return render(
         request, "triggers/_tried.html", {"tried": tried, "line": line, "project": line.project, "may": may}

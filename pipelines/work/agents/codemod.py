@@ -194,7 +194,7 @@ def flake8_settings(folder: Path) -> Mapping[str, str] | None:
     return {} if any(re.search(r"\bflake8\b", text) for text in calls) else None
 
 
-def as_flake8(settings: Mapping[str, str]) -> Command:
+def ruff_call_in_place_of_flake8(settings: Mapping[str, str]) -> Command:
     """Return the call of ruff that fixes what flake8 finds with these settings, and nothing else."""
     words = {
         key: re.split(r"[\s,]+", settings.get(key, "").strip()) for key in ("ignore", "exclude", "select")
@@ -357,7 +357,7 @@ def print_event(kind: str, **more: Any) -> None:
     print(json.dumps({"type": kind, **more}), flush=True)
 
 
-def report_edits(before: dict[str, FileSnapshot], after: dict[str, FileSnapshot]) -> int:
+def print_changed_files_and_count(before: dict[str, FileSnapshot], after: dict[str, FileSnapshot]) -> int:
     """Report each file that changed. :return: how many"""
     changed = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
     for path in changed[:MOST_EDITS]:
@@ -389,7 +389,9 @@ def find_program(folder: Path, program: str) -> str | None:
     return shutil.which(program, path=places) or shutil.which(program)
 
 
-def run_fixer(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> tuple[bool, str]:
+def run_fixer_and_return_result(
+    folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]
+) -> tuple[bool, str]:
     """Return whether it did what it could, and what it printed."""
     identity, program = str(number), find_program(folder, argv[0])
     print_event("run", id=identity, command=shlex.join(argv))
@@ -407,7 +409,7 @@ def run_fixer(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int,
     return code in fine, output
 
 
-def count_findings(outputs: list[str], is_partial: bool) -> str:
+def sentence_of_finding_counts(outputs: list[str], is_partial: bool) -> str:
     """Say what ruff counts, by its name, as another linter may count after it: “12 findings of ruff before, 10 of them
     fixed.”; "" where it counts none. `is_partial`: it looked for some of the rules of another linter alone."""
     counts = [(int(total), int(fixed or 0)) for total, fixed in COUNTED.findall("\n".join(outputs))]
@@ -463,7 +465,7 @@ def fixing_commands(folder: Path, requested: list[str]) -> list[Command]:
     fixers = [fixer for fixer in FIXERS if not (by_script and fixer.fixing) and fixer.is_set_up(folder)]
     if not by_script and not fixers:
         if (settings := flake8_settings(folder)) is not None:
-            return [as_flake8(settings)]
+            return [ruff_call_in_place_of_flake8(settings)]
         fixers = [fixer for fixer in WITHOUT_SETUP if fixer.is_set_up(folder)]
     return [*((argv, fixer.fine) for fixer in fixers for argv in fixer.runs), *by_script]
 
@@ -501,12 +503,12 @@ def main(arguments: list[str]) -> int:
             if ignoring
             else {}
         )
-        did, output = run_fixer(folder, number, argv, fine)
+        did, output = run_fixer_and_return_result(folder, number, argv, fine)
         failed += [] if did else [argv[0]]
         outputs.append(output if os.path.basename(argv[0]) == "ruff" else "")
         restore_files(folder, before_it)
     restore_files(folder, protected)
-    changed = report_edits(before, folder_snapshot(folder))
+    changed = print_changed_files_and_count(before, folder_snapshot(folder))
     ran = plural(len(to_run), "command", "commands")
     absent = sorted({argv[0] for argv, _fine in to_run if find_program(folder, argv[0]) is None})
     if absent and not changed:
@@ -522,7 +524,7 @@ def main(arguments: list[str]) -> int:
         return 1
     nothing = f"Nothing to fix. {HONEST} It ran {ran} and no file changed."
     is_partial = any(word.startswith("--select=") for argv, _fine in to_run for word in argv)
-    counted = count_findings(outputs, is_partial)
+    counted = sentence_of_finding_counts(outputs, is_partial)
     print_event(
         "end", text=(f"{HONEST} It ran {ran} and changed {files_changed}." if changed else nothing) + counted
     )

@@ -25,10 +25,14 @@ def agent_facts(preset: Preset, stream: Stream, price: Price = None) -> dict[str
         agent["final_event"] = bool(stream.final_event)
     if stream.provider_down:
         agent["provider"] = UNAVAILABLE
-    return {"agent": agent, "commands": command_counts(stream), "usage": usage_with_cost(stream, price)}
+    return {
+        "agent": agent,
+        "commands": facts_of_command_counts(stream),
+        "usage": usage_with_cost(stream, price),
+    }
 
 
-def command_counts(stream: Stream) -> dict[str, Any]:
+def facts_of_command_counts(stream: Stream) -> dict[str, Any]:
     counts = stream.commands
     last = {} if counts.last_exit_code is None else {"last_exit_code": counts.last_exit_code}
     return {"run": counts.run, "failed": counts.failed, "denied": counts.denied, **last}

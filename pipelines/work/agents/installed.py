@@ -47,12 +47,12 @@ OFFLINE: Final = {"COREPACK_ENABLE_NETWORK": "0", "GOTOOLCHAIN": "local", "COLUM
 """To say its version no program fetches another one."""
 
 
-def find_agents(path: Sequence[str]) -> dict[str, tuple[str, float]]:
+def installed_agents_on_path(path: Sequence[str]) -> dict[str, tuple[str, float]]:
     """{key of a preset: (its program, when that changed)} of those that are there. Ours are part of the worker."""
     return _find_programs({preset.key: preset.argv[0] for preset in TABLE if not preset.fixed}, path)
 
 
-def find_tools(path: Sequence[str]) -> dict[str, tuple[str, float]]:
+def installed_tools_on_path(path: Sequence[str]) -> dict[str, tuple[str, float]]:
     """{name: (its program, when that changed)} of those that lint, test or prepare repositories and are there."""
     return _find_programs({name: name for name in PROGRAMS}, path)
 
@@ -62,10 +62,10 @@ def _find_programs(names: Mapping[str, str], path: Sequence[str]) -> dict[str, t
     return {key: (place, os.stat(place).st_mtime) for key, place in places.items() if place}
 
 
-def tool_versions(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, str]:
+def versions_of_tools(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, str]:
     """{name: its version}, "" of tools that say none, and of those of which no repository asks for one. In a thread."""
     lines = {
-        name: _first_line([places[name][0], word], path, {})
+        name: _first_output_line([places[name][0], word], path, {})
         for name, word in VERSIONED.items()
         if name in places
     }
@@ -73,7 +73,9 @@ def tool_versions(places: Mapping[str, tuple[str, float]], path: Sequence[str]) 
     return {name: number[0] if (number := numbers.get(name)) else "" for name in places}
 
 
-def registry_hosts(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, list[str]]:
+def registry_hosts_by_program(
+    places: Mapping[str, tuple[str, float]], path: Sequence[str]
+) -> dict[str, list[str]]:
     """Return the hosts from which each of these package managers takes packages, as it says itself. In a thread."""
     hosts = {
         name: _hosts_in_text(_program_output([places[name][0], *words], path, {}))
@@ -107,11 +109,11 @@ def describe_agents(
 
 def _describe_agent(preset: Preset, place: str, path: Sequence[str]) -> dict[str, Any]:
     began = time.monotonic()
-    version = _first_line([place, "--version"], path, dict(preset.settings))[:LONGEST]
+    version = _first_output_line([place, "--version"], path, dict(preset.settings))[:LONGEST]
     return {"path": str(Path(place)), "version": version, "seconds": round(time.monotonic() - began, 1)}
 
 
-def _first_line(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
+def _first_output_line(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
     return escaped_for_storage(_program_output(argv, path, more).partition("\n")[0])
 
 

@@ -51,11 +51,11 @@ def seconds_of_milliseconds(value: Any) -> float | None:
     return value / 1000 if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
-def exit_code(value: Any) -> int | None:
+def exit_code_or_none(value: Any) -> int | None:
     return value if type(value) is int and -1000 < value < 1000 else None
 
 
-def joined_text(value: Any) -> str:
+def text_or_joined_texts(value: Any) -> str:
     """A text, or the texts of a list of {type: text, text}."""
     if isinstance(value, list):
         return "\n".join(

@@ -50,13 +50,13 @@ class LentSignIn:
         """Return the tokens that nothing may show: those that were lent, and those that have replaced them
         since."""
         for name in self._lent:
-            path = self._place(name)
+            path = self._path_in_home(name)
             try:
                 info = (self.home / path).lstat()
                 stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
                 # Read only when it changed: the tokens are asked for again and again.
                 if self._stamps.get(name) != stamp:
-                    self._tokens |= dict.fromkeys(tokens_in_file(self._left(name)))
+                    self._tokens |= dict.fromkeys(tokens_in_file(self._bytes_left_in_home(name)))
                     self._stamps[name] = stamp
             except (OSError, FileRefused):
                 continue
@@ -67,16 +67,16 @@ class LentSignIn:
         # First: by these tokens `take_back` finds what else holds a part of them.
         known, message = self.tokens(), ""
         try:
-            message = self._carried_back()
+            message = self._carry_renewal_back_and_return_message()
         finally:
             take_back(self.preset, self.home, known)
         return message
 
-    def _carried_back(self) -> str:
+    def _carry_renewal_back_and_return_message(self) -> str:
         done = message = ""
         for name, before in self._lent.items():
             try:
-                after = self._left(name)
+                after = self._bytes_left_in_home(name)
             except (OSError, FileRefused):
                 continue
             if after == before:
@@ -90,13 +90,13 @@ class LentSignIn:
                 done = "renewed its sign-in. The next visit gets the new one."
         return f"{self.preset.name} {message or done}" if message or done else ""
 
-    def _place(self, name: str) -> str:
+    def _path_in_home(self, name: str) -> str:
         assert self.preset.sign_in is not None
         return f"{self.preset.sign_in.folder}/{name}"
 
-    def _left(self, name: str) -> bytes:
+    def _bytes_left_in_home(self, name: str) -> bytes:
         """:raises FileRefused: it is no plain file, or lies behind a link"""
-        with open_plain_file(self.home, self._place(name)) as file:
+        with open_plain_file(self.home, self._path_in_home(name)) as file:
             return file.read(LARGEST + 1)
 
 

@@ -68,7 +68,7 @@ QUESTIONS: Final[Mapping[str, ModelQuestion]] = {
 """By the name of the secret. Of the others nobody says how to ask: a subscription, a cloud, a host's token."""
 
 
-def askable_secret(preset: Preset, stored: list[str]) -> str:
+def secret_that_can_ask_model(preset: Preset, stored: list[str]) -> str:
     """The name of the stored secret with which its model can be asked, "" where none can."""
     return next((name for name in preset.secrets if name in stored and name in QUESTIONS), "")
 
@@ -82,7 +82,7 @@ async def probe_model(secret: str, key: str, variables: Mapping[str, str], guard
     try:
         host = httpx2.URL(address).host
         # A key goes without encryption only to hosts that the operator has listed.
-        if not address.startswith("https://") and not guard.lists(host):
+        if not address.startswith("https://") and not guard.is_listed_host(host):
             return ModelAnswer(AWAY, host, "its address is not https")
         headers = {question.header: f"{question.prefix}{key}", **question.more}
         answer = await fetch_url(Call("GET", address, headers), guard, SECONDS, MOST_BYTES)

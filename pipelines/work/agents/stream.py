@@ -124,7 +124,7 @@ class Stream:
 
     # What a dialect does
 
-    def begin(self, identity: str, step: Step) -> None:
+    def begin_step(self, identity: str, step: Step) -> None:
         """A step whose end will be told under this identity."""
         if len(self._open) < MOST_OPEN:
             # Counted from the very first step, as steps are dropped at the front.
@@ -153,7 +153,7 @@ class Stream:
             del self.steps[0]
             self.dropped += 1
         if step.state != StepState.RUNNING:
-            self._count(step)
+            self._count_command_of_step(step)
 
     def add_message(self, words: str, **more: Any) -> None:
         if words.strip():
@@ -185,10 +185,10 @@ class Stream:
         self.steps[index] = replace(
             step, state=state, detail=detail[-LONGEST_DETAIL:] or step.detail, cost=self.usage.cost, **more
         )
-        self._count(self.steps[index])
+        self._count_command_of_step(self.steps[index])
         return True
 
-    def deny(self, identity: str, why: str) -> bool:
+    def mark_step_as_denied(self, identity: str, why: str) -> bool:
         """Also one that was told as failed before."""
         if self.end(identity, StepState.DENIED, why, seconds=None):
             return True
@@ -204,7 +204,7 @@ class Stream:
             self.commands.failed -= 1
         return True
 
-    def is_open(self, identity: str) -> bool:
+    def is_step_open(self, identity: str) -> bool:
         return identity[:LONGEST_NAME] in self._open
 
     def add_error(self, words: str, state: StepState = StepState.FAILED) -> None:
@@ -229,7 +229,7 @@ class Stream:
             self._close_retry(StepState.DONE)
         self.retries = 0
 
-    def finish(self, event: str, problem: str = "") -> None:
+    def record_final_event(self, event: str, problem: str = "") -> None:
         self.final_event = event
         if problem:
             self.problem = problem[:LONGEST_WHAT]
@@ -244,9 +244,9 @@ class Stream:
         usage.tokens_out += tokens_out
         if cost is not None:
             usage.cost = (usage.cost or 0.0) + cost
-        self.charge_last(tokens_in + tokens_out)
+        self.add_output_tokens_to_last_step(tokens_in + tokens_out)
 
-    def charge_last(self, tokens: int) -> None:
+    def add_output_tokens_to_last_step(self, tokens: int) -> None:
         """The last step belongs to this turn of the model."""
         if self.steps:
             self.steps[-1] = replace(self.steps[-1], tokens=tokens, cost=self.usage.cost)
@@ -256,7 +256,7 @@ class Stream:
             if self.steps[index].verb == Verb.RETRY and self.steps[index].state == StepState.RUNNING:
                 self.steps[index] = replace(self.steps[index], state=state)
 
-    def _count(self, step: Step) -> None:
+    def _count_command_of_step(self, step: Step) -> None:
         commands = self.commands
         if step.state == StepState.DENIED:
             commands.denied += 1

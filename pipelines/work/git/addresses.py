@@ -36,7 +36,7 @@ class RepositoryAddress:
         return self.text
 
 
-def parsed(text: str, folders: ServerFolders) -> RepositoryAddress:
+def parsed_repository_address(text: str, folders: ServerFolders) -> RepositoryAddress:
     """:raises GitRefused: what is wrong with it, and what would be taken"""
     if not text.strip() or text != text.strip() or not text.isprintable() or len(text) > LONGEST:
         raise GitRefused("An address is one line of visible characters, without spaces around it.")

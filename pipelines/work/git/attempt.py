@@ -70,12 +70,12 @@ def prepare_workspace(
     In a thread. :raises GitRefused"""
     what = "The files of the repository cannot be laid out here"
     with refusing_damage(what), open_task_mirror(access, report) as (mirror, remote):
-        state, settles, stood = starting_state(access, mirror, remote, report)
+        state, settles, stood = state_to_start_from(access, mirror, remote, report)
         store = mirror.repository.object_store
         tree = settles.tree if settles else checkout.commit_tree(store, state.head)
         files = trees.tree_leaves(store, tree)
         if not filled:
-            checkout.fill_folder(store, tree, workspace)
+            checkout.write_tree_into_folder(store, tree, workspace)
         # What an attempt before left there could be anything, and is never read.
         attempt_repository.remove_git_folder(workspace)
         there = {path: leaf for path, leaf in files.items() if _is_there(workspace / path)}
@@ -84,7 +84,7 @@ def prepare_workspace(
     return Prepared(access, state, files, earlier, stood or tree.decode(), settles)
 
 
-def starting_state(
+def state_to_start_from(
     access: RepositoryAccess, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> tuple[GitState, PendingMerge | None, str]:
     """Return the state that the attempt starts from: joined branches are merged, a person's push and a moved
@@ -96,7 +96,7 @@ def starting_state(
     state = _initial_state(access, state, mirror, remote, report)
     if access.order.pushed_by:
         stood = checkout.commit_tree(mirror.repository.object_store, state.head).decode()
-        state = foreign_pushes.take_over_push(access, state, mirror, remote, report)
+        state = foreign_pushes.state_with_foreign_push(access, state, mirror, remote, report)
     # One merge at a time: conflicts are settled first, and the base stays marked as moved until
     # then
     if state.moved and settles is None:
@@ -120,7 +120,9 @@ def _initial_state(
         return (
             state if state.branch else replace(state, branch=_checked_branch_name(access, state.base_branch))
         )
-    base, commit, _refs = mirror.fetch(remote, access.base or access.order.default_branch, report)
+    base, commit, _refs = mirror.fetch_branch_or_tag(
+        remote, access.base or access.order.default_branch, report
+    )
     report(f"{base} is at {commit[:7]}")
     state = GitState(branch=_checked_branch_name(access, base), base_branch=base, base=commit, head=commit)
     return _with_head_changes(access, state, mirror, remote, report) if access.head else state
@@ -130,7 +132,7 @@ def _with_head_changes(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
     """Add what a branch changed since it left the base, on top of where the base is now. :raises GitRefused"""
-    name, commit, _refs = mirror.fetch(remote, access.head, report)
+    name, commit, _refs = mirror.fetch_branch_or_tag(remote, access.head, report)
     report(f"{name} is at {commit[:7]}")
     shared = find_merge_base(mirror.repository, [ObjectID(sha.encode()) for sha in (state.base, commit)])
     if not shared:
@@ -158,7 +160,7 @@ def _merge_base(
     it: what was taken out of its history does not come back by a task. What both changed ends the first visit; the next
     one gets both sides, and settles them. :raises GitRefused: merge_conflict"""
     repository = mirror.repository
-    branch, commit, _refs = mirror.fetch(remote, state.base_branch, report)
+    branch, commit, _refs = mirror.fetch_branch_or_tag(remote, state.base_branch, report)
     # The base stands where it stood, or again.
     if commit == state.base:
         return replace(state, moved=False), None
@@ -167,7 +169,7 @@ def _merge_base(
         for sha in (state.base, state.head, commit)
     )
     merger = tree_merge.Merger(repository.object_store)
-    files = merger.merge(base, ours, theirs, ("this task", branch))
+    files = merger.merge_and_collect_conflicts(base, ours, theirs, ("this task", branch))
     # The new base does not lead back to the old one.
     rewritten = not branch_joins.is_ancestor(mirror, state.base, commit)
     parents = [commit] if rewritten else [state.head, commit]
@@ -203,10 +205,10 @@ def commit_attempt(
     """Commit what the station changed. Its processes are gone. The state, the facts, and the file of the new objects as
     {digest: (path below the root, size)}. In a thread. :raises GitRefused"""
     with refusing_damage("What the station left cannot be committed"):
-        return _finished(prepared, root, workspace, manifest, trailer_data)
+        return _commit_in_mirror(prepared, root, workspace, manifest, trailer_data)
 
 
-def _finished(
+def _commit_in_mirror(
     prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], trailer_data: Trailers
 ) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
     access, state = prepared.access, prepared.state
@@ -285,7 +287,7 @@ def _pack_new_objects(mirror: Mirror, known: set[str], head: str, file: Path) ->
     """Pack everything from the known commits to the head into one file."""
     store = mirror.repository.object_store
     # Only what the other side has for sure may be left out
-    have = {ObjectID(object_id.encode()) for object_id in known if object_id and mirror.has(object_id)}
+    have = {ObjectID(object_id.encode()) for object_id in known if object_id and mirror.has_commit(object_id)}
     count, data = store.generate_pack_data(have, {ObjectID(head.encode())})
     with file.open("xb") as target:
         write_pack_data(target.write, data, num_records=count, object_format=DEFAULT_OBJECT_FORMAT)

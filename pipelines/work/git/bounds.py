@@ -13,8 +13,8 @@ WHOLE_SECONDS = 3600.0
 
 
 class Bounds:
-    """Limits on one call to a server. `count_read` counts bytes that were read; `count_object_bytes` gives back
-    those that were objects, which have a limit of their own."""
+    """Limits on one call to a server. `subtract_read_bytes` counts bytes that were read; `add_room_for_object` gives
+    back those that were objects, which have a limit of their own."""
 
     def __init__(self, seconds: float, most: int | None = None) -> None:
         self.seconds = seconds
@@ -25,7 +25,7 @@ class Bounds:
     def left(self) -> float:
         return max(0.0, self._until - time.monotonic())
 
-    def count_read(self, size: int) -> None:
+    def subtract_read_bytes(self, size: int) -> None:
         """:raises GitProtocolError: too much, or too late"""
         self._room -= size
         if self._room < 0:
@@ -34,5 +34,5 @@ class Bounds:
         if not self.left:
             raise GitProtocolError(f"the server did not finish within {max(1.0, self.seconds):.0f} s.")
 
-    def count_object_bytes(self, size: int) -> None:
+    def add_room_for_object(self, size: int) -> None:
         self._room += size

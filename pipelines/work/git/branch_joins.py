@@ -13,9 +13,9 @@ from dulwich.objects import Blob, ObjectID, ShaFile
 
 from pipelines.work.git import checkout, commits, trees
 from pipelines.work.git.mirror import Mirror
-from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, first_paths
+from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, list_of_first_paths
 from pipelines.work.git.remote import ProgressCallback
-from pipelines.work.git.tree_merge import Files, Merger, has_marks
+from pipelines.work.git.tree_merge import Files, Merger, has_conflict_marks
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 
@@ -30,18 +30,18 @@ class PendingMerge:
 
     def check(self, store: BaseObjectStore, leaves: Mapping[str, Leaf]) -> None:
         """:raises GitRefused: a file still holds both sides"""
-        left = [path for path in self.marked if path in leaves and _has_marks(store, leaves[path])]
+        left = [path for path in self.marked if path in leaves and _has_conflict_marks(store, leaves[path])]
         if left:
             raise GitRefused(
-                f"Still in conflict: {first_paths(left)}. Choose between the marks, and take the marks out.",
+                f"Still in conflict: {list_of_first_paths(left)}. Choose between the marks, and take the marks out.",
                 MERGE_CONFLICT,
                 left,
             )
 
 
-def _has_marks(store: BaseObjectStore, leaf: Leaf) -> bool:
+def _has_conflict_marks(store: BaseObjectStore, leaf: Leaf) -> bool:
     git_object = store[leaf[1]]
-    return isinstance(git_object, Blob) and has_marks(git_object.data)
+    return isinstance(git_object, Blob) and has_conflict_marks(git_object.data)
 
 
 def join_branches(
@@ -60,7 +60,7 @@ def join_branches(
     files = trees.tree_leaves(store, checkout.commit_tree(store, branches[0].head))
     for branch in branches[1:]:
         theirs = trees.tree_leaves(store, checkout.commit_tree(store, branch.head))
-        files = merger.merge(began, files, theirs, (names, branch.name))
+        files = merger.merge_and_collect_conflicts(began, files, theirs, (names, branch.name))
         names = f"{names}, {branch.name}"
     heads = tuple(branch.head for branch in branches)
     state = replace(state, base=newest, head=heads[0], joined=False, branches=())

@@ -35,25 +35,25 @@ def commit_tree(store: BaseObjectStore, commit: str) -> ObjectID:
     return git_object.tree
 
 
-def _refuse(fault: GitRefused) -> None:
+def _raise_fault(fault: GitRefused) -> None:
     raise fault
 
 
 def tree_nodes(
-    store: BaseObjectStore, tree: ObjectID, refuse: Callable[[GitRefused], None] = _refuse
+    store: BaseObjectStore, tree: ObjectID, refuse: Callable[[GitRefused], None] = _raise_fault
 ) -> Iterator[Node]:
     """Every folder, file and link of a tree: (path, mode, id), folders before what is in them. `refuse` gets each entry
     that is not taken.
 
     :raises GitRefused: they are too many (a few objects can make billions), or one cannot be a path here"""
-    for count, node in enumerate(_nodes(store, tree, refuse), start=1):
+    for count, node in enumerate(_nodes_below(store, tree, refuse), start=1):
         # Counted on the way: trees may name each other so that a few objects make billions of paths
         if count > MOST_FILES:
             raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
         yield node
 
 
-def _nodes(
+def _nodes_below(
     store: BaseObjectStore,
     tree: ObjectID,
     refuse: Callable[[GitRefused], None],
@@ -71,7 +71,7 @@ def _nodes(
     visited = set()
     for name, mode, sha in git_object.iteritems():
         try:
-            path = below + check_name(name, below)
+            path = below + checked_entry_name(name, below)
             if path in visited:
                 raise GitRefused(f"The repository is damaged: it has {path!r} twice.")
             if S_ISGITLINK(mode):
@@ -84,7 +84,7 @@ def _nodes(
         visited.add(path)
         yield path, mode, sha
         if S_ISDIR(mode):
-            yield from _nodes(store, sha, refuse, f"{path}/", depth + 1)
+            yield from _nodes_below(store, sha, refuse, f"{path}/", depth + 1)
 
 
 def tree_faults(store: BaseObjectStore, tree: ObjectID) -> tuple[list[str], int]:
@@ -108,7 +108,7 @@ def tree_faults(store: BaseObjectStore, tree: ObjectID) -> tuple[list[str], int]
     return reasons, count
 
 
-def check_name(name: bytes, below: str) -> str:
+def checked_entry_name(name: bytes, below: str) -> str:
     """The name of one entry."""
     try:
         text = name.decode()
@@ -123,7 +123,7 @@ def check_name(name: bytes, below: str) -> str:
     return text
 
 
-def fill_folder(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
+def write_tree_into_folder(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
     """Into an empty folder. In a thread. :raises GitRefused: too much, or something that is not taken"""
     size = 0
     for path, mode, sha in tree_nodes(store, tree):

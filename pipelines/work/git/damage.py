@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from dulwich import errors
 
-from pipelines.work.file_measure import is_full
+from pipelines.work.file_measure import is_no_room_left
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.results.files import FileRefused
 
@@ -28,7 +28,7 @@ def refusing_damage(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         # Not the repository's fault, and another attempt elsewhere may succeed
-        if is_full(error):
+        if is_no_room_left(error):
             raise
         raise GitRefused(f"{what}: {error.strerror or error}.") from error
     except DAMAGED as error:

@@ -87,7 +87,7 @@ class Permission:
         return cleared
 
 
-def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> LandedCommit:
+def push_delivery(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> LandedCommit:
     """Deliver, in a thread. Anything that waits comes first, so that the server is asked directly before the
     push.
 
@@ -99,9 +99,9 @@ def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
     branch = state.base_branch if order.to == MERGE else state.branch
     with open_task_mirror(access, report) as (mirror, remote):
         store = mirror.repository.object_store
-        tree = tree_to_deliver(order, mirror)
+        tree = approved_tree_to_deliver(order, mirror)
         may.check()
-        refs = remote.references()
+        refs = remote.read_references()
         foreign_pushes.check_foreign_pushes(access, mirror, remote, refs, report)
         now = refs.branch_commit(branch)
         if now:
@@ -109,7 +109,7 @@ def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
         cleared = _restarted_clearance(order, may.ask_clearance(branch, tree), now)
         commit = delivery_commit(order, cleared, tree)
         number = commit.id.decode()
-        if landed_commit := _find_landed(mirror, now, cleared.onto or state.base, order.job, tree):
+        if landed_commit := _landed_commit_of_job(mirror, now, cleared.onto or state.base, order.job, tree):
             return LandedCommit(
                 landed_commit,
                 tree.decode(),
@@ -128,10 +128,12 @@ def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
             remote.push(mirror.repository, branch, cleared.onto, number, may.check)
         except GitRefused as error:
             # The answer may be lost of a push that came through; or another one came first.
-            now = remote.references().branch_commit(branch)
+            now = remote.read_references().branch_commit(branch)
             if now:
                 mirror.fetch_commits(remote, [now], report)
-            if landed_commit := _find_landed(mirror, now, cleared.onto or state.base, order.job, tree):
+            if landed_commit := _landed_commit_of_job(
+                mirror, now, cleared.onto or state.base, order.job, tree
+            ):
                 return LandedCommit(
                     landed_commit,
                     tree.decode(),
@@ -145,7 +147,7 @@ def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
     return LandedCommit(number, tree.decode(), branch, False, cleared.onto)
 
 
-def tree_to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
+def approved_tree_to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
     """The files that the task made. :raises GitRefused: not_approved, nothing_done"""
     state, store = order.access.state, mirror.repository.object_store
     if state.joined:
@@ -232,7 +234,7 @@ def _same_patch_tree(order: DeliveryOrder, mirror: Mirror, now: str, report: Pro
     return tree
 
 
-def _find_landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:
+def _landed_commit_of_job(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:
     """The commit of this job on the remote, at its end or below what others pushed since; "" where there is none."""
     if not now or now == since:
         return ""
@@ -254,7 +256,7 @@ def is_own_commit(commit: Commit, job: int, tree: ObjectID) -> bool:
 
 
 def _commits_since(mirror: Mirror, start: str, end: str) -> Iterator[Commit]:
-    exclude = [ObjectID(end.encode())] if end and mirror.has(end) else []
+    exclude = [ObjectID(end.encode())] if end and mirror.has_commit(end) else []
     walker = mirror.repository.get_walker(
         include=[ObjectID(start.encode())], exclude=exclude, max_entries=LOOKED_AT
     )
@@ -285,19 +287,19 @@ def same_patch_tree(mirror: Mirror, base: str, head: str, onto: str) -> str:
         trees.tree_leaves(store, checkout.commit_tree(store, sha)) for sha in (base, head, onto)
     )
     files, merger = _merged_files(store, before, ours, theirs)
-    _check_same(store, merger, (before, ours), (theirs, files))
+    _check_landing_is_as_approved(store, merger, (before, ours), (theirs, files))
     return trees.build_trees(files)[0].decode()
 
 
 def _merged_files(store: BaseObjectStore, before: Files, ours: Files, theirs: Files) -> tuple[Files, Merger]:
     merger = Merger(store)
-    files = merger.merge(before, ours, theirs, ("approved", "moved"))
+    files = merger.merge_and_collect_conflicts(before, ours, theirs, ("approved", "moved"))
     if merger.conflicts:
         raise NotTheSame(f"both changed {next(iter(merger.conflicts))}")
     return files, merger
 
 
-def _check_same(
+def _check_landing_is_as_approved(
     store: BaseObjectStore, merger: Merger, approved: tuple[Files, Files], landing: tuple[Files, Files]
 ) -> None:
     changed = _changed_paths(*approved)
@@ -320,14 +322,14 @@ def _check_same(
             raise NotTheSame("the change is too large to compare")
         # A file that did not move on the base has the approved hunks.
         if (was, now) != (onto, then):
-            _same_hunks(path, texts, budget)
+            _check_hunks_are_as_approved(path, texts, budget)
 
 
 def _changed_paths(before: Files, after: Files) -> list[str]:
     return sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
 
 
-def _same_hunks(path: str, texts: Sequence[Lines], budget: StepBudget) -> None:
+def _check_hunks_are_as_approved(path: str, texts: Sequence[Lines], budget: StepBudget) -> None:
     was, now, onto, then = texts
     hunks = _diff_hunks(was, now, budget)
     if hunks != _diff_hunks(onto, then, budget) or budget.is_spent:

@@ -37,7 +37,7 @@ def check_foreign_pushes(
     if not now or now == state.pushed:
         return
     mirror.fetch_commits(remote, [now], report)
-    known = (sha for sha in (state.head, state.base, state.pushed) if sha and mirror.has(sha))
+    known = (sha for sha in (state.head, state.base, state.pushed) if sha and mirror.has_commit(sha))
     walker = mirror.repository.get_walker(
         include=[ObjectID(now.encode())],
         exclude=[ObjectID(sha.encode()) for sha in known],
@@ -68,11 +68,11 @@ def check_foreign_pushes(
 
 def _is_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
     """Return whether a commit has the files of a visit of the task: anybody can write our name into one."""
-    if not state.head or not mirror.has(state.head):
+    if not state.head or not mirror.has_commit(state.head):
         return False
     walker = mirror.repository.get_walker(
         include=[ObjectID(state.head.encode())],
-        exclude=[ObjectID(sha.encode()) for sha in (state.base,) if mirror.has(sha)],
+        exclude=[ObjectID(sha.encode()) for sha in (state.base,) if mirror.has_commit(sha)],
         max_entries=LOOKED_AT,
     )
     trees = {entry.commit.tree for entry in walker}
@@ -85,11 +85,11 @@ def _mail_address(name: bytes) -> str:
     return escaped_for_storage(address.strip())[:200]
 
 
-def take_over_push(
+def state_with_foreign_push(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
     """The branch as it stands on the remote, on top of where it left its base. :raises GitRefused"""
-    refs = remote.references()
+    refs = remote.read_references()
     now, main = refs.branch_commit(state.branch), refs.branch_commit(state.base_branch)
     if not now:
         raise GitRefused(f"{state.branch} is not on the remote any more.", BRANCH_CHANGED)

@@ -144,19 +144,21 @@ class IgnoreFiles:
     def _is_match(self, names: tuple[bytes, ...], folder: bool) -> bool:
         """The deepest file that has something to say decides."""
         for depth in range(len(names) - 1, -1, -1):
-            for rule in self._of(names[:depth]):
+            for rule in self._rules_of_folder(names[:depth]):
                 if time.monotonic() > self._until:
                     raise GitRefused("The patterns in .gitignore take too long. Use fewer and simpler ones.")
                 if rule.matches(names[depth:], folder):
                     return rule.ignores
         return False
 
-    def _of(self, folder: tuple[bytes, ...]) -> list[IgnoreRule]:
+    def _rules_of_folder(self, folder: tuple[bytes, ...]) -> list[IgnoreRule]:
         if folder not in self._rules:
-            self._rules[folder] = ignore_rules(self._read(os.fsdecode(b"/".join((*folder, b".gitignore")))))
+            self._rules[folder] = ignore_rules(
+                self._text_of_ignore_file(os.fsdecode(b"/".join((*folder, b".gitignore"))))
+            )
         return self._rules[folder]
 
-    def _read(self, path: str) -> bytes:
+    def _text_of_ignore_file(self, path: str) -> bytes:
         try:
             with open_plain_file(self._workspace, path) as file:
                 text = file.read(MOST_BYTES + 1)

@@ -12,9 +12,9 @@ from pipelines.work.git import checkout, foreign_pushes
 from pipelines.work.git.delivery_push import (
     SQUASH,
     Permission,
+    approved_tree_to_deliver,
     delivery_commit,
     moved_refusal,
-    tree_to_deliver,
 )
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
@@ -31,7 +31,7 @@ class HostProposal:
     tree: str
 
 
-def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> HostProposal:
+def push_proposal(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> HostProposal:
     """Propose the change, in a thread. The branch of the task ends with the approved files; it is pushed
     where it does not yet.
 
@@ -41,9 +41,9 @@ def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
     access = order.access
     state = access.state
     with open_task_mirror(access, report) as (mirror, remote):
-        tree = tree_to_deliver(order, mirror)
+        tree = approved_tree_to_deliver(order, mirror)
         may.check()
-        refs = remote.references()
+        refs = remote.read_references()
         foreign_pushes.check_foreign_pushes(access, mirror, remote, refs, report)
         now, base = refs.branch_commit(state.branch), refs.branch_commit(state.base_branch)
         mirror.fetch_commits(remote, [sha for sha in (now, base) if sha], report)
@@ -84,7 +84,7 @@ def merged_tree(access: RepositoryAccess, head: str, commit: str, tree: str, rep
     """
     state = access.state
     with open_task_mirror(access, report) as (mirror, remote):
-        base = remote.references().branch_commit(state.base_branch)
+        base = remote.read_references().branch_commit(state.base_branch)
         mirror.fetch_commits(remote, [sha for sha in dict.fromkeys((base, head, commit)) if sha], report)
         if head and checkout.commit_tree(mirror.repository.object_store, head).decode() != tree:
             raise GitRefused(
@@ -92,7 +92,7 @@ def merged_tree(access: RepositoryAccess, head: str, commit: str, tree: str, rep
                 "Look at the request on the host, and start the task anew for what is missing.",
                 BRANCH_CHANGED,
             )
-        git_object = mirror.repository[ObjectID(commit.encode())] if mirror.has(commit) else None
+        git_object = mirror.repository[ObjectID(commit.encode())] if mirror.has_commit(commit) else None
         if not isinstance(git_object, Commit):
             raise GitRefused(
                 f"The host says that it merged as {commit[:7]}, which the repository does not have."

@@ -21,7 +21,7 @@ from dulwich.repo import Repo
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import HEADS, FetchTooLarge, ProgressCallback, References, Remote, _object_id
-from pipelines.work.git.sizes import check_pack
+from pipelines.work.git.sizes import check_pack_sizes
 
 FOLDER = ".mirrors"
 MOST_BYTES = 4 * 1024**3
@@ -52,11 +52,11 @@ class Mirrors:
             fcntl.flock(lock, fcntl.LOCK_EX)
             # By this time `expire` sees when the mirror was used last.
             os.utime(lock.fileno())
-            with closing(self._repository(self.base / f"{name}.git")) as repository:
+            with closing(self._opened_or_new_repository(self.base / f"{name}.git")) as repository:
                 join_small_packs(repository.object_store)
                 yield Mirror(repository, self.most)
 
-    def _repository(self, folder: Path) -> Repo:
+    def _opened_or_new_repository(self, folder: Path) -> Repo:
         """Return the repository; one that a crash left half made is made anew."""
         ready = folder / "ready"
         if not ready.exists():
@@ -66,7 +66,7 @@ class Mirrors:
             ready.touch()
         return Repo(str(folder))
 
-    def expire(self) -> list[str]:
+    def remove_unused_mirrors(self) -> list[str]:
         """Remove what was not used for long; of the rest the longest unused, until there is room. In a thread."""
         if not self.base.is_dir():
             return []
@@ -75,12 +75,12 @@ class Mirrors:
         total, removed, now = sum(sizes.values()), [], time.time()
         for lock in locks:
             stale = now - lock.stat().st_mtime > UNUSED_SECONDS
-            if (stale or total > self.together) and self._removed(lock):
+            if (stale or total > self.together) and self._remove_unless_in_use(lock):
                 total -= sizes[lock]
                 removed.append(lock.stem)
         return removed
 
-    def _removed(self, lock: Path) -> bool:
+    def _remove_unless_in_use(self, lock: Path) -> bool:
         """False where somebody works with it."""
         with lock.open("a") as lock_file:
             try:
@@ -98,17 +98,19 @@ class Mirror:
     def __init__(self, repository: Repo, most: int) -> None:
         self.repository, self._most = repository, most
 
-    def fetch(self, remote: Remote, name: str, report: ProgressCallback) -> tuple[str, str, References]:
+    def fetch_branch_or_tag(
+        self, remote: Remote, name: str, report: ProgressCallback
+    ) -> tuple[str, str, References]:
         """The branch or tag of this name, with its commit; "" is the branch that HEAD is on.
 
         :raises GitRefused: it cannot be reached, or has no such branch"""
-        refs = remote.references()
+        refs = remote.read_references()
         if not refs.refs:
             raise GitRefused("The repository is empty. Push a first commit to it.")
         branch = name or refs.head
-        commit = refs.commit_of(branch) if is_branch(branch) else ""
+        commit = refs.commit_of_branch_or_tag(branch) if is_branch(branch) else ""
         if not commit:
-            raise GitRefused(_no_branch(branch, refs))
+            raise GitRefused(_no_branch_message(branch, refs))
         self.fetch_commits(remote, [commit], report)
         if refs.branch_commit(branch):
             self.repository.refs[stored_ref(branch)] = _object_id(commit)
@@ -121,7 +123,7 @@ class Mirror:
             most = self._most // 1024**2
             raise GitRefused(f"The repository is larger than {most} MB, which is the most here.") from error
 
-    def has(self, commit: str) -> bool:
+    def has_commit(self, commit: str) -> bool:
         return _object_id(commit) in self.repository.object_store
 
     def add_pack(self, pack: Path) -> None:
@@ -130,7 +132,7 @@ class Mirror:
         try:
             with pack.open("rb") as source:
                 shutil.copyfileobj(source, file)
-            check_pack(file)
+            check_pack_sizes(file)
         except BaseException:
             # Also where the worker is stopped: half a pack would stay in the mirror
             abort()
@@ -145,7 +147,7 @@ def stored_ref(branch: str) -> Ref:
     return Ref((HEADS + hashlib.sha256(branch.encode()).hexdigest()).encode())
 
 
-def _no_branch(branch: str, refs: References) -> str:
+def _no_branch_message(branch: str, refs: References) -> str:
     some = ", ".join(refs.branches[:5]) or "none"
     if not branch:
         return f"The repository does not say which branch is its default. Name one. It has: {some}."

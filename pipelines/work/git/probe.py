@@ -63,24 +63,32 @@ class Probe:
 
     def run(self) -> list[ConnectionCheck]:
         checks = self.connection_checks()
-        checks.append(timed_check("files", self._files) if self.commit else ConnectionCheck("files", None))
+        checks.append(
+            run_timed_check("files", self._check_files) if self.commit else ConnectionCheck("files", None)
+        )
         return checks
 
     def connection_checks(self) -> list[ConnectionCheck]:
         """The checks for which no files are fetched."""
         self.references = References({})
-        checks = [timed_check("reach", self._reach)]
+        checks = [run_timed_check("reach", self._check_references)]
         reached = bool(checks[0].ok)
-        checks.append(timed_check("branch", self._default) if reached else ConnectionCheck("branch", None))
+        checks.append(
+            run_timed_check("branch", self._check_default_branch)
+            if reached
+            else ConnectionCheck("branch", None)
+        )
         if self.pushes:
-            checks.append(timed_check("push", self._push) if reached else ConnectionCheck("push", None))
+            checks.append(
+                run_timed_check("push", self._check_push_right) if reached else ConnectionCheck("push", None)
+            )
         return checks
 
-    def _reach(self) -> ConnectionFact:
-        self.references = self.remote.references()
+    def _check_references(self) -> ConnectionFact:
+        self.references = self.remote.read_references()
         return ConnectionFact(str(len(self.references.branches)))
 
-    def _default(self) -> ConnectionFact:
+    def _check_default_branch(self) -> ConnectionFact:
         references = self.references
         self.settled = self.remote.clone_branch()
         name = self.branch or self.settled or references.head
@@ -100,7 +108,7 @@ class Probe:
         self.branch, self.commit = name, commit
         return ConnectionFact(name, commit)
 
-    def _push(self) -> ConnectionFact:
+    def _check_push_right(self) -> ConnectionFact:
         if reason := self.remote.push_refusal():
             raise GitRefused(reason)
         if self.commit:
@@ -112,7 +120,7 @@ class Probe:
             "tasks cannot be pushed. Rename it, or name other branches in the settings of the line."
         )
 
-    def _files(self) -> ConnectionFact:
+    def _check_files(self) -> ConnectionFact:
         try:
             overview = read_overview(self.remote, self.commit, self.wanted)
         except FetchTooLarge:
@@ -131,7 +139,7 @@ class Probe:
         return ConnectionFact(str(overview.count))
 
 
-def timed_check(name: Check, look: Callable[[], ConnectionFact]) -> ConnectionCheck:
+def run_timed_check(name: Check, look: Callable[[], ConnectionFact]) -> ConnectionCheck:
     began = time.monotonic()
     try:
         fact = look()

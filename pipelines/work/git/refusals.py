@@ -20,7 +20,7 @@ class GitRefused(Exception):
         super().__init__(escaped_for_storage(message))
 
 
-def first_paths(paths: Iterable[str]) -> str:
+def list_of_first_paths(paths: Iterable[str]) -> str:
     """The first of them, for a sentence."""
     all_paths = list(paths)
     return ", ".join(all_paths[:5]) + (f" and {len(all_paths) - 5} more" if len(all_paths) > 5 else "")

@@ -25,7 +25,7 @@ from pipelines.work.git.addresses import RepositoryAddress
 from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
 from pipelines.work.git.folder_state import SHALLOW, clone_branch, is_checked_out
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
-from pipelines.work.git.sizes import check_folder, check_pack
+from pipelines.work.git.sizes import check_folder_object_sizes, check_pack_sizes
 from pipelines.work.git.ssh import open_ssh_client
 from pipelines.work.outgoing.git_client import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
@@ -62,7 +62,7 @@ class References:
         """The commit of a branch; "" where there is none."""
         return self.refs.get(HEADS + name, "")
 
-    def commit_of(self, name: str) -> str:
+    def commit_of_branch_or_tag(self, name: str) -> str:
         """Return the commit of a branch or a tag."""
         return self.branch_commit(name) or self.refs.get(TAGS + name, "")
 
@@ -106,7 +106,7 @@ class Remote:
                     self.seconds,
                     TOKEN_USER,
                     self.credential,
-                    bounds.count_read,
+                    bounds.subtract_read_bytes,
                     total_seconds=bounds.left,
                 )
                 with closing(https):
@@ -154,7 +154,7 @@ class Remote:
             return f"The server refuses the key: {line}"
         return f"The repository could not be reached: {line}"
 
-    def references(self) -> References:
+    def read_references(self) -> References:
         with self._client() as (client, path):
             listing = client.get_refs(path.encode())
         refs = {_git_text(name): _git_text(value) for name, value in listing.refs.items() if value}
@@ -187,7 +187,7 @@ class Remote:
         def write(data: bytes) -> int:
             nonlocal size
             size += len(data)
-            bounds.count_object_bytes(len(data))
+            bounds.add_room_for_object(len(data))
             if size > most:
                 raise FetchTooLarge
             return file.write(data)
@@ -211,8 +211,8 @@ class Remote:
             # Where no depth was asked for, or one below these commits, only a shallow clone has no more.
             if (edge := answer.new_shallow) and (depth is None or edge.intersection(missing)):
                 raise GitRefused(SHALLOW)
-            # Before `commit_of`, which inflates the objects.
-            check_pack(file)
+            # Before `commit_of_branch_or_tag`, which inflates the objects.
+            check_pack_sizes(file)
             self.check_folder()
         except ERRORS as error:
             abort()
@@ -228,7 +228,7 @@ class Remote:
         try:
             with closing(Repo(self.address.path)) as there:
                 # This process reads the folder itself: nobody else limits what it unpacks
-                check_folder(there.object_store)
+                check_folder_object_sizes(there.object_store)
         except ERRORS as error:
             raise GitRefused(self.describe_error(error)) from error
 
@@ -314,7 +314,7 @@ class Remote:
                     client._discover_references(b"git-receive-pack", client._get_url(path))
                 else:
                     # Asks as a push does, and changes nothing.
-                    client.send_pack(path.encode(), lambda refs: {}, _no_objects)
+                    client.send_pack(path.encode(), lambda refs: {}, _no_objects_to_send)
         except GitRefused as error:
             return str(error)
         return ""
@@ -362,7 +362,7 @@ class FetchProgress:
         self._rest = self._rest.rpartition("\r")[2][-1000:]
 
 
-def _no_objects(have: Any, want: Any, **more: Any) -> Any:
+def _no_objects_to_send(have: Any, want: Any, **more: Any) -> Any:
     return 0, iter(())
 
 

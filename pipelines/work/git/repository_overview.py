@@ -44,18 +44,18 @@ def read_overview(remote: Remote, commit: str, file_names: Collection[str]) -> R
             with closing(Repo(remote.address.path)) as there:
                 if reason := missing_parts(there):
                     raise GitRefused(reason)
-                return _commit_overview(there.object_store, _object_id(commit), file_names)
+                return _overview_of_commit(there.object_store, _object_id(commit), file_names)
         with (
             tempfile.TemporaryDirectory(prefix="gateline-look-") as folder,
             closing(Repo.init_bare(folder)) as here,
         ):
             remote.fetch(here, [commit], MOST_FETCHED, lambda text: None, depth=DEPTH, seconds=SECONDS)
-            return _commit_overview(here.object_store, _object_id(commit), file_names)
+            return _overview_of_commit(here.object_store, _object_id(commit), file_names)
     except ERRORS as error:
         raise GitRefused(remote.describe_error(error)) from error
 
 
-def _commit_overview(
+def _overview_of_commit(
     store: BaseObjectStore, commit: ObjectID, file_names: Collection[str]
 ) -> RepositoryOverview:
     head = store[commit]

@@ -24,7 +24,7 @@ MOST_SHIFT = 63
 PIECE = 1024**2
 
 
-def check_pack(file: BinaryIO) -> None:
+def check_pack_sizes(file: BinaryIO) -> None:
     """Check the sizes of a fetched pack, before its objects are made. The end of an object can only be
     determined by inflating it, which is done in pieces that are forgotten. :raises GitRefused; ValueError,
     zlib.error: it is damaged"""
@@ -57,7 +57,7 @@ class LargeObjectTotal:
             )
 
 
-def check_folder(store: DiskObjectStore) -> None:
+def check_folder_object_sizes(store: DiskObjectStore) -> None:
     """Check the sizes of a repository in a folder: only each object's own header is read. :raises GitRefused"""
     total = LargeObjectTotal()
     for place in sorted(Path(store.pack_dir).glob("*.idx")):

@@ -45,7 +45,7 @@ class BoundedSsh(SubprocessSSHVendor):
 
         def read(size: int | None = None, /) -> bytes:
             data = original_read(size)
-            self._bounds.count_read(len(data))
+            self._bounds.subtract_read_bytes(len(data))
             return data
 
         wrapper.read = read
@@ -69,7 +69,7 @@ def open_ssh_client(
     if not key:
         raise GitRefused("An ssh address needs a deploy key. Store it as a secret and choose it.")
     try:
-        place = asyncio.run(guard.addresses(address.host, address.port))[0]
+        place = asyncio.run(guard.allowed_addresses(address.host, address.port))[0]
     except httpx2.ConnectError as error:
         raise GitRefused(str(error)) from error
     with tempfile.TemporaryDirectory(prefix="gateline-key-") as folder:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipelines.work.git.addresses import parsed
+from pipelines.work.git.addresses import parsed_repository_address
 from pipelines.work.git.mirror import Mirror, Mirrors
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ProgressCallback, Remote
@@ -16,7 +16,7 @@ from pipelines.work.spec.repository import RepositoryAccess
 
 def access_remote(access: RepositoryAccess) -> Remote:
     """:raises GitRefused: the address is not taken"""
-    address = parsed(access.order.address, access.folders)
+    address = parsed_repository_address(access.order.address, access.folders)
     known_hosts = Mirrors(access.mirrors).known_hosts
     return Remote(address, access.guard, access.credential, known_hosts, folders=access.folders)
 
@@ -38,15 +38,15 @@ def _fetch_missing(
     """Fetch what another worker committed, or this one before its mirror expired."""
     state = access.state
     for base in dict.fromkeys((state.base, *(branch.base for branch in state.branches))):
-        if not mirror.has(base):
+        if not mirror.has_commit(base):
             # Brings its history, and so the base, unless it was rewritten.
-            mirror.fetch(remote, state.base_branch, report)
-        if not mirror.has(base):
+            mirror.fetch_branch_or_tag(remote, state.base_branch, report)
+        if not mirror.has_commit(base):
             raise GitRefused(
                 f"{state.base_branch} was rewritten: the commit {base[:7]} that this task started from "
                 "is gone. Start the task anew."
             )
-    if all(mirror.has(sha) for sha in state.heads):
+    if all(mirror.has_commit(sha) for sha in state.heads):
         return
     with tempfile.TemporaryDirectory(prefix="packs-", dir=Mirrors(access.mirrors).base) as folder:
         for number, stored in enumerate(state.packs):
@@ -54,5 +54,5 @@ def _fetch_missing(
             access.fetch(stored, place)
             mirror.add_pack(place)
     for head in state.heads:
-        if not mirror.has(head):
+        if not mirror.has_commit(head):
             raise GitRefused(f"The commit {head[:7]} of this task was not kept. Start the task anew.")

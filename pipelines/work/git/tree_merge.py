@@ -13,7 +13,7 @@ from dulwich.objects import Blob, ObjectID
 
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.formats.evidence.trees.tree_diff import RENAMED, file_changes, pair_renames
-from pipelines.work.git.refusals import first_paths
+from pipelines.work.git.refusals import list_of_first_paths
 from pipelines.work.git.trees import Leaf
 
 Files = Mapping[str, Leaf]
@@ -47,12 +47,14 @@ class Merger:
         self.conflicts: dict[str, str] = {}
         self.marked: dict[str, None] = {}
 
-    def merge(self, base: Files, ours: Files, theirs: Files, names: tuple[str, str]) -> dict[str, Leaf]:
+    def merge_and_collect_conflicts(
+        self, base: Files, ours: Files, theirs: Files, names: tuple[str, str]
+    ) -> dict[str, Leaf]:
         """Merge both sides. A file in conflict contains both between marks with their `names` where that can
         be done; else it is ours, or the one that is left."""
-        for old, new in self._renamed(base, ours, theirs):
+        for old, new in self._renamed_files(base, ours, theirs):
             base, theirs = _with_renamed_file(base, old, new), _with_renamed_file(theirs, old, new)
-        for old, new in self._renamed(base, theirs, ours):
+        for old, new in self._renamed_files(base, theirs, ours):
             base, ours = _with_renamed_file(base, old, new), _with_renamed_file(ours, old, new)
         merged: dict[str, Leaf] = {}
         for path in sorted({*base, *ours, *theirs}):
@@ -74,30 +76,33 @@ class Merger:
         by_reason: dict[str, list[str]] = {}
         for path, reason in self.conflicts.items():
             by_reason.setdefault(reason, []).append(path)
-        return ". ".join(f"{names} {reason}: {first_paths(paths)}" for reason, paths in by_reason.items())
+        return ". ".join(
+            f"{names} {reason}: {list_of_first_paths(paths)}" for reason, paths in by_reason.items()
+        )
 
-    def _renamed(self, base: Files, side: Files, other: Files) -> Iterator[tuple[str, str]]:
+    def _renamed_files(self, base: Files, side: Files, other: Files) -> Iterator[tuple[str, str]]:
         """Yield the names before and now of what one side renamed, where the other changed the same file: found as
         pages show renames, whatever git of this machine is told."""
         gone = [path for path, leaf in base.items() if path not in side and other.get(path, leaf) != leaf]
         came = [path for path in side if path not in base and path not in other] if gone else []
         changes = file_changes(
-            [self._entry(path, base[path]) for path in gone], [self._entry(path, side[path]) for path in came]
+            [self._file_entry(path, base[path]) for path in gone],
+            [self._file_entry(path, side[path]) for path in came],
         )
-        for change in pair_renames(changes, lambda entry: self._data(entry["leaf"])):
+        for change in pair_renames(changes, lambda entry: self._blob_bytes(entry["leaf"])):
             if change.change == RENAMED:
                 yield change.was, change.path
 
-    def _entry(self, path: str, leaf: Leaf) -> dict[str, Any]:
-        blob = self._blob(leaf) if S_ISREG(leaf[0]) else None
+    def _file_entry(self, path: str, leaf: Leaf) -> dict[str, Any]:
+        blob = self._blob_or_none(leaf) if S_ISREG(leaf[0]) else None
         size = blob.raw_length() if blob else 0
         return {"path": path, "mode": leaf[0], "digest": leaf[1].decode(), "size": size, "leaf": leaf}
 
-    def _data(self, leaf: Leaf) -> bytes | None:
-        blob = self._blob(leaf)
+    def _blob_bytes(self, leaf: Leaf) -> bytes | None:
+        blob = self._blob_or_none(leaf)
         return blob.data if blob else None
 
-    def _blob(self, leaf: Leaf) -> Blob | None:
+    def _blob_or_none(self, leaf: Leaf) -> Blob | None:
         # What was merged with the side before is in no store yet
         blob = self.blobs.get(leaf[1]) or self._store[leaf[1]]
         return blob if isinstance(blob, Blob) else None
@@ -106,7 +111,7 @@ class Merger:
         self, path: str, leaves: tuple[Leaf | None, Leaf | None, Leaf | None], names: tuple[str, str]
     ) -> Leaf | None:
         was, our, their = leaves
-        texts = [self._lines(leaf) if leaf else [] for leaf in leaves]
+        texts = [self._text_lines_or_none(leaf) if leaf else [] for leaf in leaves]
         if our is None or their is None or any(text is None for text in texts):
             self.conflicts[path] = REMOVED if our is None or their is None else NOT_MERGEABLE
             return our or their
@@ -119,11 +124,11 @@ class Merger:
         # The mode is that of the side which changed it, ours first.
         return (their[0] if was and our[0] == was[0] else our[0], blob.id)
 
-    def _lines(self, leaf: Leaf) -> Lines | None:
+    def _text_lines_or_none(self, leaf: Leaf) -> Lines | None:
         """None of what is no text, or too large."""
         if not S_ISREG(leaf[0]):
             return None
-        blob = self._blob(leaf)
+        blob = self._blob_or_none(leaf)
         # As git tells: a NUL in the first 8,000 bytes makes it no text.
         if blob is None or blob.raw_length() > MOST_TEXT or b"\x00" in blob.data[:8000]:
             return None
@@ -188,7 +193,7 @@ def _with_line_ends(lines: Lines) -> Lines:
     return [line if line.endswith(b"\n") else line + b"\n" for line in lines]
 
 
-def has_marks(data: bytes) -> bool:
+def has_conflict_marks(data: bytes) -> bool:
     """Return whether a conflict was left as it is."""
     lines = data.splitlines(keepends=True)
     # A row of = alone underlines a heading in many texts

@@ -1,5 +1,5 @@
-"""The tree of git that the files of a work tree make: read by our own rules, from what `take_picture` found. What
-`.gitignore` names is left out unless it was committed before; nothing else of the repository is heeded."""
+"""The tree of git that the files of a work tree make: read by our own rules, from what `picture_of_workspace` found.
+What `.gitignore` names is left out unless it was committed before; nothing else of the repository is heeded."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     call, began = spec.agent, time.monotonic()
     if call.cost is not None and call.cost <= 0:
         await sink.note(f"[gateline] Nothing is left of {LIMITS[call.limit]}.")
-        return nothing_left(call)
+        return outcome_of_spent_budget(call)
     # A session lies in the agent's HOME: without files there is nothing to continue.
     resumed = can_resume(call) and await asyncio.to_thread(_has_files, spec.attempt.home)
     prompt = call.remark if resumed else spec.prompt
@@ -88,7 +88,7 @@ async def _run_signed_in(made: Spec, call: AgentCall, lent: LentFiles, sink: Sin
         await asyncio.to_thread(lent.lend)
         outcome = await _run_watched(made, call, sink)
     except sign_in.NotSignedIn as error:
-        outcome = {**command.not_started(made, str(error)), "summary": str(error)}
+        outcome = {**command.outcome_of_failed_start(made, str(error)), "summary": str(error)}
         await sink.note(f"[gateline] {error}")
     except BaseException:
         await asyncio.shield(asyncio.to_thread(lent.take_back))
@@ -104,26 +104,26 @@ async def _run_watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:
             outcome = await AgentWatch(connected_spec, sink, process, call=call).until_the_end()
     except CannotStart as error:
         outcome = {
-            **command.not_started(made, str(error)),
+            **command.outcome_of_failed_start(made, str(error)),
             "summary": not_started_message(call, made, str(error)),
         }
         await sink.note(f"[gateline] {outcome['summary']}")
     except NotPrepared as error:
         await sink.note(f"[gateline] {error}")
-        outcome = command.not_prepared(str(error))
+        outcome = command.outcome_of_failed_preparation(str(error))
     return outcome
 
 
-def nothing_left(call: AgentCall) -> Outcome:
+def outcome_of_spent_budget(call: AgentCall) -> Outcome:
     """It was not started: others have spent what there was."""
     failed = _failed_outcome(
         "budget_exceeded", f"{call.preset.name} was not started: {LIMITS[call.limit]} is spent."
     )
     spent = {"tokens_in": 0, "tokens_out": 0, "cost_usd": 0, "price": REPORTED}
-    return {**failed, "facts": {"usage": {**spent, **_limit_fact(call)}}}
+    return {**failed, "facts": {"usage": {**spent, **_fact_of_whose_limit(call)}}}
 
 
-def _limit_fact(call: AgentCall) -> dict[str, str]:
+def _fact_of_whose_limit(call: AgentCall) -> dict[str, str]:
     return {"limit": call.limit} if call.limit else {}
 
 
@@ -200,7 +200,7 @@ class AgentWatch(command.Watch):
         if name == "out":
             await super()._copy(name, stream)
             # The last line may lack its end.
-            self._lines.feed(b"", final=True)
+            self._lines.feed_bytes(b"", final=True)
             return
         while data := await stream.read(command.READ_BYTES):
             self.heard_at = time.monotonic()
@@ -209,10 +209,10 @@ class AgentWatch(command.Watch):
 
     def _record_output(self, data: bytes) -> list[str]:
         notes = super()._record_output(data)
-        self._lines.feed(data)
-        return [*notes, *self._stop_if_due()]
+        self._lines.feed_bytes(data)
+        return [*notes, *self._stop_if_due_and_return_notes()]
 
-    def _stop_if_due(self) -> list[str]:
+    def _stop_if_due_and_return_notes(self) -> list[str]:
         """Judge by the stream so far, which may end the program."""
         stream, call = self.stream, self.call
         if self.stopped:
@@ -222,23 +222,23 @@ class AgentWatch(command.Watch):
             self.stopped = "final"
             self._final = loop.call_later(FINAL_SECONDS, self.process.stop, self.spec.limits.grace)
         # By itself it would go on trying until its time is up
-        elif self._unanswered():
+        elif self._is_model_silent_too_long():
             self.stopped = "provider"
             self.process.stop(self.spec.limits.grace)
             return [f"[gateline] Stopped: the model did not answer {stream.retries} times in a row."]
-        elif self._over():
+        elif self._is_over_budget():
             assert call.cost is not None
             self.stopped = "budget"
             self.process.stop(self.spec.limits.grace)
             return [f"[gateline] Stopped: it cost more than ${call.cost:.2f}, {LIMITS[call.limit]}."]
         return []
 
-    def _over(self) -> bool:
+    def _is_over_budget(self) -> bool:
         """Tell whether it cost more than it may, as far as anybody knows."""
         call = self.call
         return call.cost is not None and (reported_or_computed_cost(self.stream, call.price) or 0) > call.cost
 
-    def _unanswered(self) -> bool:
+    def _is_model_silent_too_long(self) -> bool:
         """Tell whether the model has been asked in vain often enough, or long enough."""
         if not self.stream.retries:
             self.asking_since = 0.0
@@ -285,7 +285,7 @@ class AgentWatch(command.Watch):
         outcome["usage"] = {**outcome.get("usage", {}), **used, **cost}
         facts = agent_facts(preset, stream, self.call.price)
         if outcome.get("failure_type") == "budget_exceeded":
-            facts["usage"] |= _limit_fact(self.call)
+            facts["usage"] |= _fact_of_whose_limit(self.call)
         if (
             # Law §2: an error beside a success is named.
             stream.error
@@ -303,7 +303,7 @@ class AgentWatch(command.Watch):
             return _failed_outcome(
                 "budget_exceeded", f"{preset.name} was stopped: it reached {LIMITS[self.call.limit]}."
             )
-        if stream.usage.cost is None and self._over():  # its tokens came with its final event
+        if stream.usage.cost is None and self._is_over_budget():  # its tokens came with its final event
             return _failed_outcome(
                 "budget_exceeded", f"{preset.name} cost more than {LIMITS[self.call.limit]} allows."
             )
@@ -325,11 +325,11 @@ class AgentWatch(command.Watch):
 def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.TextOutput:
     """The output in what an agent said last, and why there is none although it wrote some."""
     cut = f"its last message is longer than {len(stream.claim)} characters, and the rest was not searched"
-    text_output = output.from_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
+    text_output = output.output_in_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
     if not keys or text_output.value is not MISSING or text_output.unreadable:
         return text_output
     # Not taken for the output: what an agent does after it may have made it untrue
-    if output.from_text(stream.earlier_block, keys, prompt).value is not MISSING:
+    if output.output_in_text(stream.earlier_block, keys, prompt).value is not MISSING:
         return replace(
             text_output, unreadable="a block with output keys stands in a message before its last one"
         )
@@ -356,22 +356,22 @@ class LineFeed:
         self._size = 0
         self._number = 0
 
-    def feed(self, data: bytes, *, final: bool = False) -> None:
+    def feed_bytes(self, data: bytes, *, final: bool = False) -> None:
         *lines, rest = self._decoder.decode(data, final).split("\n")
         for line in lines:
-            self._add(line)
-            self._end()
-        self._add(rest)
+            self._add_to_line(line)
+            self._feed_ended_line()
+        self._add_to_line(rest)
         if final and self._size:
-            self._end()
+            self._feed_ended_line()
 
-    def _add(self, part: str) -> None:
+    def _add_to_line(self, part: str) -> None:
         self._size += len(part)
         # What is longer is counted, and not held.
         if part and self._size <= LONGEST_LINE:
             self._rest.append(part)
 
-    def _end(self) -> None:
+    def _feed_ended_line(self) -> None:
         line = "".join(self._rest) if self._size <= LONGEST_LINE else ""
         if self._size > LONGEST_LINE:
             self._stream.record_unreadable(

@@ -46,7 +46,7 @@ async def ask_chat(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     work, history = spec.work, str(spec.work.get("history") or "")
     try:
         before = conversation.parsed_conversation(
-            conversation.find_value(history, spec.data) if history else None
+            conversation.value_in_context_or_variable(history, spec.data) if history else None
         )
     except NoConversation as error:
         raise NoAnswer("bad_history", f"“{history}” {error}.") from error
@@ -101,7 +101,7 @@ def completion_outcome(spec: Spec, dialog: Conversation, reply: Reply, history: 
         return outcome if value is MISSING else {**outcome, "output": value}
     full_output = dict(value) if isinstance(value, dict) else {"text": reply.text}
     if history:
-        full_output[history] = dialog.adding(assistant_message(reply)).to_dict(reply.model)
+        full_output[history] = dialog.with_messages(assistant_message(reply)).to_dict(reply.model)
     # An empty list, too: what the context holds of an earlier answer is over.
     full_output["tool_calls"] = [call.to_dict() for call in reply.calls]
     return {**outcome, "output": full_output}
@@ -110,7 +110,7 @@ def completion_outcome(spec: Spec, dialog: Conversation, reply: Reply, history: 
 def reply_output(reply: Reply, output_keys: tuple[str, ...], prompt: str = "") -> output.TextOutput:
     """The JSON in the text, else, where no keys are wanted, the text (law §2)."""
     cut = "the model stopped at its limit of tokens" if reply.finish == "length" else ""
-    text_output = output.from_text(reply.text, output_keys, prompt, reply.unreadable or cut)
+    text_output = output.output_in_text(reply.text, output_keys, prompt, reply.unreadable or cut)
     # Where keys are wanted a text is no output
     if text_output.value is not MISSING or output_keys:
         return text_output

@@ -39,10 +39,10 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
             outcome = await watch.until_the_end()
     except CannotStart as error:
         await sink.note(f"[gateline] The command could not be started: {error}")
-        outcome = not_started(spec, str(error))
+        outcome = outcome_of_failed_start(spec, str(error))
     except NotPrepared as error:
         await sink.note(f"[gateline] {error}")
-        outcome = not_prepared(str(error))
+        outcome = outcome_of_failed_preparation(str(error))
     usage = outcome.get("usage")
     outcome["usage"] = (usage if isinstance(usage, dict) else {}) | {
         "duration_sec": round(time.monotonic() - began, 3)
@@ -50,7 +50,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     return outcome
 
 
-def not_started(spec: Spec, why: str) -> Outcome:
+def outcome_of_failed_start(spec: Spec, why: str) -> Outcome:
     return {
         "result": "failure",
         "exit_code": NOT_FOUND,
@@ -59,12 +59,12 @@ def not_started(spec: Spec, why: str) -> Outcome:
     }
 
 
-def not_prepared(why: str) -> Outcome:
+def outcome_of_failed_preparation(why: str) -> Outcome:
     """Return the outcome where the surroundings of the program failed, and not the program."""
     return {"result": "failure", "failure_type": "prepare_failed", "summary": why}
 
 
-def over_limit(spec: Spec, limit: str) -> Outcome:
+def outcome_over_limit(spec: Spec, limit: str) -> Outcome:
     """The outcome of a command that exceeded a limit, whatever it reported before it was killed."""
     summary = spec.resources.exceeded_message(limit)
     fields = {"result": "failure", "verdict": "fail", "eval": "error"}
@@ -84,7 +84,7 @@ def command_launch(spec: Spec) -> Launch:
             )
         if spec.images:
             access = replace(access, roots=tuple(image.root for image in spec.images.values()))
-        wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, access)
+        wrapped = spec.isolation.isolated_command(argv, spec.attempt.root, cwd, access)
     except CannotIsolate as error:
         raise CannotStart(str(error)) from error
     # No program can be started with one, and Python would raise an error of its own.
@@ -168,7 +168,7 @@ class Watch:
     _hurry: asyncio.TimerHandle | None = None
 
     async def until_the_end(self) -> Outcome:
-        clocks = asyncio.create_task(self._clocks())
+        clocks = asyncio.create_task(self._stop_after_limits())
         prompt = asyncio.create_task(self._write_prompt())
         try:
             # Read to the end before the wait: a full pipe would hold up the program.
@@ -193,7 +193,7 @@ class Watch:
             self.spec.document_style,
         )
         outcome = self._outcome(ended, result_document)
-        for note in self._remarks(outcome):
+        for note in self._log_lines_on_unused_output(outcome):
             await self.sink.note(note)
         return outcome
 
@@ -207,16 +207,16 @@ class Watch:
             for note in notes:
                 await self.sink.note(note)
         if name == "out":
-            for note in self._record_signals(self._reader.end()):
+            for note in self._record_signals_and_return_notes(self._reader.end()):
                 await self.sink.note(note)
 
     def _record_output(self, data: bytes) -> list[str]:
         room = self.spec.limits.text_bytes - len(self.text)
         self.text += data[:room]
         self.text_cut = self.text_cut or len(data) > room
-        return self._record_signals(self._reader.feed(data))
+        return self._record_signals_and_return_notes(self._reader.feed(data))
 
-    def _record_signals(self, signals: list[Signal]) -> list[str]:
+    def _record_signals_and_return_notes(self, signals: list[Signal]) -> list[str]:
         """Record signals, as many as an outcome has room for; lines for the log."""
         notes = []
         for signal in signals if self.spec.heeds_signals else ():
@@ -229,10 +229,10 @@ class Watch:
             if not is_valid(signal):
                 notes.append("[gateline] A signal without a known verdict was ignored.")
             elif not decided:
-                notes.append(self._apply_signal(str(signal["verdict"])))
+                notes.append(self._apply_signal_and_return_notes(str(signal["verdict"])))
         return notes
 
-    def _apply_signal(self, verdict: str) -> str:
+    def _apply_signal_and_return_notes(self, verdict: str) -> str:
         """Apply the first valid signal: on abort the command is killed at once, otherwise it has some time to end by
         itself (law §5 step 3)."""
         # law §5 step 3: abort ends all of it, so that nothing has to be written first
@@ -244,7 +244,7 @@ class Watch:
         self._hurry = loop.call_later(grace, self.process.stop, self.spec.limits.grace)
         return f"[gateline] The signal {verdict}: the command has {grace:g} s to end by itself."
 
-    async def _clocks(self) -> None:
+    async def _stop_after_limits(self) -> None:
         """Stop the command when it has been silent, or has run, for too long."""
         limits, began = self.spec.limits, time.monotonic()
         while True:
@@ -287,18 +287,18 @@ class Watch:
             )
         elif "output" not in outcome and self.spec.result_document != "required":
             self.text_output = self._from_text()
-            outcome = self.text_output.added_to(outcome)
+            outcome = self.text_output.outcome_with_output(outcome)
         if code is not None:
             outcome["exit_code"] = code
         if self.cancelled:
             outcome["result"], outcome["reason"] = "cancelled", self.cancelled
         elif ended.limit:
-            outcome |= over_limit(self.spec, ended.limit)
+            outcome |= outcome_over_limit(self.spec, ended.limit)
         elif code is None:
             outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
-        elif module := missing_module(self.spec.argv, code, self.tails.get("err", b"")):
+        elif module := module_that_was_not_found(self.spec.argv, code, self.tails.get("err", b"")):
             why = f"the package {escaped_for_storage(module)} is not installed there"
-            outcome |= {**not_started(self.spec, why), "exit_code": code}
+            outcome |= {**outcome_of_failed_start(self.spec, why), "exit_code": code}
         if self.spec.result_document == "required" and code == 0 and "output" not in outcome:
             why = f" {result_document.error}" if result_document.error else ""
             outcome.setdefault("summary", NO_DOCUMENT + why)
@@ -313,12 +313,12 @@ class Watch:
     def _from_text(self) -> output.TextOutput:
         text = self.text.decode(errors="replace")
         cut = f"the text is longer than {self.spec.limits.text_bytes} bytes, and the rest was not searched"
-        text_output = output.from_text(
+        text_output = output.output_in_text(
             text, self.spec.output_keys, self.spec.prompt or "", cut if self.text_cut else ""
         )
-        return output.with_replaced_bytes(text_output, self.text)
+        return output.with_remark_on_replaced_bytes(text_output, self.text)
 
-    def _remarks(self, outcome: Outcome) -> list[str]:
+    def _log_lines_on_unused_output(self, outcome: Outcome) -> list[str]:
         """Lines for the log on output that was there and is not in the outcome."""
         unreadable = outcome.get("facts", {}).get(OUTPUT, {}).get("unreadable")
         why = [f"Output could not be read: {unreadable}"] if unreadable else []
@@ -341,7 +341,7 @@ class Watch:
 INTERPRETER = re.compile(r"python[\d.]*")
 
 
-def missing_module(argv: Sequence[str], code: int | None, errors: bytes) -> str:
+def module_that_was_not_found(argv: Sequence[str], code: int | None, errors: bytes) -> str:
     """Return the module of a `python -m module` that the interpreter did not find; "" where it ran, or runs none."""
     options = argv[1:]
     if code != 1 or "-m" not in options[:-1] or not INTERPRETER.fullmatch(PurePath(argv[0]).name):

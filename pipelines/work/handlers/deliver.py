@@ -10,11 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.document.kinds.deliver import REQUEST
-from pipelines.work.git.delivery_push import MERGE, SQUASH, BaseMoved, DeliveryQueued, Permission, deliver
+from pipelines.work.git.delivery_push import (
+    MERGE,
+    SQUASH,
+    BaseMoved,
+    DeliveryQueued,
+    Permission,
+    push_delivery,
+)
 from pipelines.work.git.foreign_pushes import PeoplePushed
-from pipelines.work.git.host_proposal import merged_tree, propose
+from pipelines.work.git.host_proposal import merged_tree, push_proposal
 from pipelines.work.git.refusals import NOT_APPROVED, GitRefused
-from pipelines.work.hosts.branch_request import check_cleared, ensure_request
+from pipelines.work.hosts.branch_request import clearance_or_not_cleared, ensure_request
 from pipelines.work.hosts.errors import HostAway, HostError, NotCleared
 from pipelines.work.hosts.host import Host, MergeStatus, OpenedRequest, Way
 from pipelines.work.hosts.table import open_host
@@ -44,10 +51,12 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         raise LookAgain(wait)
     notes = Notes(sink)
     try:
-        host, way = await delivery_way(order)
+        host, way = await host_and_delivery_way(order)
         if host is not None and way != "push":
             return await _deliver_by_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
-        landed = await asyncio.to_thread(deliver, order, Permission(request_clearance, stop.is_set), notes)
+        landed = await asyncio.to_thread(
+            push_delivery, order, Permission(request_clearance, stop.is_set), notes
+        )
     except asyncio.CancelledError:
         # The thread cannot be cancelled: it looks at this before it pushes.
         stop.set()
@@ -57,7 +66,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     except (HostError, GitRefused) as error:
         return await _outcome_of_error(error, order, sink)
     finally:
-        await notes.settle()
+        await notes.wait_until_written()
     # Before the request: what landed is known, even if none can be opened.
     await order.port.report_landed(landed.commit, base=landed.base)
     landing_text = "was there already" if landed.found else "landed"
@@ -66,7 +75,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     request = None
     if order.to == REQUEST:
         try:
-            request, opened = await open_request(order, landed.branch, sink)
+            request, opened = await open_request_and_sentence(order, landed.branch, sink)
         except HostError as error:
             await sink.note(f"[gateline] {error}")
             return refused_outcome(error.failure_type, f"{summary} {error}")
@@ -152,14 +161,16 @@ def refused_outcome(failure_type: str, summary: str) -> Outcome:
 # Step after a push where a delivery also opens a pull or merge request.
 
 
-async def open_request(order: DeliveryOrder, branch: str, sink: Sink) -> tuple[dict[str, Any], str]:
+async def open_request_and_sentence(
+    order: DeliveryOrder, branch: str, sink: Sink
+) -> tuple[dict[str, Any], str]:
     """{host, number, sign, url, state}, and a sentence about it. :raises HostError"""
     access, state = order.access.host, order.access.state
     if access is None or not access.credential:
         raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
     host = await open_host(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
-    request_text = (await check_cleared(order.port.clear)).request
+    request_text = (await clearance_or_not_cleared(order.port.clear)).request
     if request_text is None:
         raise HostError("The server does not say what the request reads.")
     opened, there = await ensure_request(host, branch, state.base_branch, request_text, order.port.clear)
@@ -190,7 +201,7 @@ class MergedByHost:
     request: dict[str, Any]
 
 
-async def delivery_way(order: DeliveryOrder) -> tuple[Host | None, Way]:
+async def host_and_delivery_way(order: DeliveryOrder) -> tuple[Host | None, Way]:
     """Return how a delivery lands: by a push where it is no merge, or Gateline has no token of a host.
     :raises HostError"""
     access = order.access.host
@@ -215,16 +226,16 @@ class HostDelivery:
     async def run(self) -> MergedByHost:
         """:raises GitRefused, HostError, Waits, LookAgain: it is not merged yet"""
         state, port = self.order.access.state, self.order.port
-        clearance = await check_cleared(port.clear)
+        clearance = await clearance_or_not_cleared(port.clear)
         if clearance.wait:
             raise LookAgain(clearance.wait)
         if clearance.request is None:
             raise HostError("The server does not say what the request reads.")
         before = clearance.at_host or AtHost()
-        there = await self._merged(clearance, before)
+        there = await self._merge_found_done(clearance, before)
         if there is None:
-            may = Permission(self._clear(), self.stopped)
-            proposed = await asyncio.to_thread(propose, self.order, may, self.notes)
+            may = Permission(self._clearance_asker(), self.stopped)
+            proposed = await asyncio.to_thread(push_proposal, self.order, may, self.notes)
             # Before the host is called: whoever comes after a crash knows what was pushed.
             await port.report_host_progress(AtHost(proposed.head, self.way, before.waits))
             request, _there = await ensure_request(
@@ -236,7 +247,9 @@ class HostDelivery:
                 )
             request_record = self._request_record(request)
             await port.report_host_progress(AtHost(proposed.head, self.way, before.waits, request_record))
-            merge_status = await self._merge(request, proposed.head, before, clearance, request_record)
+            merge_status = await self._merge_and_wait(
+                request, proposed.head, before, clearance, request_record
+            )
             there = (request, merge_status, proposed.head)
         request, merge_status, head = there
         if not merge_status.head:
@@ -254,7 +267,7 @@ class HostDelivery:
         )
         return MergedByHost(merge_status.commit, landed, clearance.tree, request_record)
 
-    def _clear(self) -> Callable[[], Clearance]:
+    def _clearance_asker(self) -> Callable[[], Clearance]:
         loop, clear = asyncio.get_running_loop(), self.order.port.clear
 
         async def clear_on_loop() -> Clearance:
@@ -262,7 +275,7 @@ class HostDelivery:
 
         return lambda: asyncio.run_coroutine_threadsafe(clear_on_loop(), loop).result()
 
-    async def _merged(
+    async def _merge_found_done(
         self, clearance: Clearance, before: AtHost
     ) -> tuple[OpenedRequest, MergeStatus, str] | None:
         """Return what an earlier attempt, or people with its request, brought about: (request, how it stands,
@@ -279,7 +292,7 @@ class HostDelivery:
                 )
         return None
 
-    async def _merge(
+    async def _merge_and_wait(
         self,
         request: OpenedRequest,
         head: str,
@@ -297,17 +310,19 @@ class HostDelivery:
             return merge_status
         if merge_status.state == "queued":
             await self.order.port.report_host_progress(AtHost(head, self.way, True, request_record))
-            raise await self._later(request.number, f"{request_name} is in the queue of {self.host.name}")
+            raise await self._look_again_or_late_error(
+                request.number, f"{request_name} is in the queue of {self.host.name}"
+            )
         if before.waits:
             why = f" {merge_status.why}." if merge_status.why else ""
             raise HostError(
                 f"{self.host.name} took {request_name} out of its queue.{why} Look there why, and deliver again."
             )
         if merge_status.state == "waits":
-            raise await self._later(request.number, f"{request_name} {merge_status.why}")
-        self._check(merge_status, request_name, head)
+            raise await self._look_again_or_late_error(request.number, f"{request_name} {merge_status.why}")
+        self._raise_if_not_mergeable(merge_status, request_name, head)
         # What was approved may have become something else while the host was asked.
-        now = await check_cleared(self.order.port.clear)
+        now = await clearance_or_not_cleared(self.order.port.clear)
         if now.tree != clearance.tree or self.stopped():
             raise NotCleared(
                 "The files changed meanwhile, so nothing was merged. Deliver again.", NOT_APPROVED
@@ -327,25 +342,29 @@ class HostDelivery:
         state, request_name = self.order.access.state, self._request_label(request.number)
         squash = self.order.access.order.commit == SQUASH
         try:
-            await self.host.merge(request.number, head, self.way, squash, self._message(clearance))
+            await self.host.merge(
+                request.number, head, self.way, squash, self._merge_commit_message(clearance)
+            )
         except HostAway as error:  # whether it did is asked at the next look
             raise LookAgain(error.wait) from error
         except HostError as error:
-            raise HostError(self._rule(request_name, str(error)), error.status) from error
+            raise HostError(self._message_of_host_rule(request_name, str(error)), error.status) from error
         merge_status = await self.host.merge_status(request.number, self.way, state.base_branch)
         if merge_status.state != "merged":
             await self.order.port.report_host_progress(
                 AtHost(head, self.way, self.way == "queue", request_record)
             )
-            raise await self._later(request.number, f"{request_name} was given to {self.host.name}")
+            raise await self._look_again_or_late_error(
+                request.number, f"{request_name} was given to {self.host.name}"
+            )
         return merge_status
 
-    def _check(self, merge_status: MergeStatus, request_name: str, head: str) -> None:
+    def _raise_if_not_mergeable(self, merge_status: MergeStatus, request_name: str, head: str) -> None:
         """:raises HostError: why it cannot be merged as it is"""
         if merge_status.state == "closed":
             raise HostError(f"{request_name} was closed there. Open it again, and deliver again.")
         if merge_status.state == "refused":
-            raise HostError(self._rule(request_name, merge_status.why))
+            raise HostError(self._message_of_host_rule(request_name, merge_status.why))
         if merge_status.head != head:
             raise HostError(
                 f"{request_name} ends with {merge_status.head[:7]}, and not with what was approved.", 409
@@ -362,7 +381,7 @@ class HostDelivery:
         except HostError as error:
             await self.sink.note(f"[gateline] The status gateline was not set. {error}")
 
-    async def _later(self, number: int, what: str) -> Exception:
+    async def _look_again_or_late_error(self, number: int, what: str) -> Exception:
         """Look again; or, when it took too long, out of the queue, so that nothing lands behind the task's back."""
         passed = time.time() - self.order.begun
         await self.sink.note(f"[gateline] {what}")
@@ -375,7 +394,7 @@ class HostDelivery:
     def _request_label(self, number: int) -> str:
         return f"{self.host.request[:1].upper()}{self.host.request[1:]} {self.host.sign}{number}"
 
-    def _rule(self, request_name: str, why: str) -> str:
+    def _message_of_host_rule(self, request_name: str, why: str) -> str:
         base = self.order.access.state.base_branch
         return (
             f"{self.host.name} does not merge it into {base}: {why.rstrip('.')}. ({request_name}.) "
@@ -386,6 +405,6 @@ class HostDelivery:
         identity = {"host": self.host.key, "number": request.number, "sign": self.host.sign}
         return {**identity, "url": request.url}
 
-    def _message(self, clearance: Clearance) -> str:
+    def _merge_commit_message(self, clearance: Clearance) -> str:
         order = self.order
         return f"{order.title}\n\nTask: {order.task}\nGate: {clearance.gate}\nGateline-Delivery: {order.job}"

@@ -53,7 +53,11 @@ async def run_hook(spec: Spec, sink: Sink) -> Outcome:
     answer = await _run_program(spec, sink, confined=True)
     # What cannot be asked has not agreed
     word = "pass" if answer.code == 0 and not answer.trouble else "block"
-    return _exit_and_duration(answer, began) | {"result": "success", "eval": word, "feedback": answer.text}
+    return _facts_of_exit_and_duration(answer, began) | {
+        "result": "success",
+        "eval": word,
+        "feedback": answer.text,
+    }
 
 
 async def run_evaluator(spec: Spec, sink: Sink) -> Outcome:
@@ -68,9 +72,13 @@ async def run_evaluator(spec: Spec, sink: Sink) -> Outcome:
             if answer.code
             else "It said neither yes nor no."
         )
-        return _exit_and_duration(answer, began) | no_answer_outcome(why)
+        return _facts_of_exit_and_duration(answer, began) | no_answer_outcome(why)
     why = _cut_text(escaped_for_storage(verdict.why))
-    return _exit_and_duration(answer, began) | {"result": "success", "eval": verdict.word, "feedback": why}
+    return _facts_of_exit_and_duration(answer, began) | {
+        "result": "success",
+        "eval": verdict.word,
+        "feedback": why,
+    }
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,9 @@ async def run_tool(spec: Spec, sink: Sink, how: ToolRules) -> Outcome:
             await asyncio.sleep(how.backoff)
         answer = await _run_program(spec, sink, confined=True)
         outcome = (
-            _exit_and_duration(answer, began) | {"feedback": answer.text} | _outcome_of_answer(answer, how)
+            _facts_of_exit_and_duration(answer, began)
+            | {"feedback": answer.text}
+            | _outcome_of_answer(answer, how)
         )
         if answer.code in how.success_on and "failure_type" not in outcome:
             break
@@ -122,7 +132,7 @@ def no_answer_outcome(why: str) -> Outcome:
     return {"result": "failure", "failure_type": "no_answer", "summary": why[:2000]}
 
 
-def _exit_and_duration(answer: ProgramAnswer, began: float) -> Outcome:
+def _facts_of_exit_and_duration(answer: ProgramAnswer, began: float) -> Outcome:
     code = {} if answer.code is None else {"exit_code": answer.code}
     return {**code, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
 
@@ -132,14 +142,14 @@ async def _run_program(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnsw
     try:
         # Hooks and tools are of the workspace; an evaluator is the worker's own command.
         if confined:
-            check_in_workspace(spec)
+            refuse_program_outside_workspace(spec)
         async with (
             proxying_hosts(spec, sink) as connected_spec,
             Process(command.command_launch(connected_spec)) as process,
         ):
             # By this a time-out differs from a program that could not be started.
             answer.started = True
-            await _until_the_end(spec, sink, process, answer)
+            await _collect_answer_until_end(spec, sink, process, answer)
     except CannotStart as error:
         answer.trouble = f"It could not be started: {error}"
     if answer.trouble:
@@ -147,7 +157,7 @@ async def _run_program(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnsw
     return answer
 
 
-def check_in_workspace(spec: Spec) -> None:
+def refuse_program_outside_workspace(spec: Spec) -> None:
     """A path that names the program lies in the workspace, links resolved; a bare name is looked up as for commands.
 
     :raises CannotStart: it leads out of it"""
@@ -156,7 +166,7 @@ def check_in_workspace(spec: Spec) -> None:
         raise CannotStart(f"the program {escaped_for_storage(name)} lies outside the workspace")
 
 
-async def _until_the_end(spec: Spec, sink: Sink, process: Process, answer: ProgramAnswer) -> None:
+async def _collect_answer_until_end(spec: Spec, sink: Sink, process: Process, answer: ProgramAnswer) -> None:
     clock = asyncio.create_task(_stop_after_limit(spec, process, answer))
     prompt = asyncio.create_task(_write_question(spec, process))
     try:

@@ -26,30 +26,32 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     began = time.monotonic()
     try:
         async with limiting_time(spec.limits):
-            outcome = await make_call(spec, sink)
+            outcome = await make_call_and_return_outcome(spec, sink)
     except TimeIsUp as late:
         outcome = await cancelled_outcome(late, sink)
     return {**outcome, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
 
 
-async def make_call(spec: Spec, sink: Sink) -> Outcome:
+async def make_call_and_return_outcome(spec: Spec, sink: Sink) -> Outcome:
     call = rendered_call(spec.work)
     await sink.note(f"[gateline] {call.method} {loggable_url(call.url)}")
     try:
         answer = await fetch_url(call, spec.outgoing.guard, spec.limits.idle or SILENT_SECONDS)
     except RefusedAddress as refused:
-        return await _note_failure(sink, "address_refused", str(refused))
+        return await _log_and_return_failure(sink, "address_refused", str(refused))
     except httpx2.TimeoutException:
-        return await _note_failure(sink, "http_timeout", f"{loggable_url(call.url)} did not answer in time.")
+        return await _log_and_return_failure(
+            sink, "http_timeout", f"{loggable_url(call.url)} did not answer in time."
+        )
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        return await _note_failure(
+        return await _log_and_return_failure(
             sink, "http_error", f"{loggable_url(call.url)}: {error or type(error).__name__}"
         )
     await sink.note(f"[gateline] {answer.status}, {len(answer.body)} bytes from {loggable_url(answer.url)}")
     return response_outcome(call, answer, spec.output_keys)
 
 
-async def _note_failure(sink: Sink, failure_type: str, why: str) -> Outcome:
+async def _log_and_return_failure(sink: Sink, failure_type: str, why: str) -> Outcome:
     await sink.note(f"[gateline] {why}")
     return {"result": "failure", "failure_type": failure_type, "summary": why[:2000]}
 
@@ -99,8 +101,12 @@ def body_output(answer: HttpAnswer, output_keys: tuple[str, ...] = ()) -> Outcom
             return {"output": output.wanted_keys_only(parse_storable_json(text, "output"), output_keys)}
         except Unreadable as error:
             return unreadable_output(str(error))
-    text_output = output.from_text(text, output_keys)
-    return {"output": text} if text_output.value is MISSING and not output_keys else text_output.added_to({})
+    text_output = output.output_in_text(text, output_keys)
+    return (
+        {"output": text}
+        if text_output.value is MISSING and not output_keys
+        else text_output.outcome_with_output({})
+    )
 
 
 def unreadable_output(why: str) -> Outcome:

@@ -47,26 +47,28 @@ class JobLog:
         self._flusher = asyncio.create_task(self._flush_in_time())
 
     async def write(self, stream: str, data: bytes) -> None:
-        self._learn()
-        self._add(self._streams[stream].feed(data))
+        self._mask_newly_found_secrets()
+        self._queue_lines_to_store(self._streams[stream].feed_and_return_whole_lines(data))
         if not self._room.is_set():
             await self._room.wait()
         if self._flusher.done():
             self._flusher.result()  # what kept it from storing
 
     async def note(self, text: str) -> None:
-        self._add([escaped_for_storage(line) for line in text.splitlines()], always=True)
+        self._queue_lines_to_store([escaped_for_storage(line) for line in text.splitlines()], always=True)
 
     async def end(self) -> None:
         """Store what is left. Call once, when nothing writes any more."""
         for lines in self._streams.values():
-            self._add(lines.feed(b"", final=True))
+            self._queue_lines_to_store(lines.feed_and_return_whole_lines(b"", final=True))
         overwritten = sum(lines.overwritten for lines in self._streams.values())
         if overwritten:
             words = f"[gateline] Lines written over, and shown as they were in the end: {overwritten}"
-            self._add([words], always=True)
+            self._queue_lines_to_store([words], always=True)
         if self._dropped:
-            self._add([f"[gateline] The log was cut here: {self._dropped} more characters."], always=True)
+            self._queue_lines_to_store(
+                [f"[gateline] The log was cut here: {self._dropped} more characters."], always=True
+            )
         self._ended = True
         self._filled.set()
         # Wakes the flusher at once, instead of after CHUNK_SECONDS.
@@ -78,14 +80,14 @@ class JobLog:
         self._flusher.cancel()
         await asyncio.gather(self._flusher, return_exceptions=True)
 
-    def _learn(self) -> None:
+    def _mask_newly_found_secrets(self) -> None:
         new = () if self._found is None else frozenset(self._found()) - self._learned
         if new:
             self._learned |= new
             for masker in (self._more, *(stream.masker for stream in self._streams.values())):
-                masker.learn(new)
+                masker.mask_also(new)
 
-    def _add(self, lines: list[str], *, always: bool = False) -> None:
+    def _queue_lines_to_store(self, lines: list[str], *, always: bool = False) -> None:
         now = self._clock() - self._began
         for line in lines:
             # What Gateline notes stands in the log though it is full.
@@ -115,11 +117,11 @@ class JobLog:
             # Whoever waits for room goes on, and meets the error.
             self._room.set()
 
-    def _hidden(self, line: str) -> str:
+    def _line_with_late_secrets_hidden(self, line: str) -> str:
         """Hide in a line secrets that became known after it was written. Only behind the time, which a secret
         of digits may not touch."""
         at, tab, message = line.partition("\t")
-        return f"{at}{tab}{self._more.mask(message)}"
+        return f"{at}{tab}{self._more.masked_text(message)}"
 
     async def _flush(self) -> None:
         lines, size = [], 0
@@ -128,8 +130,8 @@ class JobLog:
             size += len(lines[-1])
         if lines:
             # Secrets that became known since the lines were cut
-            self._learn()
-            await self._store("".join(map(self._hidden, lines)))
+            self._mask_newly_found_secrets()
+            await self._store("".join(map(self._line_with_late_secrets_hidden, lines)))
         # Only now: what is being stored still takes memory.
         self._size -= size
         if self._ended:

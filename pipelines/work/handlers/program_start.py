@@ -35,7 +35,7 @@ async def starting_program(spec: Spec, sink: Sink, prepared: Any) -> AsyncIterat
 
     :raises CannotStart: NotPrepared: a service is missing"""
     if spec.isolation.without_ports(spec.access):
-        refuse_ports(spec.services)
+        refuse_services_on_ports(spec.services)
     async with proxying_hosts(spec, sink) as connected_spec:
         launch: Launch = prepared(connected_spec)
         async with Process(launch) as process:
@@ -44,7 +44,7 @@ async def starting_program(spec: Spec, sink: Sink, prepared: Any) -> AsyncIterat
             yield connected_spec, process
 
 
-def refuse_ports(services: Sequence[ServiceProgram]) -> None:
+def refuse_services_on_ports(services: Sequence[ServiceProgram]) -> None:
     """:raises NotPrepared: a service listens on a port"""
     for service in services:
         if service.port is not None and not service.health:

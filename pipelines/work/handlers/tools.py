@@ -95,7 +95,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 async def run_calls(spec: Spec, sink: Sink) -> Outcome:
     history = str(spec.work.get("history") or "")
     before = conversation.parsed_conversation(
-        conversation.find_value(history, spec.data) if history else None
+        conversation.value_in_context_or_variable(history, spec.data) if history else None
     )
     calls = calls_to_run(spec, before)
     # The calls come from a model, which may ask for any number
@@ -104,7 +104,7 @@ async def run_calls(spec: Spec, sink: Sink) -> Outcome:
         return {"result": "failure", "failure_type": "too_many_calls", "summary": why}
     actions = [decide_action(spec, call) for call in calls]
     waiting = [call for call, what in zip(calls, actions, strict=True) if what == APPROVE]
-    word = read_approval(spec, waiting) if waiting else ""
+    word = approval_or_denial_reason(spec, waiting) if waiting else ""
     # Before any of them runs: a person decides about all, and may deny what the others need
     if waiting and word is None:
         await sink.note(f"[gateline] {len(waiting)} of {len(calls)} calls wait for a person.")
@@ -114,7 +114,9 @@ async def run_calls(spec: Spec, sink: Sink) -> Outcome:
         refusal = "The policy denies this call." if what == DENY else ""
         if what == APPROVE and word:
             refusal = f"A person denied this call: {word}"
-        results.append(ToolResult(call, DENIED, refusal) if refusal else await run_call(spec, sink, call))
+        results.append(
+            ToolResult(call, DENIED, refusal) if refusal else await run_tool_call(spec, sink, call)
+        )
         await sink.note(f"[gateline] {call.name}: {results[-1].status}")
     return tool_results_outcome(results, before, history)
 
@@ -128,7 +130,7 @@ def calls_to_run(spec: Spec, before: Conversation) -> list[ToolCall]:
             for index, call in enumerate(fixed)
         ]
     if spec.work.get("history"):
-        return before.open_calls()
+        return before.unanswered_tool_calls()
     return conversation.tool_calls_in((spec.data.get("context") or {}).get("tool_calls"))
 
 
@@ -186,7 +188,7 @@ def approval_outcome(calls: list[ToolCall]) -> Outcome:
     return {"result": "blocked", "signals": [signal], "summary": f"{len(calls)} calls wait for a person."}
 
 
-def read_approval(spec: Spec, calls: list[ToolCall]) -> str | None:
+def approval_or_denial_reason(spec: Spec, calls: list[ToolCall]) -> str | None:
     """ "" when a person approved these calls, the reason when one denied them, None when nobody was asked yet."""
     # The answer was to another question: the calls are others now.
     if spec.question != approval_question(calls):
@@ -200,7 +202,7 @@ def read_approval(spec: Spec, calls: list[ToolCall]) -> str | None:
 # One call
 
 
-async def run_call(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
+async def run_tool_call(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
     tool, arguments = tool_by_name(spec, call), conversation.json_or_text(call.arguments)
     if tool is None:
         return ToolResult(call, ERROR, f"There is no tool {call.name[:64]}.")
@@ -279,7 +281,7 @@ def tool_results_outcome(results: list[ToolResult], before: Conversation, histor
     # No calls are left: in the context this takes the place of those just answered.
     result_fields: dict[str, Any] = {"results": [result.to_dict() for result in results], "tool_calls": []}
     if history:
-        result_fields[history] = before.adding(*(result.message() for result in results)).to_dict()
+        result_fields[history] = before.with_messages(*(result.message() for result in results)).to_dict()
     counted = ", ".join(f"{result.call.name} {result.status}" for result in results[:20])
     return {
         "result": "success",

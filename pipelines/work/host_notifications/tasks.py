@@ -43,10 +43,10 @@ AGAIN = 5
 
 @app.task(name=TELL_HOST, queue=HOSTS, retry=RETRY)
 async def tell_host(notice_id: int) -> None:
-    await asyncio.get_running_loop().run_in_executor(TELLERS, send, notice_id)
+    await asyncio.get_running_loop().run_in_executor(TELLERS, send_queued_notice, notice_id)
 
 
-def send(notice_id: int) -> None:
+def send_queued_notice(notice_id: int) -> None:
     """Send a queued notice and mark it; a comment that is there already is left alone, and so is what is too late.
 
     :raises HostAway: to be tried again later"""
@@ -56,13 +56,13 @@ def send(notice_id: int) -> None:
         ).filter(pk=notice_id, state=HostNotice.State.QUEUED)
         notice = notices.first()
         if notice is not None and notice.queued_at > clock.now() - LATEST:
-            _send_notice(notice)
+            _send_notice_to_host(notice)
     finally:
         # A thread of a pool has no request at whose end Django would close it
         connection.close()
 
 
-def _send_notice(notice: HostNotice) -> None:
+def _send_notice_to_host(notice: HostNotice) -> None:
     try:
         access, guard = (
             _notice_access(notice),

@@ -37,7 +37,7 @@ def notice_comment(notice: HostNotice) -> str:
         text = f"{task_link} was started for this, on {inline_code(task.line.name)}."
     else:
         text = f"{task_link} ended: {_end_sentence(task)}."
-    return task_masker(task).mask(f"{text}\n\n{notice_marker(notice)}")
+    return task_masker(task).masked_text(f"{text}\n\n{notice_marker(notice)}")
 
 
 def _end_sentence(task: Task) -> str:

@@ -51,11 +51,11 @@ async def _try_request(
     ours = next((request for request in known if request_text.mark in request.body), None)
     if ours is not None:
         return ours, True
-    await check_cleared(may)
+    await clearance_or_not_cleared(may)
     return await host.open(head, base, request_text.title, own_section(request_text.body)), False
 
 
-async def check_cleared(may: May) -> Clearance:
+async def clearance_or_not_cleared(may: May) -> Clearance:
     """:raises NotCleared"""
     clearance = await may()
     if clearance.refused:

@@ -161,7 +161,7 @@ class GitHub:
         suites = [
             suite
             for suite in await self._host.list_all(path, "check_suites", per_page=100)
-            if _ended_badly(suite)
+            if _has_ended_badly(suite)
         ]
         others = [suite for suite in suites if text_field(object_field(suite, "app"), "slug") != ACTIONS]
         again = [f"check-suites/{number_field(suite, 'id')}/rerequest" for suite in others]
@@ -172,7 +172,7 @@ class GitHub:
             again += [
                 f"actions/runs/{number_field(run, 'id')}/rerun-failed-jobs"
                 for run in runs
-                if _ended_badly(run)
+                if _has_ended_badly(run)
             ]
         for endpoint in again:
             await self._host.call("POST", f"{self._repo}/{endpoint}")
@@ -235,7 +235,7 @@ class GitHub:
             return MergeStatus("merged", head, text_field(pull, "merge_commit_sha"))
         if text_field(pull, "state") != "open":
             return MergeStatus("closed", head)
-        if way == "queue" and await self._queued(number):
+        if way == "queue" and await self._is_in_merge_queue(number):
             return MergeStatus("queued", head)
         if pull.get("mergeable") is None:
             return MergeStatus("waits", head, why="GitHub does not know yet whether it can be merged")
@@ -247,24 +247,26 @@ class GitHub:
 
     async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         if way == "queue":
-            known = await self._graph(PULL, number=number)
-            await self._graph(ENQUEUE, id=text_field(known, "id"), head=head)
+            known = await self._pull_request_by_graphql(PULL, number=number)
+            await self._pull_request_by_graphql(ENQUEUE, id=text_field(known, "id"), head=head)
             return
         title, _line, rest = message.partition("\n")
-        body = {"sha": head, "merge_method": await self._method(squash)}
+        body = {"sha": head, "merge_method": await self._merge_method(squash)}
         # A rebase makes no commit that could get a message.
         if body["merge_method"] != "rebase":
             body |= {"commit_title": title, "commit_message": rest.strip()}
         await self._host.call("PUT", f"{self._repo}/pulls/{number}/merge", body)
 
     async def withdraw(self, number: int, way: Way) -> None:
-        if way == "queue" and await self._queued(number):
-            await self._graph(DEQUEUE, id=text_field(await self._graph(PULL, number=number), "id"))
+        if way == "queue" and await self._is_in_merge_queue(number):
+            await self._pull_request_by_graphql(
+                DEQUEUE, id=text_field(await self._pull_request_by_graphql(PULL, number=number), "id")
+            )
 
-    async def _queued(self, number: int) -> bool:
-        return (await self._graph(PULL, number=number)).get("isInMergeQueue") is True
+    async def _is_in_merge_queue(self, number: int) -> bool:
+        return (await self._pull_request_by_graphql(PULL, number=number)).get("isInMergeQueue") is True
 
-    async def _method(self, squash: bool) -> str:
+    async def _merge_method(self, squash: bool) -> str:
         """The one that the line asks for, if the repository allows it; else the first that it does."""
         repository = await self._host.call("GET", self._repo)
         methods = ("squash", "merge", "rebase") if squash else ("merge", "squash", "rebase")
@@ -272,7 +274,7 @@ class GitHub:
         # A token that may not read the settings is told nothing: then the host says no at the merge
         return next((method for method in methods if repository.get(keys[method]) is not False), methods[0])
 
-    async def _graph(self, query: str, **arguments: str | int) -> Mapping[str, Any]:
+    async def _pull_request_by_graphql(self, query: str, **arguments: str | int) -> Mapping[str, Any]:
         """The pull request of an answer. :raises HostError: also for what GraphQL answers with 200"""
         owner, _slash, name = self._page.path.partition("/")
         variables = {"owner": owner, "name": name, **arguments} if "$owner" in query else arguments
@@ -327,7 +329,7 @@ def _run_state(run: Mapping[str, Any]) -> CheckState:
     return "passed" if text_field(run, "conclusion") in ("success", "neutral", "skipped") else "failed"
 
 
-def _ended_badly(run: Mapping[str, Any]) -> bool:
+def _has_ended_badly(run: Mapping[str, Any]) -> bool:
     """Return whether a check suite, or the run of a workflow, ended badly."""
     return text_field(run, "status") == "completed" and text_field(run, "conclusion") in ENDED_BADLY
 

@@ -73,7 +73,7 @@ async def git_credential(access: HostAccess | None, https: bool, credential: str
 
 
 async def _request_installation(access: HostAccess, page: HostPage, guard: Guard) -> Installation:
-    signed = request_headers(_signed_token(access.app, access.credential))
+    signed = request_headers(_signed_app_token(access.app, access.credential))
     host = HostCaller(GitHub.name, api_url(page), page.path, guard, signed)
     try:
         where = number_field(await host.call("GET", f"/repos/{page.quoted}/installation"), "id")
@@ -92,7 +92,7 @@ async def _request_installation(access: HostAccess, page: HostPage, guard: Guard
     return Installation(token, object_field(response, "permissions"), until)
 
 
-def _signed_token(app: str, key: str) -> str:
+def _signed_app_token(app: str, key: str) -> str:
     """:raises HostError: it is no key that could sign"""
     try:
         private_key = load_pem_private_key(key.encode(), None)

@@ -120,13 +120,13 @@ class GitLab:
 
     async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
         """The latest hundred: it does not take a time."""
-        notes = await self._host.call("GET", self._notes(kind, number), sort="desc", per_page=100)
+        notes = await self._host.call("GET", self._path_of_notes(kind, number), sort="desc", per_page=100)
         return [text_field(note, "body") for note in object_rows(notes)]
 
     async def comment(self, kind: Thing, number: int, text: str) -> None:
-        await self._host.call("POST", self._notes(kind, number), {"body": text})
+        await self._host.call("POST", self._path_of_notes(kind, number), {"body": text})
 
-    def _notes(self, kind: Thing, number: int) -> str:
+    def _path_of_notes(self, kind: Thing, number: int) -> str:
         return f"{self._project}/{'issues' if kind == 'issue' else 'merge_requests'}/{number}/notes"
 
     async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:

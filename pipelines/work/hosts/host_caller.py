@@ -45,12 +45,12 @@ class HostCaller:
         self, method: str, path: str, body: Mapping[str, Any] | None = None, **query: str | int
     ) -> Any:
         """The answer as JSON; None where it has none. :raises HostError"""
-        return self._read(await self._answer(method, path, body, query))
+        return self._payload_or_host_error(await self._answer_of_host(method, path, body, query))
 
     async def get_with_headers(self, path: str) -> tuple[Any, Mapping[str, str]]:
         """Return the answer to a GET, and its headers, their names in small letters. :raises HostError"""
-        answer = await self._answer("GET", path, None, {})
-        return self._read(answer), answer.headers
+        answer = await self._answer_of_host("GET", path, None, {})
+        return self._payload_or_host_error(answer), answer.headers
 
     async def list_all(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
         """Return all pages of a list: each host says by a link whether there is another one, whatever the
@@ -60,14 +60,14 @@ class HostCaller:
         """
         entries: list[Mapping[str, Any]] = []
         for page in range(1, PAGES + 1):
-            answer = await self._answer("GET", path, None, {**query, "page": page})
-            payload = self._read(answer)
+            answer = await self._answer_of_host("GET", path, None, {**query, "page": page})
+            payload = self._payload_or_host_error(answer)
             entries += object_rows(payload.get(key) if key and isinstance(payload, Mapping) else payload)
             if not NEXT.search(answer.headers.get("link", "")):
                 break
         return entries
 
-    async def _answer(
+    async def _answer_of_host(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str | int]
     ) -> HttpAnswer:
         if not all(" " <= sign <= "~" for value in self.headers.values() for sign in value):
@@ -89,7 +89,7 @@ class HostCaller:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise HostAway(f"{self.name} could not be reached: {error or type(error).__name__}") from error
 
-    def _read(self, answer: HttpAnswer) -> Any:
+    def _payload_or_host_error(self, answer: HttpAnswer) -> Any:
         payload = _json_or_none(answer)
         if answer.status in LATER or _is_rate_limited(answer):
             why = f"{self.name} answers {answer.status} at the moment. Try again later."
@@ -99,12 +99,12 @@ class HostCaller:
             # A host may repeat the token that it refuses.
             for own in filter(None, self.headers.get("authorization", "").split()[1:]):
                 why = why.replace(own, MASK)
-            raise HostError(self._refused(answer.status, why), answer.status)
+            raise HostError(self._message_of_refusal(answer.status, why), answer.status)
         if answer.cut or (answer.body and payload is None):
             raise HostError(f"{self.name} answered with something that is no JSON.", answer.status)
         return payload
 
-    def _refused(self, status: int, why: str) -> str:
+    def _message_of_refusal(self, status: int, why: str) -> str:
         more = f" It says: {why}" if why else ""
         if status == 401:
             return f"{self.name} refuses the credential. Store a valid token, or choose another secret.{more}"

@@ -84,7 +84,7 @@ async def ask_model(question: CompletionRequest, outgoing: Outgoing, hear: Hear)
     except openai.APITimeoutError as error:
         raise NoAnswer("model_timeout", "The model did not answer in time.") from error
     except openai.APIConnectionError as error:
-        raise _not_reached(error.__cause__ or error) from error
+        raise _error_of_unreached_model(error.__cause__ or error) from error
     except openai.APIStatusError as error:
         raise NoAnswer(
             _failure_type(error.status_code), f"The model's server said {error.status_code}: {error.message}"
@@ -96,7 +96,7 @@ async def ask_model(question: CompletionRequest, outgoing: Outgoing, hear: Hear)
         raise NoAnswer("model_bad_answer", f"The answer is not what the protocol says: {error}") from error
 
 
-def _not_reached(error: BaseException) -> NoAnswer:
+def _error_of_unreached_model(error: BaseException) -> NoAnswer:
     if isinstance(error, RefusedAddress):
         return NoAnswer("model_unreachable", str(error))
     return NoAnswer(
@@ -182,7 +182,7 @@ def _parsed_reply(answer: dict[str, Any]) -> Reply:
     if not isinstance(message, dict):
         raise ValueError("it holds no message")
     reply = Reply(_text_or_empty(message.get("content")), finish=_text_or_empty(first.get("finish_reason")))
-    reply.refusal, reply.unreadable = _text_or_empty(message.get("refusal")), _not_read(message)
+    reply.refusal, reply.unreadable = _text_or_empty(message.get("refusal")), _part_that_is_not_read(message)
     _record_usage(reply, answer)
     calls = message.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
@@ -196,7 +196,7 @@ def _parsed_reply(answer: dict[str, Any]) -> Reply:
     return reply
 
 
-def _not_read(message: dict[str, Any]) -> str:
+def _part_that_is_not_read(message: dict[str, Any]) -> str:
     """Return which part of a message, or of a piece of one, has a form that is not read; "" if none has."""
     content = message.get("content")
     if content is not None and not isinstance(content, str):
@@ -221,16 +221,16 @@ class StreamedAnswer:
         delta = _object_or_empty(first.get("delta"))
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
-            self._call(_object_or_empty(call))
+            self._add_to_tool_call(_object_or_empty(call))
         refusal = _text_or_empty(delta.get("refusal"))
         self._reply.refusal += refusal
-        self._reply.unreadable = self._reply.unreadable or _not_read(delta)
+        self._reply.unreadable = self._reply.unreadable or _part_that_is_not_read(delta)
         text = _text_or_empty(delta.get("content"))
-        self._grow(text + refusal)
+        self._refuse_beyond_limit(text + refusal)
         self._parts.append(text)
         return text
 
-    def _call(self, piece: dict[str, Any]) -> None:
+    def _add_to_tool_call(self, piece: dict[str, Any]) -> None:
         index = piece.get("index")
         # A piece without an index counts as a call of its own
         known = self._calls.setdefault(index if type(index) is int else len(self._calls), {})
@@ -239,10 +239,10 @@ class StreamedAnswer:
             if _text_or_empty(value):
                 known[key] = _text_or_empty(value)
         arguments = _text_or_empty(function.get("arguments"))
-        self._grow(arguments)
+        self._refuse_beyond_limit(arguments)
         known["arguments"] = known.get("arguments", "") + arguments
 
-    def _grow(self, text: str) -> None:
+    def _refuse_beyond_limit(self, text: str) -> None:
         self._size += len(text)
         if self._size > MOST_CHARACTERS:
             raise ValueError(f"it is longer than {MOST_CHARACTERS} characters")

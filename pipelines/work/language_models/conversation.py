@@ -48,7 +48,7 @@ class Conversation:
     messages: tuple[Message, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def adding(self, *messages: Message) -> Conversation:
+    def with_messages(self, *messages: Message) -> Conversation:
         return Conversation((*self.messages, *messages), self.more)
 
     def to_dict(self, model: str = "") -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Conversation:
         """Return whether the last message is the answer of a tool, which the model has not seen yet."""
         return bool(self.messages) and self.messages[-1].get("role") == "tool"
 
-    def open_calls(self) -> list[ToolCall]:
+    def unanswered_tool_calls(self) -> list[ToolCall]:
         """Calls that the model asked for last, and that nobody answered."""
         last = next(
             (i for i in reversed(range(len(self.messages))) if _asks_for_tools(self.messages[i])), None
@@ -89,7 +89,7 @@ def parsed_conversation(value: Any) -> Conversation:
     return Conversation(messages, {key: entry for key, entry in value.items() if key != "messages"})
 
 
-def find_value(key: str, data: Mapping[str, Any]) -> Any:
+def value_in_context_or_variable(key: str, data: Mapping[str, Any]) -> Any:
     """Look up a key: in the context, where stations store it, else in a variable that a rule composed."""
     for family in ("context", "variables"):
         value = (data.get(family) or {}).get(key)
@@ -101,11 +101,14 @@ def find_value(key: str, data: Mapping[str, Any]) -> Any:
 def next_conversation(before: Conversation, system: str, prompt: str, feedback: str) -> Conversation:
     """The conversation as the model gets it next. After the answers of tools the model goes on by itself, else the
     prompt is what is said. A call that nobody answered is told so: servers refuse one that hangs in the air."""
-    answered = before.adding(
-        *({"role": "tool", "tool_call_id": call.id, "content": NOT_RUN} for call in before.open_calls())
+    answered = before.with_messages(
+        *(
+            {"role": "tool", "tool_call_id": call.id, "content": NOT_RUN}
+            for call in before.unanswered_tool_calls()
+        )
     )
     text = feedback if before.waits_for_tools else prompt
-    extended = answered.adding(*([{"role": "user", "content": text.rstrip()}] if text.strip() else []))
+    extended = answered.with_messages(*([{"role": "user", "content": text.rstrip()}] if text.strip() else []))
     if not system:
         return extended
     # The system message of an earlier station does not stay beside this one's

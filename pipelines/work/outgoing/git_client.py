@@ -31,7 +31,7 @@ class TransferDeadline:
         self.seconds, self.passed = seconds, False
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
-        self._timer = threading.Timer(seconds, self._pass)
+        self._timer = threading.Timer(seconds, self._mark_passed_and_cut)
         # A process that ends does not wait for it
         self._timer.daemon = True
         self._timer.start()
@@ -40,11 +40,11 @@ class TransferDeadline:
         """Handle an event of httpcore2 (its extension `trace`)."""
         if event == "connection.connect_tcp.complete":
             with self._lock:
-                self._close()
+                self._close_socket()
                 # A handle of its own: TLS takes the one of the connection over, and it cannot be cut by that meanwhile.
                 self._socket = info["return_value"].get_extra_info("socket").dup()
                 if self.passed:
-                    self._cut()
+                    self._shut_socket_down()
 
     def words(self, error: Exception) -> str:
         if self.passed:
@@ -54,19 +54,19 @@ class TransferDeadline:
     def end(self) -> None:
         self._timer.cancel()
         with self._lock:
-            self._close()
+            self._close_socket()
 
-    def _pass(self) -> None:
+    def _mark_passed_and_cut(self) -> None:
         with self._lock:
             self.passed = True
-            self._cut()
+            self._shut_socket_down()
 
-    def _cut(self) -> None:
+    def _shut_socket_down(self) -> None:
         if self._socket is not None:
             with suppress(OSError):  # The server has closed it already.
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _close(self) -> None:
+    def _close_socket(self) -> None:
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -38,7 +38,7 @@ class Guard:
     nat64: tuple[ipaddress.IPv6Network, ...] = ()
     inside: tuple[tuple[str, int], ...] = ()
 
-    async def addresses(self, host: str, port: int) -> list[str]:
+    async def allowed_addresses(self, host: str, port: int) -> list[str]:
         """Return the addresses to connect to: what the host resolves to now, once all of it is allowed.
         Callers connect to these and never to the name, which may resolve differently the next time.
 
@@ -50,36 +50,38 @@ class Guard:
             raise httpx2.ConnectError(f"The host {host} could not be found: {error}") from error
         # One private address refuses the name, whichever of them would be connected to
         for address in addresses:
-            if not self.allows(host, address, port):
+            if not self.allows_address(host, address, port):
                 raise RefusedAddress(
                     f"The host {host} has the private address {address}. {unlisted_address_remedy(address)}"
                 )
         return addresses
 
-    def allows(self, host: str, address: str, port: int | None = None) -> bool:
+    def allows_address(self, host: str, address: str, port: int | None = None) -> bool:
         try:
             # fe80::1%eth0: the interface is no part of the address
-            reached = self.reached(ipaddress.ip_address(address.partition("%")[0]))
+            reached = self.address_behind_translation(ipaddress.ip_address(address.partition("%")[0]))
         except ValueError:
             return False
         inside = (host.lower(), port) in self.inside and is_private_network(reached)
-        return is_public(reached) or inside or self._lists(host, reached)
+        return is_public(reached) or inside or self._is_listed(host, reached)
 
-    def lists(self, host: str) -> bool:
+    def is_listed_host(self, host: str) -> bool:
         """Return whether an operator listed this name or address, or a network that contains it. No name is
         resolved."""
         try:
-            return self._lists(host, self.reached(ipaddress.ip_address(host.partition("%")[0])))
+            return self._is_listed(
+                host, self.address_behind_translation(ipaddress.ip_address(host.partition("%")[0]))
+            )
         except ValueError:
-            return self._lists(host, None)
+            return self._is_listed(host, None)
 
-    def _lists(self, host: str, reached: Address | None) -> bool:
+    def _is_listed(self, host: str, reached: Address | None) -> bool:
         return any(
             host.lower() == entry.lower() or (reached is not None and _entry_covers(entry, reached))
             for entry in self.private_hosts
         )
 
-    def reached(self, address: Address) -> Address:
+    def address_behind_translation(self, address: Address) -> Address:
         """Return where a connection to the address ends: at the mapped IPv4 address, or the one behind a
         listed NAT64."""
         if not isinstance(address, ipaddress.IPv6Address):

@@ -74,7 +74,7 @@ class HostProxy:
     async def listen(self, socket: Path) -> None:
         """:raises OSError: the socket cannot be made"""
         # `limit` is what makes readuntil raise LimitOverrunError for a longer head
-        self._server = await asyncio.start_unix_server(self._connected, socket, limit=LONGEST_HEAD)
+        self._server = await asyncio.start_unix_server(self._serve_connection, socket, limit=LONGEST_HEAD)
 
     async def close(self) -> None:
         """No connection outlives it."""
@@ -84,12 +84,12 @@ class HostProxy:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
         try:
-            await self._served(reader, writer)
+            await self._relay_to_listed_host(reader, writer)
         except (OSError, asyncio.CancelledError):
             pass  # The program, or the host, is gone; or the station ended.
         finally:
@@ -97,7 +97,7 @@ class HostProxy:
             # Not closed: that would wait until what is buffered was taken
             writer.transport.abort()
 
-    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _relay_to_listed_host(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             # The program on the other side is a station's, which may open any number
             if len(self._open) > self.limits.connections:
@@ -136,7 +136,7 @@ class HostProxy:
         """A connection to the address that was checked."""
         try:
             async with asyncio.timeout(self.limits.connect):
-                addresses = await self.guard.addresses(host, port)
+                addresses = await self.guard.allowed_addresses(host, port)
         except RefusedAddress as error:
             # Package managers ask again for a minute after a 502, and end at once after a 403.
             raise NotPassed(FORBIDDEN, str(error)) from None

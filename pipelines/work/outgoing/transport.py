@@ -33,7 +33,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         name, port = _host_and_port(request)
-        *others, last = await self._guard.addresses(name, port)
+        *others, last = await self._guard.allowed_addresses(name, port)
         for address in others:
             try:
                 return await self._inner.handle_async_request(_with_address(request, address, name))
@@ -59,7 +59,7 @@ class GuardedBlockingTransport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         name, port = _host_and_port(request)
-        *others, last = asyncio.run(self._guard.addresses(name, port))
+        *others, last = asyncio.run(self._guard.allowed_addresses(name, port))
         for address in others:
             try:
                 return self._inner.handle_request(_with_address(request, address, name))

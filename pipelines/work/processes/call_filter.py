@@ -96,7 +96,7 @@ REFUSED, PASSED = (RETURN, 0, 0, ERRNO | EACCES), (RETURN, 0, 0, ALLOW)
 FORBIDDEN, ABSENT, NO_FAMILY = ((RETURN, 0, 0, ERRNO | number) for number in (EPERM, ENOSYS, EAFNOSUPPORT))
 
 
-def common_steps(calls: CallNumbers) -> Steps:
+def steps_against_bypass(calls: CallNumbers) -> Steps:
     """Take away what could make sockets past a filter: io_uring, and the calls of other machines (32-bit programs). The
     number of the call is loaded after it."""
     return (
@@ -120,7 +120,7 @@ def refusal_steps(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Ste
         no namespace of its own"""
     forbidden = [*calls.kernel, *(calls.shared if outside else ())]
     forbidden += [calls.unshare, calls.setns] if namespaces else []
-    steps: list[tuple[int, int, int, int]] = [*common_steps(calls)]
+    steps: list[tuple[int, int, int, int]] = [*steps_against_bypass(calls)]
     steps += [step for call in forbidden for step in ((EQUAL, 0, 1, call), FORBIDDEN)]
     if namespaces:
         steps += [(EQUAL, 0, 1, CLONE3), ABSENT, (EQUAL, 0, 4, calls.clone), (LOAD, 0, 0, ARGUMENTS[0])]
@@ -142,14 +142,14 @@ def refusal_steps(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Ste
 def network_refusal_steps(calls: CallNumbers) -> Steps:
     """Permit `socket` for AF_UNIX only."""
     family = ((LOAD, 0, 0, ARGUMENTS[0]), (EQUAL, 0, 1, AF_UNIX), PASSED, REFUSED)
-    return (*common_steps(calls), (EQUAL, 1, 0, calls.socket), PASSED, *family)
+    return (*steps_against_bypass(calls), (EQUAL, 1, 0, calls.socket), PASSED, *family)
 
 
 def handover_steps(calls: CallNumbers) -> Steps:
     """Make `connect` and `listen` wait for the answer of another process. No connection is made besides, as data that
     is sent at once could; a socket is of the file system or of TCP over IPv4."""
     waits = (RETURN, 0, 0, NOTIFY)
-    steps: list[tuple[int, int, int, int]] = [*common_steps(calls)]
+    steps: list[tuple[int, int, int, int]] = [*steps_against_bypass(calls)]
     steps += [(EQUAL, 1, 0, calls.connect), (EQUAL, 0, 1, calls.listen), waits]
     # `flags`: which argument has them; with MSG_FASTOPEN a send connects, too
     for call, flags in ((calls.sendto, 3), (calls.sendmsg, 2), (calls.sendmmsg, 3)):
@@ -204,7 +204,7 @@ def go_offline() -> None:
             cut_network()
 
 
-def hand_over() -> int:
+def hand_calls_over() -> int:
     """:return: the descriptor from which another process takes the calls. :raises OSError: the kernel has no such"""
     calls, flags = machine_call_numbers(), NEW_LISTENER | WAIT_KILLABLE
     filtering = call_filter(handover_steps(calls))

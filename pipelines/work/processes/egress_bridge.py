@@ -17,7 +17,7 @@ NOT_PROXIED = "localhost,127.0.0.1,::1"
 BACKLOG, CHUNK = 128, 64 * 1024
 
 
-def variables(port: int) -> dict[str, str]:
+def proxy_variables(port: int) -> dict[str, str]:
     """Variables of the command. The last one is Node's, which looks at the others only then."""
     proxy = f"http://127.0.0.1:{port}"
     names = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
@@ -48,7 +48,7 @@ async def relay_to_socket(reader: asyncio.StreamReader, writer: asyncio.StreamWr
     outer.close()
 
 
-async def serve(listener: socket.socket, path: str) -> None:
+async def serve_connections(listener: socket.socket, path: str) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await relay_to_socket(reader, writer, path)
 
@@ -56,7 +56,7 @@ async def serve(listener: socket.socket, path: str) -> None:
     await server.serve_forever()
 
 
-def serve_in_background(listener: socket.socket, path: str) -> None:
+def serve_in_detached_process(listener: socket.socket, path: str) -> None:
     """Serve in a process that is nobody's child: the command waits for its own alone."""
     child = os.fork()
     if child:
@@ -72,7 +72,7 @@ def serve_in_background(listener: socket.socket, path: str) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     try:
-        asyncio.run(serve(listener, path))
+        asyncio.run(serve_connections(listener, path))
     finally:
         # Never back from here: a second process would become the command
         os._exit(0)
@@ -84,8 +84,8 @@ def main() -> int:
         # Programs know proxies at a port alone: a bridge leads from there to the socket, which is the only
         # way out
         with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
-            os.environ.update(variables(listener.getsockname()[1]))
-            serve_in_background(listener, path)
+            os.environ.update(proxy_variables(listener.getsockname()[1]))
+            serve_in_detached_process(listener, path)
         os.execvp(argv[0], argv)
     except OSError as error:
         print(f"egress_bridge: {error}", file=sys.stderr)

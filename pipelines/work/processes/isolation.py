@@ -123,7 +123,9 @@ class Isolation:
         """Say whether a station with this access listens on no port, not even for itself."""
         return self.name == "landlock" and self.cuts_network and not access.network
 
-    def wrap(self, argv: Sequence[str], attempt: Path, cwd: Path, access: Access = OPEN) -> Wrapped:
+    def isolated_command(
+        self, argv: Sequence[str], attempt: Path, cwd: Path, access: Access = OPEN
+    ) -> Wrapped:
         """:param attempt: the attempt's folder, the only place it may write to; its `tmp` is its /tmp"""
         network = access.network or not self.cuts_network
         if self.name == "bubblewrap":
@@ -208,7 +210,7 @@ def mount_options(places: Places, access: Access) -> tuple[list[str], list[str]]
     visible = places.visible_places(access)
     argv: list[str] = []
     covers: list[str] = []
-    for place in shallow_first((*visible, *places.hidden)):
+    for place in sorted_outermost_first((*visible, *places.hidden)):
         if place not in places.hidden:
             argv += ["--ro-bind-try", str(place), str(place)]
         elif place.is_dir():
@@ -227,7 +229,7 @@ def system_folder_options(place: Path) -> list[str]:
     return ["--ro-bind-try", str(place), str(place)]
 
 
-def shallow_first(places: Iterable[Path]) -> list[Path]:
+def sorted_outermost_first(places: Iterable[Path]) -> list[Path]:
     """So that no later mount covers an earlier one."""
     return sorted(set(places), key=lambda place: (len(place.parts), place))
 
@@ -240,7 +242,9 @@ def readable_without_hidden(places: Places, access: Access = OPEN) -> list[Path]
     """The readable places with the hidden ones cut out: Landlock can only allow. A folder on the way to a hidden one is
     replaced by its other children, as they are at this moment."""
     allowed: list[Path] = []
-    for root in shallow_first((*places.visible_places(access), *(Path(place).resolve() for place in SYSTEM))):
+    for root in sorted_outermost_first(
+        (*places.visible_places(access), *(Path(place).resolve() for place in SYSTEM))
+    ):
         allowed += folders_without_hidden(
             root, [place for place in places.hidden if place.is_relative_to(root) and place.exists()]
         )
@@ -253,7 +257,9 @@ def unlistable_folders(isolation: Isolation) -> list[tuple[Path, Path]]:
     if isolation.name != "landlock":
         return []
     places = isolation.places
-    roots = [root for root in shallow_first(places.visible_places(OPEN)) if root not in places.hidden]
+    roots = [
+        root for root in sorted_outermost_first(places.visible_places(OPEN)) if root not in places.hidden
+    ]
     holding = (
         (root, next((place for place in places.hidden if contains_existing(root, place)), None))
         for root in roots

@@ -179,7 +179,7 @@ async def probe_isolation(
     # Into its own folder: the package need not be readable behind the isolation
     await asyncio.to_thread(shutil.copyfile, PROBE, script)
     argv = [sys.executable, "-I", "-S", str(script), json.dumps(what)]
-    wrapped = isolation.wrap(argv, attempt, attempt, access)
+    wrapped = isolation.isolated_command(argv, attempt, attempt, access)
     env = {"PATH": os.defpath, "HOME": str(attempt), "LANG": "C.UTF-8"}
     launch = Launch(wrapped.argv, env, attempt, wrapped.levels, wrapped.no_new_privileges)
     try:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 
 
-def works(attempt: Callable[[], object]) -> bool:
+def succeeds(attempt: Callable[[], object]) -> bool:
     try:
         attempt()
     except OSError:
@@ -26,26 +26,26 @@ def works(attempt: Callable[[], object]) -> bool:
     return True
 
 
-def read(path: str) -> bytes:
+def read_file(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
 
 
-def write(path: str) -> None:
+def write_file(path: str) -> None:
     with open(path, "wb") as file:
         file.write(b"mine")
 
 
-def connect(path: str) -> None:
+def connect_to_socket(path: str) -> None:
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(path)
 
 
-def reach(port: str) -> None:
+def connect_to_port(port: str) -> None:
     socket.create_connection(("127.0.0.1", int(port)), timeout=5).close()
 
 
-def greeted() -> None:
+def require_greeting_by_proxy() -> None:
     host, _, port = os.environ.get("HTTPS_PROXY", "").removeprefix("http://").partition(":")
     if not port:
         raise OSError("there is no proxy")
@@ -54,9 +54,9 @@ def greeted() -> None:
             raise OSError("the proxy does not greet")
 
 
-def is_worker(what: dict[str, str], file: str) -> bool:
+def is_file_of_worker(what: dict[str, str], file: str) -> bool:
     try:
-        content = read(f"/proc/{what['pid']}/{file}")
+        content = read_file(f"/proc/{what['pid']}/{file}")
     except OSError:
         return False
     return hashlib.sha256(content).hexdigest() == what[file]
@@ -65,15 +65,15 @@ def is_worker(what: dict[str, str], file: str) -> bool:
 def main() -> None:
     what = json.loads(sys.argv[1])
     answer = {
-        "secret": works(lambda: read(what["secret"])),
-        "neighbour": works(lambda: os.listdir(what["neighbour"])),
-        "own": works(lambda: write(what["own"])),
-        "environment": is_worker(what, "environ"),
+        "secret": succeeds(lambda: read_file(what["secret"])),
+        "neighbour": succeeds(lambda: os.listdir(what["neighbour"])),
+        "own": succeeds(lambda: write_file(what["own"])),
+        "environment": is_file_of_worker(what, "environ"),
         # Signal 0 only asks whether one could be sent
-        "signal": is_worker(what, "cmdline") and works(lambda: os.kill(int(what["pid"]), 0)),
-        "socket": bool(what["socket"]) and works(lambda: connect(what["socket"])),
-        "network": works(lambda: reach(what["port"])),
-        "proxy": works(greeted),
+        "signal": is_file_of_worker(what, "cmdline") and succeeds(lambda: os.kill(int(what["pid"]), 0)),
+        "socket": bool(what["socket"]) and succeeds(lambda: connect_to_socket(what["socket"])),
+        "network": succeeds(lambda: connect_to_port(what["port"])),
+        "proxy": succeeds(require_greeting_by_proxy),
     }
     print(json.dumps(answer))
 

@@ -56,10 +56,10 @@ class Connector:
 
     async def serve(self) -> None:
         asyncio.get_running_loop().add_reader(self.calls, self.answer)
-        server = await asyncio.start_server(self.connected, sock=self.listener)
+        server = await asyncio.start_server(self.relay_connection, sock=self.listener)
         await server.serve_forever()
 
-    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def relay_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         source = writer.get_extra_info("peername")[1]
         if source not in self.sources:
             writer.transport.abort()
@@ -81,13 +81,13 @@ class Connector:
         number, thread, _, call, _, _, *arguments = REQUEST.unpack(request)
         flags = error = 0
         try:
-            flags = 0 if self.carried_out(number, thread, call, arguments) else GO_ON
+            flags = 0 if self.carry_out_on_socket(number, thread, call, arguments) else GO_ON
         except OSError as refusal:
             error = -(refusal.errno or errno.EACCES)
         with contextlib.suppress(OSError):  # its thread is gone
             fcntl.ioctl(self.calls, ANSWER, RESPONSE.pack(number, 0, error, flags))
 
-    def carried_out(self, number: int, thread: int, call: int, arguments: list[int]) -> bool:
+    def carry_out_on_socket(self, number: int, thread: int, call: int, arguments: list[int]) -> bool:
         """Do the call on the program's socket. False: it is one of the file system, and goes on by itself, fenced.
 
         :raises OSError: the answer to the program"""
@@ -107,7 +107,7 @@ class Connector:
                 return True
             if connection.family == socket.AF_UNIX:
                 return False
-            family, port, address = named_address(thread, arguments[1], arguments[2])
+            family, port, address = address_named_by_program(thread, arguments[1], arguments[2])
             fcntl.ioctl(self.calls, VALID, struct.pack("=Q", number))  # else it may be another process by now
             # Such a connect only dissolves a connection
             if family == socket.AF_UNSPEC:
@@ -116,10 +116,10 @@ class Connector:
                 # Errors that programs know: a closed port here, a network that is not there
                 near = address.startswith("127.")
                 raise OSError(errno.ECONNREFUSED if near else errno.ENETUNREACH, "only the proxy is reached")
-            self.connect(connection)
+            self.connect_to_proxy(connection)
             return True
 
-    def connect(self, connection: socket.socket) -> None:
+    def connect_to_proxy(self, connection: socket.socket) -> None:
         """:raises OSError: as of the program's own call, BlockingIOError of one that does not wait included"""
         # A repeated connect of the same socket is bound already, and counts once
         if connection.getsockname()[1] == 0:
@@ -154,7 +154,7 @@ def process_of_thread(thread: int) -> int:
         return next(int(line.split()[1]) for line in file if line.startswith("Tgid:"))
 
 
-def named_address(thread: int, place: int, length: int) -> tuple[int, int, str]:
+def address_named_by_program(thread: int, place: int, length: int) -> tuple[int, int, str]:
     """Family, port and IPv4 address that a program names. :raises OSError: it names none"""
     if length < 2:
         raise OSError(errno.EINVAL, "no address")
@@ -174,12 +174,12 @@ def become_command(argv: list[str], rules: dict[str, list[str]], port: int, chan
         landlock.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         landlock.drop_capabilities()
         landlock.restrict_paths(rules["read"], rules["write"], tcp=False)
-        calls = call_filter.hand_over()
+        calls = call_filter.hand_calls_over()
         # A descriptor is sent along with a byte, never alone
         socket.send_fds(channel, [b"!"], [calls])
         os.close(calls)
         channel.close()
-        os.environ.update(egress_bridge.variables(port))
+        os.environ.update(egress_bridge.proxy_variables(port))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             # What is ignored stays ignored over exec
             signal.signal(number, signal.SIG_DFL)

@@ -34,23 +34,28 @@ class ResourceMeter:
     _over: bool = False
     _due: dict[str, float] = field(default_factory=dict)
 
-    def exceeded(self) -> str:
+    def limit_exceeded_now(self) -> str:
         """The first limit that is exceeded now, of those whose turn it is; "" if none is."""
         now = time.monotonic()
         if now < self._next:
             return ""
         self._next = now + TICK_SECONDS / 2
         pids = processes_below(os.getpid())
-        checks = ((PROCESSES, self._processes), (CPU, self._cpu), (MEMORY, self._memory), (DISK, self._disk))
-        return next((name for name, check in checks if self._run_check(name, check, pids)), "")
+        checks = (
+            (PROCESSES, self._are_processes_too_many),
+            (CPU, self._is_processor_time_exceeded),
+            (MEMORY, self._is_memory_exceeded),
+            (DISK, self._is_disk_exceeded),
+        )
+        return next((name for name, check in checks if self._is_exceeded_if_due(name, check, pids)), "")
 
-    def exceeded_at_the_end(self) -> str:
+    def limit_exceeded_at_end(self) -> str:
         """Return the limit exceeded by processes of the command that ended before they could be measured."""
-        if self._cpu([]):
+        if self._is_processor_time_exceeded([]):
             return CPU
-        return DISK if self._disk([]) else ""
+        return DISK if self._is_disk_exceeded([]) else ""
 
-    def _run_check(self, name: str, check: Any, pids: list[int]) -> bool:
+    def _is_exceeded_if_due(self, name: str, check: Any, pids: list[int]) -> bool:
         began = time.monotonic()
         if began < self._due.get(name, 0):
             return False
@@ -61,7 +66,7 @@ class ResourceMeter:
         self._due[name] = ended + max(least / 2, SPARING * (ended - began))
         return is_over
 
-    def _processes(self, pids: list[int]) -> bool:
+    def _are_processes_too_many(self, pids: list[int]) -> bool:
         most = int(self.limits["processes"])
         if len(pids) - self.wrappers > most:
             return True
@@ -70,14 +75,14 @@ class ResourceMeter:
             > THREADS_PER_PROCESS * most + self.wrappers
         )
 
-    def _cpu(self, pids: list[int]) -> bool:
+    def _is_processor_time_exceeded(self, pids: list[int]) -> bool:
         done = resource.getrusage(resource.RUSAGE_CHILDREN)
         used = (
             done.ru_utime + done.ru_stime + sum(process_figures(pid).get("ticks", 0) for pid in pids) / TICKS
         )
         return used >= float(self.limits["cpu_seconds"])
 
-    def _memory(self, pids: list[int]) -> bool:
+    def _is_memory_exceeded(self, pids: list[int]) -> bool:
         """Pages that processes share count once; that is slow to find out, so only where it matters. Twice in a row:
         while processes fork, a shared page may count in full for several of them."""
         most = int(self.limits["memory_bytes"])
@@ -92,7 +97,7 @@ class ResourceMeter:
         before, self._over = self._over, exact > most
         return before and self._over
 
-    def _disk(self, pids: list[int]) -> bool:
+    def _is_disk_exceeded(self, pids: list[int]) -> bool:
         used = sum(
             size
             for _, size in {

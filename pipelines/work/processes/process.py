@@ -70,23 +70,23 @@ class Process:
 
     async def __aenter__(self) -> Process:
         """:raises CannotStart: the program is not there, not executable, or the folder is missing"""
-        status_read, out_read, err_read, in_write = await asyncio.to_thread(self._spawn)
+        status_read, out_read, err_read, in_write = await asyncio.to_thread(self._spawn_supervisor)
         self.stdout, self.stderr = await self._reader(out_read), await self._reader(err_read)
         self._status = await self._reader(status_read)
         self.stdin = await _pipe_writer(in_write) if in_write >= 0 else None
         try:
             # In a thread: the line may be longer than the pipe takes at once
             await asyncio.get_running_loop().run_in_executor(None, self._send, self.launch.line())
-            first = await self._message()
+            first = await self._next_message_of_supervisor()
             if "started" not in first:
                 raise CannotStart(str(first.get("failed", "the supervisor ended")))
         except BaseException:
             # Shielded: a start that is cancelled leaves no process either
-            await asyncio.shield(self._close())
+            await asyncio.shield(self._close_control_pipe())
             raise
         return self
 
-    def _spawn(self) -> tuple[int, int, int, int]:
+    def _spawn_supervisor(self) -> tuple[int, int, int, int]:
         """Start the supervisor. :return: our ends of its status, output, errors and input (-1: none)"""
         control_read, self._control = os.pipe()
         status_read, status_write = os.pipe()
@@ -113,7 +113,7 @@ class Process:
         return status_read, out_read, err_read, in_write
 
     async def __aexit__(self, *_: object) -> None:
-        closing = asyncio.ensure_future(self._close())
+        closing = asyncio.ensure_future(self._close_control_pipe())
         try:
             await asyncio.shield(closing)
         except asyncio.CancelledError:
@@ -132,7 +132,7 @@ class Process:
     async def wait(self) -> ProcessEnd:
         """Wait until the last process of the command has ended."""
         code, number, survivors, limit = None, None, (), ""
-        while message := await self._message():
+        while message := await self._next_message_of_supervisor():
             if isinstance(message.get("exit"), int):
                 code = int(str(message["exit"]))
             if isinstance(message.get("signal"), int):
@@ -148,13 +148,13 @@ class Process:
             while data and self._control >= 0:
                 data = data[os.write(self._control, data) :]
 
-    async def _message(self) -> dict[str, object]:
+    async def _next_message_of_supervisor(self) -> dict[str, object]:
         line = await self._status.readline()
         # A line without its end is the last of a supervisor that was killed while it wrote
         message: dict[str, object] = json.loads(line) if line.endswith(b"\n") else {}
         return message
 
-    async def _close(self) -> None:
+    async def _close_control_pipe(self) -> None:
         """Close the control pipe: the supervisor kills what is left, and ends."""
         if self._control >= 0:
             # The end of this pipe is what the supervisor waits for: it works even when this process is killed

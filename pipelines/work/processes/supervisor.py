@@ -206,7 +206,7 @@ class Supervisor:
         """Return whether a limit is exceeded; report the first one."""
         if self.meter is None or self.limit:
             return bool(self.limit)
-        self.limit = self.meter.exceeded_at_the_end() if ended else self.meter.exceeded()
+        self.limit = self.meter.limit_exceeded_at_end() if ended else self.meter.limit_exceeded_now()
         if self.limit:
             self.write_status(limit=self.limit)
         return bool(self.limit)

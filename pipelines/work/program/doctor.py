@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.work import images
-from pipelines.work.agents.installed import describe_agents, find_agents
+from pipelines.work.agents.installed import describe_agents, installed_agents_on_path
 from pipelines.work.agents.sign_in import NotSignedIn, sign_in_folders
 from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, check_host
 from pipelines.work.hosts.errors import HostError
@@ -33,7 +33,7 @@ from pipelines.work.processes.isolation_choice import choose_isolation
 from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.workspace_folder.choice import server_choice
-from pipelines.work.workspace_folder.outer_config import file_above
+from pipelines.work.workspace_folder.outer_config import config_file_above
 
 OK, FAILED, WRONG = 0, 1, 2
 SERVERS = {"github": "https://github.com", "gitlab": "https://gitlab.com"}
@@ -148,7 +148,7 @@ async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[Checkup
         git or without,
         "" if git else "Install git.",
     )
-    agents = await asyncio.to_thread(lambda: describe_agents(find_agents(path), path))
+    agents = await asyncio.to_thread(lambda: describe_agents(installed_agents_on_path(path), path))
     for key, about in sorted(agents.items()):
         yield CheckupLine(f"agent {key}", "ok", f"{about['version'] or 'says no version'}, {about['path']}")
     for preset in PRESETS.values():
@@ -170,7 +170,7 @@ def image_program_line(program: str) -> CheckupLine:
     version, place = _version_line(program), shutil.which(program)
     if place is None or not version:
         return CheckupLine(program, "unknown", "not installed; Gateline does not need it")
-    if not images.is_working(place):
+    if not images.is_program_answering(place):
         remedy = f"Start it, or name its daemon in DOCKER_HOST; “{program} version” shows more."
         return CheckupLine(
             program, "unknown", f"{version}, which does not answer and brings no images", remedy
@@ -202,7 +202,7 @@ def _workspaces_line(environment: Mapping[str, str]) -> CheckupLine:
     state = environment.get("GATELINE_HOME")
     choice = server_choice(Path(state).expanduser() if state else CHECKOUT / ".gateline", environment)
     folder = choice.expected()
-    if path := file_above(folder):
+    if path := config_file_above(folder):
         text = f"{path} lies above {folder}: tools of stations take it for their own configuration"
         return CheckupLine(
             "workspaces", "failed", text, "Move it away, or name another folder in GATELINE_WORKSPACES."

@@ -35,8 +35,8 @@ from pipelines.work.transport.http.job_polling import JobPoller
 from pipelines.work.transport.http.transport import HttpTransport
 from pipelines.work.worker.service import Service
 from pipelines.work.workspace_folder.choice import runner_choice
-from pipelines.work.workspace_folder.outer_config import file_above
-from pipelines.work.workspace_folder.workspace_move import move_earlier
+from pipelines.work.workspace_folder.outer_config import config_file_above
+from pipelines.work.workspace_folder.workspace_move import move_earlier_folders
 
 log = structlog.get_logger(__name__)
 HEARTBEAT_SECONDS = 3.0
@@ -152,8 +152,8 @@ def _make_workspaces_folder(state: Path) -> Path:
     except OSError as error:
         reason = f"The folder of workspaces {folder} cannot be made: {error.strerror}."
         raise WrongOptions(f"{reason} Name another one in GATELINE_WORKSPACES.") from error
-    move_earlier(choice, folder, _print_error)
-    if path := file_above(folder):
+    move_earlier_folders(choice, folder, _print_error)
+    if path := config_file_above(folder):
         _print_error(
             f"{path} lies above the workspaces in {folder}: tools that stations run take it for the configuration of "
             "each repository. Move it away, or name another folder in GATELINE_WORKSPACES."
@@ -190,7 +190,10 @@ def worker_config(settings: Options, isolation: Isolation, workspaces: Path) -> 
         images=images.find_image_program(isolation, workspaces, settings.path),
         station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *settings.path))),
         repository_roots=settings.roots,
-        protected=(str(settings.state), *map(str, runner_choice(settings.state, os.environ).neighbours())),
+        protected=(
+            str(settings.state),
+            *map(str, runner_choice(settings.state, os.environ).folders_of_other_checkouts()),
+        ),
         elsewhere=True,
         labels=frozenset(settings.labels),
         concurrency=settings.concurrency,

@@ -57,7 +57,7 @@ def parsed_options(words: Sequence[str], environment: Mapping[str, str]) -> Opti
         raise WrongOptions("Name the server: gateline runner --server https://gateline.example.com")
     _check_address(server, arguments.plain_http)
     name = arguments.name or platform.node() or "runner"
-    state = Path(arguments.state).expanduser() if arguments.state else _usual_state(environment, name)
+    state = Path(arguments.state).expanduser() if arguments.state else _usual_state_folder(environment, name)
     return Options(
         server=server,
         token=_read_token(arguments.token_file, environment),
@@ -202,7 +202,7 @@ def _read_token(file: str, environment: Mapping[str, str]) -> str:
     return token
 
 
-def _usual_state(environment: Mapping[str, str], name: str) -> Path:
+def _usual_state_folder(environment: Mapping[str, str], name: str) -> Path:
     base = environment.get("XDG_STATE_HOME") or "~/.local/state"
     plain = "".join(char if char.isalnum() or char in "-._" else "_" for char in name)
     # Neither a hidden folder nor `..`

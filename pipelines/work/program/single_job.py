@@ -45,7 +45,7 @@ class SingleJob:
                     return
             if time.monotonic() >= until:
                 return
-            await self._pause()
+            await self._wait_a_moment()
 
     async def _waiting_jobs(self) -> dict[int, str]:
         try:
@@ -54,7 +54,7 @@ class SingleJob:
             log.warning("server_away", error=str(error)[:200])
             return {}
 
-    async def _pause(self) -> None:
+    async def _wait_a_moment(self) -> None:
         try:
             async with asyncio.timeout(PAUSE_SECONDS):
                 await self._ended.wait()

@@ -23,9 +23,9 @@ class LineCutter:
     _rest: str = ""
     _was_overwritten: bool = False
 
-    def feed(self, data: bytes, *, final: bool = False) -> list[str]:
+    def feed_and_return_whole_lines(self, data: bytes, *, final: bool = False) -> list[str]:
         """The lines that `data` completes, without their ends; with `final` also what stands after the last end."""
-        text = self.masker.feed(self._decoder.decode(data, final))
+        text = self.masker.masked_part_of_stream(self._decoder.decode(data, final))
         if final:
             text += self.masker.end()
         *lines, self._rest = (self._rest + text).split("\n")
@@ -33,17 +33,17 @@ class LineCutter:
         if final and self._rest:
             lines, self._rest = [*lines, self._displayed_line(self._rest)], ""
         elif len(self._rest) > LONGEST_LINE:
-            lines += self._beginning()
+            lines += self._cut_off_beginning()
         return [escaped_for_storage(part) for line in lines for part in line_pieces(line)]
 
-    def _beginning(self) -> list[str]:
+    def _cut_off_beginning(self) -> list[str]:
         """Return the part of a line without an end that is too long to be buffered."""
         if terminal.ACTS.search(self._rest):
-            line = terminal.rendered_line(self.masker.across_escapes(self._rest))
+            line = terminal.rendered_line(self.masker.masked_across_escapes(self._rest))
             self._was_overwritten |= line.overwritten
             is_complete = len(line.text) <= LONGEST_LINE
-            self._rest = line.restoring_text(0 if is_complete else LONGEST_LINE)
-            return [] if is_complete else [self.masker.mask(line.text[:LONGEST_LINE])]
+            self._rest = line.text_that_restores_line(0 if is_complete else LONGEST_LINE)
+            return [] if is_complete else [self.masker.masked_text(line.text[:LONGEST_LINE])]
         beginning, self._rest = self._rest[:LONGEST_LINE], self._rest[LONGEST_LINE:]
         return [beginning]
 
@@ -52,7 +52,7 @@ class LineCutter:
         line = line.removesuffix("\r")
         if not terminal.ACTS.search(line):
             return line
-        made = terminal.rendered_line(self.masker.across_escapes(line))
+        made = terminal.rendered_line(self.masker.masked_across_escapes(line))
         self.overwritten += made.overwritten or self._was_overwritten
         self._was_overwritten = False
-        return self.masker.mask(made.text)
+        return self.masker.masked_text(made.text)

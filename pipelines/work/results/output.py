@@ -52,7 +52,7 @@ class TextOutput:
         reason = {"unreadable": shortened_reason(self.unreadable)} if self.unreadable else {}
         return {**reason, **({"signal": True} if self.is_signal else {})}
 
-    def added_to(self, outcome: dict[str, Any]) -> dict[str, Any]:
+    def outcome_with_output(self, outcome: dict[str, Any]) -> dict[str, Any]:
         """The outcome with the output, where there is one, and with what was observed of it."""
         there = {} if self.value is MISSING else {"output": self.value}
         return with_output_facts({**outcome, **there}, self.facts)
@@ -72,13 +72,13 @@ def shortened_reason(reason: str) -> str:
     return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]} …"
 
 
-def from_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = "") -> TextOutput:
+def output_in_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = "") -> TextOutput:
     """The first fenced json block that holds a wanted key, else the whole text if it is JSON.
 
     Without wanted keys the first block that parses counts, unfiltered. What repeats the `prompt` word for word, or the
     example in it, is not output. `cut`: why the text is not whole, "" where it is."""
     text = without_echo(text, prompt)
-    blocks = Blocks.of(text, keys)
+    blocks = Blocks.blocks_in_text(text, keys)
     if blocks.value is not MISSING:
         outside = wanted_keys_in(_without_blocks(text), keys)
         more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
@@ -93,11 +93,14 @@ def from_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = "") -
         return TextOutput()
     # A beginning that is JSON of itself, as of a number, may be another value than the whole.
     return TextOutput(
-        wanted_keys_only(value, keys), cut, left_out_remark(value, keys), is_signal=is_signal_line(value)
+        wanted_keys_only(value, keys),
+        cut,
+        remark_on_unwanted_keys(value, keys),
+        is_signal=is_signal_line(value),
     )
 
 
-def with_replaced_bytes(result: TextOutput, data: bytes | bytearray) -> TextOutput:
+def with_remark_on_replaced_bytes(result: TextOutput, data: bytes | bytearray) -> TextOutput:
     """Add a word where bytes of the output that are no UTF-8 were replaced."""
     try:
         data.decode()
@@ -120,7 +123,7 @@ class Blocks:
     after: int
 
     @classmethod
-    def of(cls, text: str, keys: Sequence[str]) -> Blocks:
+    def blocks_in_text(cls, text: str, keys: Sequence[str]) -> Blocks:
         faults: list[str] = []
         starts: list[int] = []
         ends: list[int] = []
@@ -152,7 +155,7 @@ class Blocks:
     def remarks(self, keys: Sequence[str]) -> tuple[str, ...]:
         passed = [f"{self.unwanted} json blocks hold none of the output keys."] if self.unwanted else []
         later = [f"{self.after} json blocks after the one that counts were not read."] if self.after else []
-        return (*passed, *later, *left_out_remark(self.value, keys))
+        return (*passed, *later, *remark_on_unwanted_keys(self.value, keys))
 
 
 def _last_end(text: str) -> int:
@@ -166,7 +169,7 @@ def _without_blocks(text: str, instead: str | Callable[[re.Match[str]], str] = "
     return FENCE.sub(instead, text[:end]) + text[end:]
 
 
-def left_out_remark(value: Any, keys: Sequence[str]) -> tuple[str, ...]:
+def remark_on_unwanted_keys(value: Any, keys: Sequence[str]) -> tuple[str, ...]:
     """Keys of an output that its station did not ask for, as a remark."""
     others = [str(key) for key in value if key not in keys] if keys and isinstance(value, dict) else []
     return (

@@ -110,7 +110,7 @@ async def station_changes(spec: Spec, before: Mapping[str, str]) -> dict[str, An
 async def _git_output(spec: Spec, argv: tuple[str, ...]) -> str:
     # To read takes none, and programs that a repository starts then get none
     access = replace(spec.access, network=False)
-    wrapped = spec.isolation.wrap(argv, spec.attempt.root, spec.attempt.workspace, access)
+    wrapped = spec.isolation.isolated_command(argv, spec.attempt.root, spec.attempt.workspace, access)
     # None of the station's secrets: a repository may start programs when it is read
     env = {name: spec.env[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in spec.env}
     limits = spec.resources.limits(spec.attempt.root)

@@ -35,24 +35,24 @@ class TerminalLine:
             elif part == "\t":
                 self._column = (self._column // TAB + 1) * TAB
             elif part.startswith("\x1b") and (sequence := _SEQUENCE.fullmatch(part)):
-                self._act(sequence[3], sequence[1], sequence[2] or "")
+                self._apply_escape_sequence(sequence[3], sequence[1], sequence[2] or "")
             elif part and not ESCAPE.fullmatch(part):
-                self._put(part)
+                self._overwrite_at_cursor(part)
 
     @property
     def text(self) -> str:
         return "".join(self._cells).rstrip(" ")
 
-    def restoring_text(self, after: int = 0) -> str:
+    def text_that_restores_line(self, after: int = 0) -> str:
         """Return what brings an empty line to where this one is, without so many characters of its beginning."""
         return f"{self.text[after:]}\x1b[{max(self._column - after, 0) + 1}G"
 
-    def _put(self, part: str) -> None:
+    def _overwrite_at_cursor(self, part: str) -> None:
         self._cells += " " * (self._column - len(self._cells))
-        self._change(self._column, self._column + len(part), part)
+        self._replace_characters(self._column, self._column + len(part), part)
         self._column += len(part)
 
-    def _change(self, start: int, end: int, part: str) -> None:
+    def _replace_characters(self, start: int, end: int, part: str) -> None:
         """Put these characters in the place of those from `start` to `end`."""
         if not self.overwritten and (before := "".join(self._cells[start:end])):
             after = part.ljust(len(before))
@@ -61,7 +61,7 @@ class TerminalLine:
             )
         self._cells[start:end] = part
 
-    def _act(self, action: str, first: str, second: str) -> None:
+    def _apply_escape_sequence(self, action: str, first: str, second: str) -> None:
         number = int(first or 0)
         count, column = max(number, 1), self._column
         moves = {"C": column + count, "a": column + count, "D": column - count}
@@ -72,12 +72,16 @@ class TerminalLine:
         # Erase: 0 from here to the end, 1 from the beginning to here, 2 all
         elif action in "KJ":
             start, end = (0 if number else column), (column + 1 if number == 1 else len(self._cells))
-            self._change(start, end, " " * (min(end, len(self._cells)) - start) if number == 1 else "")
+            self._replace_characters(
+                start, end, " " * (min(end, len(self._cells)) - start) if number == 1 else ""
+            )
         # X makes blanks; P takes characters out, and @ pushes them on
         elif action == "X":
-            self._change(column, column + count, " " * max(min(count, len(self._cells) - column), 0))
+            self._replace_characters(
+                column, column + count, " " * max(min(count, len(self._cells) - column), 0)
+            )
         elif action == "P":
-            self._change(column, column + count, "")
+            self._replace_characters(column, column + count, "")
         elif action == "@":
             self._cells[column:column] = " " * min(count, max(WIDEST - len(self._cells), 0))
 

@@ -69,9 +69,9 @@ class Masker:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: list[str] = []
         self._held = ""
-        self.learn(secrets)
+        self.mask_also(secrets)
 
-    def learn(self, secrets: Iterable[str]) -> None:
+    def mask_also(self, secrets: Iterable[str]) -> None:
         """Mask these, too, from now on."""
         plain = [key for secret in secrets for key in secret_and_private_keys(secret)]
         parts = {
@@ -85,7 +85,7 @@ class Masker:
         self._secrets = sorted(parts, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._secrets)))
 
-    def feed(self, text: str) -> str:
+    def masked_part_of_stream(self, text: str) -> str:
         if not self._secrets:
             return text
         masked = self._pattern.sub(MASK, self._held + text)
@@ -97,11 +97,11 @@ class Masker:
         pending, self._held = self._held, ""
         return pending
 
-    def mask(self, text: str) -> str:
+    def masked_text(self, text: str) -> str:
         """Return a complete text, masked."""
-        return self.across_escapes(self._pattern.sub(MASK, text)) if self._secrets else text
+        return self.masked_across_escapes(self._pattern.sub(MASK, text)) if self._secrets else text
 
-    def across_escapes(self, text: str) -> str:
+    def masked_across_escapes(self, text: str) -> str:
         """Mask what is a secret once a terminal has acted on the escape sequences inside it."""
         escapes = (
             [match.span() for match in ESCAPE.finditer(text)] if self._secrets and "\x1b" in text else []
@@ -145,9 +145,9 @@ def stamped_line(seconds: float, line: str) -> str:
 def masked_value(value: Any, masker: Masker) -> Any:
     """Secrets out of every text of an outcome (house §3 I16)."""
     if isinstance(value, str):
-        return masker.mask(value)
+        return masker.masked_text(value)
     if isinstance(value, list):
         return [masked_value(member, masker) for member in value]
     if isinstance(value, dict):
-        return {masker.mask(key): masked_value(member, masker) for key, member in value.items()}
+        return {masker.masked_text(key): masked_value(member, masker) for key, member in value.items()}
     return value

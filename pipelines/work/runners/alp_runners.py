@@ -80,7 +80,7 @@ def register_alp_runner(token: ApiToken, name: str, host: str, labels: Sequence[
     }
     registered, made = Worker.objects.update_or_create(id=runner, token=token, defaults=its)
     if not made:
-        presence.take_back(runner)
+        presence.expire_leases_of_runner(runner)
     return registered
 
 
@@ -107,7 +107,7 @@ def mark_present(runner: Worker) -> None:
     Worker.objects.filter(pk=runner.pk).update(seen_at=timezone.now() + SEEN_AHEAD, stopped_at=None)
 
 
-def waiting_job_ids(runner: Worker) -> list[int]:
+def ids_of_jobs_for_runner(runner: Worker) -> list[int]:
     """The jobs that it could have now, the most urgent first."""
     # One job at a time: its reports need not say which one they are about (docs/runners.md)
     if runner.stopping or leases.leases_of_worker(runner.pk):
@@ -115,14 +115,14 @@ def waiting_job_ids(runner: Worker) -> list[int]:
     return list(claimable_jobs(alp_claim(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
 
 
-def take_job(runner: Worker) -> Dispatched | None:
+def lease_most_urgent_job(runner: Worker) -> Dispatched | None:
     """The most urgent job that fits, leased; none while it has one. What cannot be rendered fails before anything
     starts (law §12)."""
     # It has no heartbeat while it is idle: that it asks is its only sign of life
     mark_present(runner)
     # Each that cannot be rendered ends failed, and the next is tried; but the call has to end, too
     for _try in range(MOST_UNRENDERABLE):
-        candidates = waiting_job_ids(runner)
+        candidates = ids_of_jobs_for_runner(runner)
         job = next(
             (job for candidate in candidates if (job := engine.start(candidate, alp_claim(runner)))), None
         )
@@ -156,7 +156,7 @@ def _with_work(orders: Orders, work: Mapping[str, Any]) -> Orders:
     return replace(orders, station=replace(orders.station, work=work))
 
 
-def current_job(runner: Worker) -> Job | None:
+def current_or_last_job(runner: Worker) -> Job | None:
     """The job that it has now, else the one that it had last."""
     current_leases = leases.leases_of_worker(runner.pk)
     job: Job | None = (
@@ -167,7 +167,7 @@ def current_job(runner: Worker) -> Job | None:
 
 def find_job(runner: Worker, job_id: int) -> Job:
     """A job that it has, or had. :raises NotFound"""
-    return runner_claims.reported_by(runner, job_id)
+    return runner_claims.job_ever_held(runner, job_id)
 
 
 def has_lease(runner: Worker, job: Job) -> bool:
@@ -236,7 +236,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     files.keep_file(job, lease, measured.digest, measured.size, file)
     with transaction.atomic():
         # Looked at again: the lease may have ended while the bytes were stored
-        stored_results.lock_lease(job.pk, lease)
+        stored_results.lock_lease_and_read_time(job.pk, lease)
         stored_artifact, _made = Artifact.objects.update_or_create(
             job=job,
             name=name,

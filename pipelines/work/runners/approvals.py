@@ -35,7 +35,7 @@ def question_by_number(runner: Worker, number: str) -> ApprovalQuestion:
     match = NUMBER.fullmatch(number)
     if match is None:
         raise NotFound
-    job = runner_claims.reported_by(runner, int(match[1]))
+    job = runner_claims.job_ever_held(runner, int(match[1]))
     question = _question_text(job)
     if job.attempt != int(match[2]) or not question:
         raise NotFound

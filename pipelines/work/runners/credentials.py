@@ -25,7 +25,10 @@ def with_narrowed_credentials(started: Started) -> Started:
     credential = values.credential if order is not None else ""
     known = values.credential or values.host_credential
     if known and order is not None and order.address.startswith("https://"):
-        host, guard = repository.host_of_order(started, order), server_config.build_config().outgoing.guard
+        host, guard = (
+            repository.access_to_host_of_order(started, order),
+            server_config.build_config().outgoing.guard,
+        )
         try:
             credential = async_to_sync(git_credential)(host, True, credential, guard)
         except HostError:

@@ -97,12 +97,12 @@ def allowed_digests(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set
     return permitted
 
 
-def receive_file(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
+def receive_and_check_file(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
     """Read a file, or a part of one, to its end, compare it with its digest, keep it. Again for a repeat: the same.
 
     :raises Invalid: it is too large, another one, or one too many"""
     _check_digest(digest)
-    room = most = min(MOST_PART, _remaining_bytes(job, lease))
+    room = most = min(MOST_PART, _bytes_left_to_send(job, lease))
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
         while piece := body.read(PIECE):
             room -= len(piece)
@@ -153,7 +153,7 @@ def _check_digest(digest: str) -> None:
         raise Invalid.at("digest", "is no SHA-256")
 
 
-def _remaining_bytes(job: Job, lease: uuid.UUID) -> int:
+def _bytes_left_to_send(job: Job, lease: uuid.UUID) -> int:
     """Bytes that this attempt may still send. :raises Invalid: no more files"""
     sent = RunnerUpload.objects.filter(job=job, lease=lease)
     together = sent.aggregate(files=Count("pk"), size=Sum("blob__size", default=0))
@@ -169,7 +169,7 @@ def keep_file(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO
         if not storage.stored_digests([digest]):
             file.seek(0)
             storage.record_blobs(
-                {digest: (size, storage.save(storage.artifact_storage(), digest, file))}, now
+                {digest: (size, storage.save_bytes(storage.artifact_storage(), digest, file))}, now
             )
         try:
             with transaction.atomic():

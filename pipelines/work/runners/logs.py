@@ -62,4 +62,4 @@ def _masked_lines(job: Job, text: str) -> str:
     """Mask the text behind the time of each line, which a secret of digits may not touch."""
     masker = task_masker(job.task)
     cut = (line.partition("\t") for line in SURROGATES.sub("\ufffd", text).split("\n"))
-    return "\n".join(f"{at}{tab}{masker.mask(message)}" for at, tab, message in cut)
+    return "\n".join(f"{at}{tab}{masker.masked_text(message)}" for at, tab, message in cut)

@@ -68,11 +68,11 @@ def register_runner(token: ApiToken, runner: uuid.UUID, registration: Mapping[st
     except IntegrityError as error:
         raise NotFound from error
     if not made:
-        take_back(runner)
+        expire_leases_of_runner(runner)
     return registered
 
 
-def take_back(runner: uuid.UUID) -> None:
+def expire_leases_of_runner(runner: uuid.UUID) -> None:
     """Take back the runner's leases at once: the new process would renew them with its own. Each counts an
     attempt, as after any crash, so that a job which ends its runner cannot go on for ever."""
     # `lose` takes away only what has expired
@@ -113,19 +113,19 @@ def update_runner(runner: Worker, changes: Mapping[str, Any], token: ApiToken) -
 
 def sign_off(runner: Worker) -> None:
     """Nothing that it still held counts an attempt: it stopped as planned."""
-    give_all_back(runner.pk)
+    requeue_all_jobs_of_runner(runner.pk)
     # An idle one had said that it comes again later
     Worker.objects.filter(pk=runner.pk).update(stopped_at=timezone.now(), seen_at=timezone.now())
 
 
-def give_all_back(runner: uuid.UUID) -> None:
+def requeue_all_jobs_of_runner(runner: uuid.UUID) -> None:
     for lease in leases.leases_of_worker(runner):
-        give_back(lease.job_id, lease.key, None)
+        requeue_job(lease.job_id, lease.key, None)
 
 
-def give_back(job_id: int, lease: uuid.UUID, attempt: int | None) -> None:
+def requeue_job(job_id: int, lease: uuid.UUID, attempt: int | None) -> None:
     """Queue a job again without counting an attempt; nothing where the lease is not in force."""
     if attempt is None:
-        jobs.give_back_stray(job_id, lease)
+        jobs.requeue_stray_lease(job_id, lease)
     else:
         engine.requeue(job_id, attempt, lease)

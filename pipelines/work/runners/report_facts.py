@@ -86,7 +86,7 @@ def _reporter_jobs(
         job.task = bulk_rows.row_from_json(Task, tasks[job.task_id])
         # The statement read tasks of this project alone, so the token's row of it serves for all
         job.task.project = project
-        if runner_claims.was_job_of(runner, job):
+        if runner_claims.was_ever_job_of(runner, job):
             by_id[job.pk] = job
     return by_id
 

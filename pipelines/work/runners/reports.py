@@ -210,7 +210,7 @@ def _observed_trees(job: Job, stored: RunnerResult | None) -> dict[str, str]:
     """The files on which the facts were observed; where nothing was stored nothing changed."""
     if stored is not None:
         return {"before": stored.before, "tree": stored.tree}
-    state = stored_results.git_state(job.pk)
+    state = stored_results.branch_state_for_job(job.pk)
     before = stored_results.last_snapshot(job.pk)
     began = state.tree or (before.digest if before else NOTHING_THERE)
     return {"before": began, "tree": began}

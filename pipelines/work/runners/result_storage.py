@@ -73,7 +73,7 @@ def store_results(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> No
                 "before": began,
                 "tree": now,
                 # `write` holds the lease already: asked again for the database's clock (house §4)
-                "at": stored_results.lock_lease(job.pk, lease),
+                "at": stored_results.lock_lease_and_read_time(job.pk, lease),
             },
         )
 

@@ -35,7 +35,7 @@ def job_under_lease(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
     return stored_job
 
 
-def reported_by(runner: Worker, job_id: int) -> Job:
+def job_ever_held(runner: Worker, job_id: int) -> Job:
     """A job that it has, or had: whether its word still counts the fence says. :raises NotFound"""
     job = jobs_ever_held(runner, [job_id]).get(job_id)
     if job is None:
@@ -47,10 +47,10 @@ def jobs_ever_held(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
     """{id: job} of those that it has, or had, with task, project and owner loaded."""
     known = Job.objects.select_related("task__project__owner").filter(task__project=runner.project_id)
     own_jobs = known.filter(pk__in=[*job_ids])
-    return {job.pk: job for job in own_jobs if was_job_of(runner, job)}
+    return {job.pk: job for job in own_jobs if was_ever_job_of(runner, job)}
 
 
-def was_job_of(runner: Worker, job: Job) -> bool:
+def was_ever_job_of(runner: Worker, job: Job) -> bool:
     """Return whether this runner has this job of its project, or had it."""
     return job.worker_id == runner.pk or _had_job(runner, job)
 

@@ -21,7 +21,7 @@ from dulwich.pack import PackData
 from pipelines.models import Job
 from pipelines.work import storage
 from pipelines.work.git import base_contents, branch_joins, checkout, facts, trees
-from pipelines.work.git.attempt import count_commits_ahead, starting_state
+from pipelines.work.git.attempt import count_commits_ahead, state_to_start_from
 from pipelines.work.git.damage import refusing_damage
 from pipelines.work.git.gitignore import MOST_BYTES as MOST_PATTERNS
 from pipelines.work.git.gitignore import IgnoreFiles
@@ -32,7 +32,7 @@ from pipelines.work.git.trees import LINK, Leaf
 from pipelines.work.orders.order import Orders
 from pipelines.work.runners import files, server_config
 from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
-from pipelines.work.transport.local.repositories import git_state
+from pipelines.work.transport.local.repositories import branch_state_for_job
 from pipelines.work.transport.local.station_values import job_values
 from pipelines.work.transport.protocol import Started
 from pipelines.work.worker import repository
@@ -59,7 +59,7 @@ def check_commit(
     """Check the commit that a runner uploaded, and return it with its facts. `git_fields`: {branch,
     base_branch, base, head, pack}; `manifest`: of the files that were stored with it. :raises GitRefused:
     this visit could not have made it, or its files differ"""
-    state = git_state(job.pk)
+    state = branch_state_for_job(job.pk)
     config = server_config.build_config()
     started = Started(orders, lease, job_values(job))
     access = async_to_sync(repository.with_git_credential)(
@@ -70,10 +70,10 @@ def check_commit(
         refusing_damage("What was uploaded is no commit"),
         open_task_mirror(access, _ignore_progress) as (mirror, remote),
     ):
-        begun, settles, stood = starting_state(access, mirror, remote, _ignore_progress)
+        begun, settles, stood = state_to_start_from(access, mirror, remote, _ignore_progress)
         if git_fields.get("pack"):
             _take_in_objects(mirror, str(git_fields["pack"]), head)
-        begun = _from_base(access, mirror, begun, from_base)
+        begun = _state_from_base(access, mirror, begun, from_base)
         for name in ("branch", "base_branch"):
             if git_fields.get(name) != getattr(begun, name):
                 raise GitRefused("The commit is on another branch than that of this task.")
@@ -86,7 +86,7 @@ def check_commit(
         _check_ancestry(mirror, state, begun, head)
         if settles:
             settles.check(store, leaves)
-        _same_files(store, leaves, tuple(manifest))
+        _check_files_equal_commit(store, leaves, tuple(manifest))
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, begun.base))
         group = {
             "base": begun.base,
@@ -140,12 +140,16 @@ def _take_in_objects(mirror: Mirror, digest: str, head: str) -> None:
         raise GitRefused("The objects of the commit were not sent.")
 
 
-def _from_base(access: RepositoryAccess, mirror: Mirror, begun: GitState, from_base: str) -> GitState:
+def _state_from_base(access: RepositoryAccess, mirror: Mirror, begun: GitState, from_base: str) -> GitState:
     """The base may have moved between the runner's look and ours: then it has to be a commit that it came from."""
     if from_base == begun.base:
         return begun
     fixed = access.state.head and not access.state.moved and not access.state.branches
-    if fixed or not mirror.has(from_base) or not branch_joins.is_ancestor(mirror, from_base, begun.base):
+    if (
+        fixed
+        or not mirror.has_commit(from_base)
+        or not branch_joins.is_ancestor(mirror, from_base, begun.base)
+    ):
         raise GitRefused("The commit does not start where this task stands.")
     return replace(begun, base=from_base, head=from_base if not access.state.head else begun.head)
 
@@ -167,7 +171,9 @@ def _check_ancestry(mirror: Mirror, state: GitState, begun: GitState, head: str)
             raise GitRefused("A commit of a station cannot pass for a delivery.")
 
 
-def _same_files(store: BaseObjectStore, leaves: Mapping[str, Leaf], manifest: tuple[Entry, ...]) -> None:
+def _check_files_equal_commit(
+    store: BaseObjectStore, leaves: Mapping[str, Leaf], manifest: tuple[Entry, ...]
+) -> None:
     """Check that what people see is what is committed: each file of the tree was stored as it is, and besides
     them only what `.gitignore` names."""
     stored = {str(entry["path"]): entry for entry in manifest if not entry.get("folder")}

@@ -15,7 +15,7 @@ class UnknownTask(Exception):
     """A ticket of a queue would come to a worker that cannot do it."""
 
 
-def load_tasks(queues: Collection[str]) -> None:
+def import_tasks_of_queues(queues: Collection[str]) -> None:
     """Import the modules that define tasks. :raises UnknownTask: one of these queues has a task that none defines"""
     app.perform_import_paths()
     for name, places in TASKS.items():
@@ -27,7 +27,7 @@ def load_tasks(queues: Collection[str]) -> None:
             )
 
 
-def refuse_strangers(queues: Collection[str]) -> None:
+def refuse_unknown_waiting_tasks(queues: Collection[str]) -> None:
     """:raises UnknownTask: a ticket waits in one of these queues whose task this release does not have"""
     for task, queue in fetch(UNKNOWN_TICKETS, [list(queues), list(app.tasks)]):
         raise UnknownTask(

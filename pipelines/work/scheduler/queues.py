@@ -51,14 +51,14 @@ async def open_app() -> AsyncIterator[App]:
     direct = settings.DATABASE_DIRECT_URL
     parameters = conninfo_to_dict(direct) if direct else connector_params()
     connector = PsycopgConnector(
-        kwargs=parameters, configure=_autocommit, min_size=1, max_size=POOL, timeout=10
+        kwargs=parameters, configure=_use_autocommit, min_size=1, max_size=POOL, timeout=10
     )
     with django_app.replace_connector(connector) as app:
         async with app.open_async():
             yield app
 
 
-async def _autocommit(connection: AsyncConnection) -> None:
+async def _use_autocommit(connection: AsyncConnection) -> None:
     """Do without BEGIN and COMMIT: each call is one statement."""
     await connection.set_autocommit(True)
 
@@ -101,7 +101,7 @@ class TicketWorker(Worker):
                 # Not by the queue's own connections, which cost an idle process four times as much. The next one may
                 # come through.
                 with suppress(DatabaseError, InterfaceError):
-                    await self._database.insist(fetch, HEARTBEAT, [self.worker_id])
+                    await self._database.call_until_connected(fetch, HEARTBEAT, [self.worker_id])
 
     async def _until_next_beat(self) -> None:
         """A ticket ends a rest at once: it would look like one of a dead worker."""
@@ -117,19 +117,19 @@ class TicketWorker(Worker):
         while not self._stop_event.is_set():
             # Before the statement and not after it: of what comes meanwhile nobody would be told again.
             self._new_job_event.clear()
-            if not (free := self._free()):
+            if not (free := self._queues_with_free_seats()):
                 return
             job = await self.app.job_manager.fetch_job(queues=free, worker_id=self.worker_id)
             if job is None:
                 return
             self._first_ticket.set()
-            self._begin(job)
+            self._begin_ticket(job)
 
-    def _free(self) -> list[str]:
+    def _queues_with_free_seats(self) -> list[str]:
         occupied = Counter(context.job.queue for context in self._running_jobs.values())
         return [queue for queue, seats in self._seats.items() if occupied[queue] < seats]
 
-    def _begin(self, job: ProcrastinateJob) -> None:
+    def _begin_ticket(self, job: ProcrastinateJob) -> None:
         context = JobContext(
             app=self.app,
             worker_name=self.worker_name,
@@ -141,12 +141,12 @@ class TicketWorker(Worker):
         )
         work = asyncio.create_task(self._process_job(context), name=f"{job.task_name}[{job.id}]")
         self._running_jobs[work] = context
-        work.add_done_callback(self._end)
+        work.add_done_callback(self._end_ticket)
 
-    def _end(self, work: asyncio.Task[Any]) -> None:
+    def _end_ticket(self, work: asyncio.Task[Any]) -> None:
         queue = self._running_jobs[work].job.queue
         # All seats were taken: a ticket may have waited for this one
-        if queue not in self._free():
+        if queue not in self._queues_with_free_seats():
             self.look()
         del self._running_jobs[work]
 
@@ -190,7 +190,7 @@ class Queue:
         if self._worker is not None:
             self._worker.stop()
 
-    async def retry_stalled(self) -> int:
+    async def requeue_tickets_of_dead_workers(self) -> int:
         """Give the tickets of dead workers to the living. Without a lock: a janitor that dies must not stall all."""
         stalled = await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_SECONDS)
         retried = 0

@@ -23,7 +23,7 @@ from pipelines.ports.queue_tasks import BULK, CHANNELS, DRAWINGS, HOSTS, MAIL
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
 from pipelines.work.scheduler import timers
-from pipelines.work.scheduler.known_tasks import load_tasks
+from pipelines.work.scheduler.known_tasks import import_tasks_of_queues
 from pipelines.work.scheduler.queues import NOTICES, Queue, open_app
 from pipelines.work.scheduler.tickets import DRIVER
 from pipelines.work.transport.local.database import Database
@@ -47,7 +47,7 @@ class Scheduler:
 
     def __init__(self, at_once: int, heartbeat: float) -> None:
         self._concurrency = {DRIVE: at_once, QUICK: INSTANT_AT_ONCE, EVALUATE: at_once, **SIDE_QUEUES}
-        load_tasks(QUEUES)
+        import_tasks_of_queues(QUEUES)
         self._settled = HEARTBEATS_AFTER_AN_OUTAGE * heartbeat
         self._sweeping, self._timing = Database(1, "sweep"), Database(1, "timers")
         self._queue: Queue | None = None
@@ -61,7 +61,7 @@ class Scheduler:
         loop = asyncio.get_running_loop()
 
         def look(_: object) -> None:
-            loop.call_soon_threadsafe(self._look)
+            loop.call_soon_threadsafe(self._look_for_tickets)
 
         address = settings.DATABASE_DIRECT_URL or default_conninfo()
         # A new connection looks, too: nobody tells again of what came while there was none.
@@ -70,9 +70,9 @@ class Scheduler:
             queue = self._queue = Queue(app, self._concurrency, {DRIVER: driver}, self._sweeping)
             queueing = asyncio.create_task(queue.run())
             others = [
-                asyncio.create_task(self._sweep(queue, connected_for)),
-                asyncio.create_task(self._timers(queue)),
-                asyncio.create_task(self._expiry()),
+                asyncio.create_task(self._expire_leases_forever(queue, connected_for)),
+                asyncio.create_task(self._run_timers_forever(queue)),
+                asyncio.create_task(self._delete_expired_forever()),
             ]
             ended = asyncio.create_task(self._ended.wait())
             listener.start()
@@ -91,7 +91,7 @@ class Scheduler:
                 if not task.cancelled() and (error := task.exception()):
                     raise error
 
-    def _look(self) -> None:
+    def _look_for_tickets(self) -> None:
         """A ticket was written, or a due time that is near."""
         if self._queue is not None:
             self._queue.look()
@@ -111,24 +111,24 @@ class Scheduler:
         for pool in (self._sweeping, self._timing):
             pool.close()
 
-    async def _sweep(self, queue: Queue, connected_for: Callable[[], float]) -> None:
+    async def _expire_leases_forever(self, queue: Queue, connected_for: Callable[[], float]) -> None:
         while True:
             await self._to_sweep.wait()
             self._to_sweep.clear()
             try:
                 # Back after a time without the database: the others need a moment to renew, too.
                 if connected_for() >= self._settled:
-                    counts = await self._sweeping.call(timers.sweep)
+                    counts = await self._sweeping.call(timers.expire_due_leases)
                     if counts:
                         log.info("leases_swept", **counts)
-                await queue.retry_stalled()
+                await queue.requeue_tickets_of_dead_workers()
                 if unsent := await self._sweeping.call(fail_unsent):
                     log.warning("notices_not_sent", count=unsent)
             except (DatabaseError, InterfaceError, exceptions.ConnectorException) as error:
                 log.warning("housekeeping_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(SWEEP_SECONDS)
 
-    async def _expiry(self) -> None:
+    async def _delete_expired_forever(self) -> None:
         """Delete what has expired, in short transactions, so that leases which expire do not wait for it."""
         while True:
             try:
@@ -140,27 +140,29 @@ class Scheduler:
                 log.warning("expiry_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(EXPIRY_SECONDS)
 
-    async def _timers(self, queue: Queue) -> None:
+    async def _run_timers_forever(self, queue: Queue) -> None:
         """Sleeps until the next due time; one thread and connection of its own, so that nothing makes it late."""
         while True:
             was_announced = self._to_look.is_set()
             self._to_look.clear()
             try:
-                outlook = await self._timing.insist(timers.look_ahead)
+                outlook = await self._timing.call_until_connected(timers.read_outlook)
                 if outlook.has_queued_jobs and not self.has_queued_jobs:
                     self.on_queued()
                 self.has_queued_jobs = outlook.has_queued_jobs
                 if outlook.to_sweep:
                     self._to_sweep.set()
-                if outlook.has_ticket:
+                if outlook.has_due_ticket:
                     queue.look()
-                pause = outlook.pause
+                pause = outlook.seconds_to_sleep
                 if was_announced:
                     # Another worker may be about to take what was announced: its lease has to be seen
                     pause = min(pause, timers.AT_WORK_SECONDS)
                 elif pause == LOOK_SECONDS:
                     pause = pause_until(OUTLOOK)
-                if outlook.is_due and (counts := await self._timing.call(timers.run_due)):
+                if outlook.has_due_timer and (
+                    counts := await self._timing.call(timers.run_due_timers_and_triggers)
+                ):
                     log.info("due_times", **counts)
             # The database is away: due times are kept in it, so that they come late and none is lost
             except (DatabaseError, InterfaceError) as error:

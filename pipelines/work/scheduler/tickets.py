@@ -46,7 +46,7 @@ async def drive(context: JobContext, token_id: int) -> None:
 async def follow_up(task_id: int) -> None:
     """Start the task that follows one that has ended. Told twice, it is started once."""
     try:
-        await DATABASE.insist(engine.start_follow_up_task, task_id)
+        await DATABASE.call_until_connected(engine.start_follow_up_task, task_id)
     except Conflict as refused:
         log.warning("not_followed_up", task=task_id, why=refused.detail)
 
@@ -55,12 +55,12 @@ async def follow_up(task_id: int) -> None:
 async def start_after(trigger_id: int, task_id: int) -> None:
     """Start the task that a trigger starts after the end of this one. Told twice, it is started once."""
     try:
-        await DATABASE.insist(line_end_starts.start_after, trigger_id, task_id)
+        await DATABASE.call_until_connected(line_end_starts.start_task_after_end, trigger_id, task_id)
     except (DatabaseError, InterfaceError):
         raise
     except Exception:
         log.exception("not_started_after", trigger=trigger_id, task=task_id)
-        await DATABASE.insist(line_end_starts.stop_after_fault, trigger_id, task_id)
+        await DATABASE.call_until_connected(line_end_starts.stop_after_fault, trigger_id, task_id)
 
 
 @app.task(name=TRY_STATION, queue=TRIALS, pass_context=True)

@@ -30,7 +30,7 @@ AFTER_A_FAULT = 60.0
 """Seconds until a due time is tried again whose function failed: it must not keep the others waiting."""
 
 
-def sweep(limit: int = 100) -> Counter[str]:
+def expire_due_leases(limit: int = 100) -> Counter[str]:
     """Take expired leases away so that others continue. Returns how many were requeued, ended, kept or failed."""
     counts: Counter[str] = Counter()
     expired = {lease.job_id: lease for lease in leases.expired_leases(limit)}
@@ -49,7 +49,7 @@ def sweep(limit: int = 100) -> Counter[str]:
     return counts
 
 
-def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
+def run_due_timers_and_triggers(now: datetime | None = None, limit: int = 100) -> Counter[str]:
     """Do what is due, the longest overdue first, and then start what triggers start by the clock. Returns how many
     fired, were gone or failed, and the outcomes of triggers. `now`: the database's clock, unless told."""
     counts: Counter[str] = Counter()
@@ -71,13 +71,13 @@ def _start_triggers(now: datetime | None) -> Counter[str]:
     counts: Counter[str] = Counter()
     for (trigger_id,) in fetch(DUE_TRIGGERS, [now, TRIGGERS_AT_ONCE]):
         try:
-            counts[starting.start_due(trigger_id, now)] += 1
+            counts[starting.start_due_trigger(trigger_id, now)] += 1
         except (OperationalError, InterfaceError):
             raise
         except Exception:
             log.exception("trigger_failed", trigger=trigger_id)
             # It would fail again at each look
-            starting.stop(trigger_id, now)
+            starting.stop_after_fault(trigger_id, now)
             counts["failed"] += 1
     return counts
 
@@ -92,22 +92,22 @@ class Outlook(NamedTuple):
     has_queued_jobs: bool
 
     @property
-    def is_due(self) -> bool:
+    def has_due_timer(self) -> bool:
         return self.due is not None and self.due <= 0
 
     @property
-    def has_ticket(self) -> bool:
+    def has_due_ticket(self) -> bool:
         return self.ticket is not None and self.ticket <= 0
 
     @property
-    def pause(self) -> float:
+    def seconds_to_sleep(self) -> float:
         """Seconds to sleep. A ticket that is overdue waits for a seat, and for no time."""
         longest = AT_WORK_SECONDS if self.to_sweep or self.is_at_work else LOOK_SECONDS
         due = longest if self.due is None else max(self.due, 0.0)
-        ticket = longest if self.ticket is None or self.has_ticket else self.ticket
+        ticket = longest if self.ticket is None or self.has_due_ticket else self.ticket
         return min(due, ticket, longest)
 
 
-def look_ahead() -> Outlook:
+def read_outlook() -> Outlook:
     """Return what comes next, by one statement."""
     return Outlook(*fetch(OUTLOOK)[0])

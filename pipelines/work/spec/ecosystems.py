@@ -40,7 +40,7 @@ class RepositoryFiles:
         return self.texts.get(name, "")
 
     @property
-    def package(self) -> Mapping[str, Any]:
+    def package_json(self) -> Mapping[str, Any]:
         try:
             document = json.loads(self.text("package.json"))
         except (ValueError, RecursionError):
@@ -48,12 +48,12 @@ class RepositoryFiles:
         return document if isinstance(document, dict) else {}
 
     @property
-    def scripts(self) -> Mapping[str, str]:
-        return _text_entries(self.package.get("scripts"))
+    def scripts_of_package(self) -> Mapping[str, str]:
+        return _text_entries(self.package_json.get("scripts"))
 
     @property
-    def packages(self) -> set[str]:
-        both = (_text_entries(self.package.get(key)) for key in ("dependencies", "devDependencies"))
+    def packages_of_project(self) -> set[str]:
+        both = (_text_entries(self.package_json.get(key)) for key in ("dependencies", "devDependencies"))
         return {name for section in both for name in section}
 
     def has_make_target(self, target: str) -> bool:
@@ -112,7 +112,7 @@ class Proposal:
         )
         return replace(self, hosts=tuple(dict.fromkeys([*self.hosts, *more]))) if self.installer else self
 
-    def corrected(self, typed: Mapping[str, str]) -> Proposal:
+    def with_typed_commands(self, typed: Mapping[str, str]) -> Proposal:
         """Take what people typed in place of the commands that were proposed."""
         commands: dict[str, Any] = {name: typed[name] for name in CORRECTED if name in typed}
         return replace(self, **commands)
@@ -159,29 +159,31 @@ class Ecosystem:
     publish: str = ""
 
 
-def _node(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _node_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     manager = run.partition(" ")[0]
     return _node_lint(files, run, manager), _node_tests(files, run, manager)
 
 
 def _node_lint(files: RepositoryFiles, run: str, manager: str) -> str:
-    script = files.scripts.get("lint", "")
+    script = files.scripts_of_package.get("lint", "")
     # A script that changes the files is no check
     if script and not re.search(r"--(fix|write|apply)\b", script):
         return f"{manager} run lint"
     known = {"eslint": "eslint .", "@biomejs/biome": "biome ci .", "prettier": "prettier --check ."}
-    return next((f"{run} {call}" for package, call in known.items() if package in files.packages), "")
+    return next(
+        (f"{run} {call}" for package, call in known.items() if package in files.packages_of_project), ""
+    )
 
 
 def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
     """Return the test command, with a report where the program writes one by itself, and the script calls
     that program alone."""
     # `pnpm lint && vitest run`: the station Lint runs the first by itself
-    calls = [call.strip() for call in files.scripts.get("test", "").split("&&")]
+    calls = [call.strip() for call in files.scripts_of_package.get("test", "").split("&&")]
     script = " && ".join(call for call in calls if not LINTS.fullmatch(call))
     # A script with pipes or `&&` is more than one call: nothing can be added to it
     words = [] if SHELL.search(script) else script.split()
-    if "vitest" in files.packages and (not script or words[:1] == ["vitest"]):
+    if "vitest" in files.packages_of_project and (not script or words[:1] == ["vitest"]):
         rest = [word for word in words[1:] if word not in ("run", "watch", "--watch")]
         return shlex.join(
             [
@@ -194,16 +196,16 @@ def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
                 "--outputFile=tests.xml",
             ]
         )
-    if "jest-junit" in files.packages and (not script or words[:1] == ["jest"]):
+    if "jest-junit" in files.packages_of_project and (not script or words[:1] == ["jest"]):
         return shlex.join(
             [*run.split(), "jest", *words[1:], "--ci", "--reporters=default", "--reporters=jest-junit"]
         )
     if script and NO_TESTS not in script:
         return f"{manager} test"
-    return f"{run} jest --ci" if "jest" in files.packages else ""
+    return f"{run} jest --ci" if "jest" in files.packages_of_project else ""
 
 
-def _python(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _python_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     """`run` is the interpreter."""
     linter = _python_linter(files)
     words = python_packages.tox_linter_call(linter, files.texts).words if linter else ()
@@ -241,7 +243,7 @@ def _has_tests(files: RepositoryFiles) -> bool:
     )
 
 
-def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
+def _row_with_own_environment(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
     """The row of a project without a lock, with an environment of its own: its packages, and those of its tests."""
     lists = python_packages.requirement_lists(files.names)
     marks = tuple(name for name in (*python_packages.MANIFESTS, *lists) if name in files.names)
@@ -263,15 +265,15 @@ def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
     return replace(row, marks=marks, prepare=command_text(["sh", "-c", script]), lock=lock, run=VENV)
 
 
-def _cargo(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _cargo_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return f"{run} clippy --offline -- -D warnings", f"{run} test --offline"
 
 
-def _go(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _go_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return f"{run} vet ./...", f"{run} test ./..."
 
 
-def _make(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _no_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return "", ""  # its targets count for every ecosystem
 
 
@@ -287,34 +289,35 @@ VENV = ".venv/bin/python"
 IN_PROJECT = "env POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction"
 CARGO = "env CARGO_HOME=.cargo-home cargo"
 
-MAKE_ALONE = Ecosystem("make", ("Makefile",), "", "", "make", _make)
+MAKE_ALONE = Ecosystem("make", ("Makefile",), "", "", "make", _no_commands)
 # The first row whose marks are there counts: those with a lock file come before those without
 TABLE: tuple[Ecosystem, ...] = (
-    Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec", _node,
-              "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
-    Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run", _node,
+    Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec",
+              _node_commands, "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
+    Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run", _node_commands,
               "yarn up -R '**' --mode=update-lockfile", f"yarn version {VERSION}", "yarn npm publish"),
-    Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run", _node,
+    Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run", _node_commands,
               "yarn upgrade", NPM_VERSION, "npm publish"),
-    Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --", _node,
+    Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --", _node_commands,
               "npm update --package-lock-only", NPM_VERSION, "npm publish"),
-    Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --", _node,
-              "", NPM_VERSION, "npm publish"),
-    Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python,
+    Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --",
+              _node_commands, "", NPM_VERSION, "npm publish"),
+    Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python_commands,
               "uv lock --upgrade", f"uv version --frozen {VERSION}", "sh -c 'uv build && uv publish'"),
-    Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python,
+    Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python_commands,
               "poetry update --lock --no-interaction", f"poetry version {VERSION}",
               "poetry publish --build --no-interaction"),
-    Ecosystem("pip", ("requirements.txt",), "", "", "python3", _python),
-    *(Ecosystem("Python", (name,), "", "", "python3", _python) for name in python_packages.MANIFESTS[:3]),
-    Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo,
+    Ecosystem("pip", ("requirements.txt",), "", "", "python3", _python_commands),
+    *(Ecosystem("Python", (name,), "", "", "python3", _python_commands) for name in python_packages.MANIFESTS[:3]),
+    Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo_commands,
               f"{CARGO} update", "", f"{CARGO} publish"),
-    Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo, "", "", "cargo publish"),
-    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go, "sh -c 'go get -u ./... && go mod tidy'"),
-    Ecosystem("Go", ("go.mod",), "", "", "go", _go),
+    Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo_commands, "", "", "cargo publish"),
+    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go_commands,
+              "sh -c 'go get -u ./... && go mod tidy'"),
+    Ecosystem("Go", ("go.mod",), "", "", "go", _go_commands),
     MAKE_ALONE,
 )  # fmt: skip
-PYTHON = Ecosystem("Python", (), "", "", "python3", _python)
+PYTHON = Ecosystem("Python", (), "", "", "python3", _python_commands)
 """A repository that has files of Python and says nothing of itself."""
 RUFF = "ruff check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif ."
 """By its own rules where no linter is set up, as *Fix lint findings* does."""
@@ -342,14 +345,14 @@ def proposed_environment(files: RepositoryFiles, commit: str = "") -> Proposal:
         row = PYTHON
     if row is None:
         return Proposal(commit=commit)
-    if row.commands is _python and not row.prepare:
-        row = _with_venv(files, row)
+    if row.commands is _python_commands and not row.prepare:
+        row = _row_with_own_environment(files, row)
     lint, tests = row.commands(files, row.run)
     made = {
         target: f"make {target}" if files.has_make_target(target) else ""
         for target in ("lint", "test", "audit")
     }
-    by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node else [])])
+    by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node_commands else [])])
     # Of a Python project without a lock the addresses are those of its own pages
     hosts = (
         _package_hosts(files, row.lock) if row.prepare and row.lock not in python_packages.MANIFESTS else ()
@@ -359,20 +362,20 @@ def proposed_environment(files: RepositoryFiles, commit: str = "") -> Proposal:
         row.prepare,
         row.lock,
         hosts,
-        lint or made["lint"] or (RUFF if row.commands is _python else ""),
+        lint or made["lint"] or (RUFF if row.commands is _python_commands else ""),
         tests or made["test"],
         made["audit"],
         **_release_commands(files, row),
         by=tuple(name for name in by if name in files.names) or ("*.py",),
         commit=commit,
-        required=versions.required_versions(files.texts, files.package),
+        required=versions.required_versions(files.texts, files.package_json),
     )
 
 
 def _release_commands(files: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
     usual = {"update": row.update, "version": row.version, "publish": row.publish}
     # npm publishes no package that says so
-    if files.package.get("private") is True:
+    if files.package_json.get("private") is True:
         usual["publish"] = ""
     return {
         name: call if files.has_make_target(call.split()[1]) else usual[name] for name, call in MAKE.items()

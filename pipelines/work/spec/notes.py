@@ -18,7 +18,7 @@ class Notes:
         line = self._sink.note(f"[gateline] {text}")
         self._sent.append(asyncio.run_coroutine_threadsafe(_await_line(line), self._loop))
 
-    async def settle(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait in the loop until all lines are written."""
         sent, self._sent = self._sent, []
         for future in sent:

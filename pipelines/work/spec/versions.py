@@ -26,7 +26,7 @@ def required_versions(texts: Mapping[str, str], package: Mapping[str, Any]) -> d
     """{program: (the file that asks, the version: of a package manager one that counts by its first number, since it is
     used as it is there; else with signs as in `>=3.12,<4`)}."""
     required_by_program, package_manager = {}, package.get("packageManager")
-    if of_node := max(_of_node(package, texts.get("package-lock.json", "")), default=None):
+    if of_node := max(_lowest_node_versions(package, texts.get("package-lock.json", "")), default=None):
         version, place = of_node
         required_by_program["node"] = (place, f">={'.'.join(map(str, version))}")
     if isinstance(package_manager, str) and (manager := _MANAGER.match(package_manager)):
@@ -41,7 +41,7 @@ def required_versions(texts: Mapping[str, str], package: Mapping[str, Any]) -> d
     return required_by_program
 
 
-def _of_node(package: Mapping[str, Any], lock: str) -> Iterator[tuple[Parts, str]]:
+def _lowest_node_versions(package: Mapping[str, Any], lock: str) -> Iterator[tuple[Parts, str]]:
     """Yield the lowest version of Node that each package takes, and the place that says so."""
     try:
         document = json.loads(lock or "{}")

@@ -48,7 +48,7 @@ class CallBatcher(Generic[Call, Answer]):
         self._coming: set[int] = set()
         self._all_here = asyncio.Event()
 
-    def expect(self, jobs: Collection[int]) -> None:
+    def expect_calls_about(self, jobs: Collection[int]) -> None:
         """Calls about these are about to come: they were handed out just now, and take no time."""
         self._coming.update(jobs)
 
@@ -63,7 +63,11 @@ class CallBatcher(Generic[Call, Answer]):
             self._all_here.set()
         if len(self._lanes) < (1 if self._patience else self._most_lanes):
             self._open_lane()
-        patience = loop.call_later(self._patience, self._lose_patience, own) if self._patience else None
+        patience = (
+            loop.call_later(self._patience, self._send_without_waiting_longer, own)
+            if self._patience
+            else None
+        )
         try:
             return await own.answer
         except asyncio.CancelledError:
@@ -77,7 +81,7 @@ class CallBatcher(Generic[Call, Answer]):
     def _is_full(self) -> bool:
         return sum(self._size(waiter.call) for waiter in self._waiting) >= self._most
 
-    def _lose_patience(self, own: _Waiting[Call, Answer]) -> None:
+    def _send_without_waiting_longer(self, own: _Waiting[Call, Answer]) -> None:
         if own not in self._waiting:
             return
         if len(self._lanes) < self._most_lanes:

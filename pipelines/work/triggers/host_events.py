@@ -81,12 +81,14 @@ def refusal_of_event(options: Mapping[str, Any], document: Any) -> str:
     }
     for name, label in FILTERS.items():
         patterns = [part.strip() for part in options.get(name, "").split(",") if part.strip()]
-        if patterns and not _matches(patterns, values[name] or (), is_name=name in ("author", "label")):
+        if patterns and not _is_any_matching(
+            patterns, values[name] or (), is_name=name in ("author", "label")
+        ):
             return f"{label}: none is {' or '.join(patterns)}."
     return ""
 
 
-def _matches(patterns: Iterable[str], values: Iterable[str], *, is_name: bool) -> bool:
+def _is_any_matching(patterns: Iterable[str], values: Iterable[str], *, is_name: bool) -> bool:
     """Hosts tell names apart regardless of case, and neither branches nor files."""
     folded = [(value.lower() if is_name else value) for value in values]
     return any(
@@ -96,118 +98,131 @@ def _matches(patterns: Iterable[str], values: Iterable[str], *, is_name: bool) -
     )
 
 
-def _at(document: Any, *keys: str) -> Any:
+def _value_at_keys(document: Any, *keys: str) -> Any:
     for key in keys:
         document = document.get(key) if isinstance(document, Mapping) else None
     return document
 
 
-def _text(document: Any, *keys: str) -> str:
-    value = _at(document, *keys)
+def _text_at_keys(document: Any, *keys: str) -> str:
+    value = _value_at_keys(document, *keys)
     return value if isinstance(value, str) else ""
 
 
-def _names(rows: Any, key: str) -> tuple[str, ...]:
-    return tuple(_text(row, key) for row in rows) if isinstance(rows, list) else ()
+def _names_of_rows(rows: Any, key: str) -> tuple[str, ...]:
+    return tuple(_text_at_keys(row, key) for row in rows) if isinstance(rows, list) else ()
 
 
-def _files(commits: Any) -> tuple[str, ...]:
+def _changed_files_of_commits(commits: Any) -> tuple[str, ...]:
     rows = commits if isinstance(commits, list) else []
     names = (
         name
         for row in rows
         for kind in ("added", "modified", "removed")
-        for name in (_at(row, kind) if isinstance(_at(row, kind), list) else [])
+        for name in (_value_at_keys(row, kind) if isinstance(_value_at_keys(row, kind), list) else [])
     )
     return tuple(
         name for name, _number in zip(names, range(MAX_FILES), strict=False) if isinstance(name, str)
     )
 
 
-def _pushed(document: Any, author: str) -> HostEvent | None:
-    ref = _text(document, "ref")
-    if not ref.startswith(REF) or not isinstance(_at(document, "commits"), list):
+def _push_event_of_document(document: Any, author: str) -> HostEvent | None:
+    ref = _text_at_keys(document, "ref")
+    if not ref.startswith(REF) or not isinstance(_value_at_keys(document, "commits"), list):
         return None
-    return HostEvent("pushed", author, ref.removeprefix(REF), files=_files(document["commits"]))
+    return HostEvent(
+        "pushed", author, ref.removeprefix(REF), files=_changed_files_of_commits(document["commits"])
+    )
 
 
-def _is_command(text: str) -> bool:
+def _is_gateline_command(text: str) -> bool:
     return text.split(maxsplit=1)[:1] == [COMMAND]
 
 
 def _github_event(document: Any) -> HostEvent | None:
-    action = _text(document, "action")
-    if isinstance(_at(document, "comment"), Mapping):
-        is_command = action == "created" and _is_command(_text(document, "comment", "body"))
-        return HostEvent(COMMENT, _text(document, "comment", "user", "login")) if is_command else None
+    action = _text_at_keys(document, "action")
+    if isinstance(_value_at_keys(document, "comment"), Mapping):
+        is_command = action == "created" and _is_gateline_command(_text_at_keys(document, "comment", "body"))
+        return HostEvent(COMMENT, _text_at_keys(document, "comment", "user", "login")) if is_command else None
     for name in ("check_run", "check_suite", "workflow_run"):
-        if isinstance(check := _at(document, name), Mapping):
-            branch = _text(check, "head_branch") or _text(check, "check_suite", "head_branch")
-            has_failed = action == "completed" and _text(check, "conclusion") in FAILED
+        if isinstance(check := _value_at_keys(document, name), Mapping):
+            branch = _text_at_keys(check, "head_branch") or _text_at_keys(check, "check_suite", "head_branch")
+            has_failed = action == "completed" and _text_at_keys(check, "conclusion") in FAILED
             return (
-                HostEvent("check_failed", _text(document, "sender", "login"), branch) if has_failed else None
+                HostEvent("check_failed", _text_at_keys(document, "sender", "login"), branch)
+                if has_failed
+                else None
             )
-    if isinstance(request := _at(document, "pull_request"), Mapping):
+    if isinstance(request := _value_at_keys(document, "pull_request"), Mapping):
         return _request_event(request, action)
-    if isinstance(issue := _at(document, "issue"), Mapping):
+    if isinstance(issue := _value_at_keys(document, "issue"), Mapping):
         keys = {"opened": "issue_opened", "labeled": "issue_labelled", "label_updated": "issue_labelled"}
-        new = _text(document, "label", "name")
-        labels = (new,) if new else _names(_at(issue, "labels"), "name")
+        new = _text_at_keys(document, "label", "name")
+        labels = (new,) if new else _names_of_rows(_value_at_keys(issue, "labels"), "name")
         return (
-            HostEvent(keys[action], _text(issue, "user", "login"), labels=labels) if action in keys else None
+            HostEvent(keys[action], _text_at_keys(issue, "user", "login"), labels=labels)
+            if action in keys
+            else None
         )
-    return _pushed(document, _text(document, "sender", "login") or _text(document, "pusher", "name"))
+    return _push_event_of_document(
+        document, _text_at_keys(document, "sender", "login") or _text_at_keys(document, "pusher", "name")
+    )
 
 
 def _request_event(request: Any, action: str) -> HostEvent | None:
     key = "request_opened" if action in ("opened", "reopened") else ""
-    if action == "closed" and _at(request, "merged") is True:
+    if action == "closed" and _value_at_keys(request, "merged") is True:
         key = "merged"
-    labels = _names(_at(request, "labels"), "name")
-    author, branch = _text(request, "user", "login"), _text(request, "base", "ref")
+    labels = _names_of_rows(_value_at_keys(request, "labels"), "name")
+    author, branch = _text_at_keys(request, "user", "login"), _text_at_keys(request, "base", "ref")
     return HostEvent(key, author, branch, labels) if key else None
 
 
 def _gitea_event(document: Any) -> HostEvent | None:
     # Told of a commit status: nothing else has a state and a context
-    if _text(document, "state") and _text(document, "context"):
-        branches = _names(_at(document, "branches"), "name")
-        author = _text(document, "sender", "login")
-        has_failed = _text(document, "state") in FAILED
+    if _text_at_keys(document, "state") and _text_at_keys(document, "context"):
+        branches = _names_of_rows(_value_at_keys(document, "branches"), "name")
+        author = _text_at_keys(document, "sender", "login")
+        has_failed = _text_at_keys(document, "state") in FAILED
         return HostEvent("check_failed", author, branches[0] if branches else "") if has_failed else None
     return _github_event(document)
 
 
 def _gitlab_event(document: Any) -> HostEvent | None:
-    kind, action = _text(document, "object_kind"), _text(document, "object_attributes", "action")
-    author = _text(document, "user", "username") or _text(document, "user_username")
-    labels = _names(_at(document, "labels"), "title")
+    kind, action = (
+        _text_at_keys(document, "object_kind"),
+        _text_at_keys(document, "object_attributes", "action"),
+    )
+    author = _text_at_keys(document, "user", "username") or _text_at_keys(document, "user_username")
+    labels = _names_of_rows(_value_at_keys(document, "labels"), "title")
     if kind == "push":
-        return _pushed(document, author)
+        return _push_event_of_document(document, author)
     if kind == "note":
         return (
-            HostEvent(COMMENT, author) if _is_command(_text(document, "object_attributes", "note")) else None
+            HostEvent(COMMENT, author)
+            if _is_gateline_command(_text_at_keys(document, "object_attributes", "note"))
+            else None
         )
     if kind == "issue":
         if action == "open":
             return HostEvent("issue_opened", author, labels=labels)
-        before = _names(_at(document, "changes", "labels", "previous"), "title")
+        before = _names_of_rows(_value_at_keys(document, "changes", "labels", "previous"), "title")
         new = tuple(
             name
-            for name in _names(_at(document, "changes", "labels", "current"), "title")
+            for name in _names_of_rows(_value_at_keys(document, "changes", "labels", "current"), "title")
             if name not in before
         )
         return HostEvent("issue_labelled", author, labels=new) if new else None
     if kind == "merge_request":
         keys = {"open": "request_opened", "reopen": "request_opened", "merge": "merged"}
-        branch = _text(document, "object_attributes", "target_branch")
+        branch = _text_at_keys(document, "object_attributes", "target_branch")
         return HostEvent(keys[action], author, branch, labels) if action in keys else None
     if kind in ("pipeline", "build"):
         has_failed = FAILED_STATUS in (
-            _text(document, "object_attributes", "status"),
-            _text(document, "build_status"),
+            _text_at_keys(document, "object_attributes", "status"),
+            _text_at_keys(document, "build_status"),
         )
-        branch = _text(document, "object_attributes", "ref") or _text(document, "ref")
+        branch = _text_at_keys(document, "object_attributes", "ref") or _text_at_keys(document, "ref")
         return HostEvent("check_failed", author, branch) if has_failed else None
     return None
 

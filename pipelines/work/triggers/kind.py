@@ -74,14 +74,14 @@ class TriggerKind:
 
     def next_at(self, options: Options, after: datetime) -> datetime | None:
         """Return the first time after a moment at which it starts tasks by the clock."""
-        return next(self.upcoming(options, after), None)
+        return next(self.starts_after(options, after), None)
 
-    def upcoming(self, options: Options, after: datetime) -> Iterator[datetime]:
+    def starts_after(self, options: Options, after: datetime) -> Iterator[datetime]:
         """Yield the times after a moment at which it starts tasks by the clock; none where it waits for no time."""
         return self.clock.upcoming(options, after) if self.clock else iter(())
 
 
-def check_names(options: Options, names: Collection[str]) -> None:
+def refuse_unknown_options(options: Options, names: Collection[str]) -> None:
     """Raises Invalid at an option that a kind does not have."""
     for name in options:
         if name not in names:

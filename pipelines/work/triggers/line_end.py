@@ -7,7 +7,7 @@ from typing import Any, Final
 from pipelines.errors import Invalid
 from pipelines.models import Status
 from pipelines.work.triggers import mapping
-from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind, check_names
+from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind, refuse_unknown_options
 
 ANY: Final = "any"
 STATES: Final = {
@@ -26,7 +26,7 @@ def statuses_of(options: Options) -> list[str]:
 
 
 def _stored_options(options: Options) -> dict[str, Any]:
-    check_names(options, DEFAULTS)
+    refuse_unknown_options(options, DEFAULTS)
     line, state = options.get("line", ""), options.get("state", DEFAULTS["state"])
     if not isinstance(line, str) or not line:
         raise Invalid.at("line", "Choose the line whose tasks it waits for.")

@@ -95,7 +95,9 @@ def _start_from_call(trigger_id: int, call: _Call) -> TriggerDelivery:
     moment = clock.now()
     _check_rate(trigger, moment)
     title_at = moment.astimezone(ZoneInfo(trigger.line.project.time_zone))
-    refusal = "The trigger is paused." if trigger.paused_at else _strangers_command(trigger, call)
+    refusal = (
+        "The trigger is paused." if trigger.paused_at else _sentence_on_command_of_stranger(trigger, call)
+    )
     requesters = tuple(_possible_requesters(trigger, call))
     occasion = Occasion(
         call.key, title_at, refusal, call.fault, document=call.document, requesters=requesters
@@ -106,7 +108,7 @@ def _start_from_call(trigger_id: int, call: _Call) -> TriggerDelivery:
     return delivery
 
 
-def _strangers_command(trigger: Trigger, call: _Call) -> str:
+def _sentence_on_command_of_stranger(trigger: Trigger, call: _Call) -> str:
     """Say that a comment is by nobody who is known here, or "": anybody may comment, and only members give orders."""
     event = host_events.read_event(call.signature.key, call.document)
     if (

@@ -15,7 +15,7 @@ from pipelines.work.triggers.kind import (
     TriggerClock,
     TriggerFact,
     TriggerKind,
-    check_names,
+    refuse_unknown_options,
 )
 
 PUNCTUAL = timedelta(minutes=10)
@@ -29,7 +29,7 @@ _KEY = "%Y-%m-%dT%H:%MZ"
 
 
 def _stored_options(options: Options) -> dict[str, Any]:
-    check_names(options, DEFAULTS)
+    refuse_unknown_options(options, DEFAULTS)
     expression, zone, missed = (str(options.get(name, default)) for name, default in DEFAULTS.items())
     try:
         expression = calendar.checked_cron(expression)

@@ -34,16 +34,16 @@ NO_TASK = "No task of {line} has ended so yet."
 FAULT = "Something went wrong on the server, so the trigger is paused. Its log says what. Resume it when that is fixed."
 
 
-def start_due(trigger_id: int, now: datetime | None = None) -> str:
+def start_due_trigger(trigger_id: int, now: datetime | None = None) -> str:
     """Start what is due of a trigger, and set its next time. Returns the outcome of the delivery, or `gone` where
     another worker was first, or it is not due any more. `now`: the database's clock, unless told."""
     return run_in_transaction(partial(_start_due, trigger_id, now))
 
 
-def stop(trigger_id: int, now: datetime | None = None) -> None:
+def stop_after_fault(trigger_id: int, now: datetime | None = None) -> None:
     """Pause a trigger whose occasion failed by a fault of the server, and record that: else it would come back at once,
     forever."""
-    run_in_transaction(partial(_stop, trigger_id, now))
+    run_in_transaction(partial(_stop_due_trigger, trigger_id, now))
 
 
 def _start_due(trigger_id: int, now: datetime | None) -> str:
@@ -73,7 +73,7 @@ def deliver_once(trigger: Trigger, occasion: Occasion, moment: datetime) -> Trig
     return delivery
 
 
-def _stop(trigger_id: int, now: datetime | None) -> None:
+def _stop_due_trigger(trigger_id: int, now: datetime | None) -> None:
     due = _lock_due_trigger(trigger_id, now)
     if due is not None:
         trigger, moment = due
@@ -97,7 +97,7 @@ def _start_task(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery)
     delivery.outcome, delivery.detail = Outcome.IGNORED, occasion.refusal or _hindrance_sentence(trigger)
     if delivery.detail:
         return
-    delivery.outcome, delivery.detail = Outcome.FAILED, occasion.fault or lost_right(trigger)
+    delivery.outcome, delivery.detail = Outcome.FAILED, occasion.fault or sentence_on_lost_right(trigger)
     if delivery.detail:
         return
     if trigger.line.live is None:
@@ -116,7 +116,7 @@ def _start_task(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery)
         delivery.outcome, delivery.detail = Outcome.STARTED, occasion.note
 
 
-def try_out(trigger: Trigger, body: str = "") -> TriggerDelivery:
+def try_out_and_undo(trigger: Trigger, body: str = "") -> TriggerDelivery:
     """Start a task as the next occasion would, and undo it: what is said is what would happen. The delivery that is
     returned, and its task, are stored nowhere. `body`: what comes with it, unless that is the last that came."""
     kind, now = KINDS[trigger.kind], clock.now()
@@ -161,7 +161,7 @@ def _hindrance_sentence(trigger: Trigger) -> str:
     return f"{task.name} has not ended yet." if task else ""
 
 
-def lost_right(trigger: Trigger) -> str:
+def sentence_on_lost_right(trigger: Trigger) -> str:
     """Say who of those in whose name tasks start may not start any, with the remedy, or ""."""
     for person in (trigger.changed_by, trigger.written_by):
         if not access.can(person, "submit", trigger.line.project):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pipelines.errors import Invalid
 from pipelines.work.triggers import host_events, mapping
-from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind, check_names
+from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind, refuse_unknown_options
 from pipelines.work.triggers.signatures import SIGNATURES, STANDARD
 
 MAX_NAME = 100
@@ -14,7 +14,7 @@ DEFAULTS: Final = {"name": "", "signature": STANDARD, **host_events.DEFAULTS, **
 
 
 def _stored_options(options: Options) -> dict[str, Any]:
-    check_names(options, DEFAULTS)
+    refuse_unknown_options(options, DEFAULTS)
     name = str(options.get("name", "")).strip()
     if not 0 < len(name) <= MAX_NAME or not name.isprintable():
         raise Invalid.at("name", f"Enter what calls it, in at most {MAX_NAME} characters.")

@@ -44,7 +44,7 @@ from pipelines.work.workspaces import (
     WorkspaceTooLarge,
     file_stamp,
     manifest_digest,
-    take_picture,
+    picture_of_workspace,
 )
 
 MOST_ARTIFACTS = 200
@@ -60,7 +60,7 @@ NOTHING_THERE = manifest_digest(())
 """The workspace with which the first station begins."""
 
 
-def write_inputs(
+def write_input_files(
     attempt: Attempt,
     context: Mapping[str, Any],
     material: Material,
@@ -77,18 +77,18 @@ def write_inputs(
         (attempt.inputs_folder / HANDOFF).write_text(json.dumps(handoff, ensure_ascii=False))
     (attempt.inputs_folder / INPUTS).mkdir()
     for file in material.files:
-        place = attempt.inputs_folder / INPUTS / file.key / file_name(file.name)
+        place = attempt.inputs_folder / INPUTS / file.key / file_name_of_label(file.name)
         place.parent.mkdir()
         fetch(file.stored, place)
     for earlier in material.earlier:
-        place = folder / earlier.station / file_name(earlier.name)
+        place = folder / earlier.station / file_name_of_label(earlier.name)
         # Two labels may come to one name of a file (`file_name`): the first is kept
         if not place.exists():
             place.parent.mkdir(exist_ok=True)
             fetch(earlier.stored, place)
 
 
-def file_name(label: str) -> str:
+def file_name_of_label(label: str) -> str:
     """The last part of a path that a label may be: labels are data (house §4)."""
     plain = label.replace("/", "_").replace("\x00", "_")
     # In bytes, of which file systems take 255; a character that is cut in two goes
@@ -122,7 +122,9 @@ def declared_artifacts(spec: Spec, outcome: Outcome) -> Iterator[Declared]:
             yield Declared(artifact["path"], artifact["required"])
 
 
-def collect_artifacts(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver, ...], FileSources]:
+def read_named_artifacts(
+    attempt: Attempt, entries: Iterable[Any]
+) -> tuple[tuple[HandedOver, ...], FileSources]:
     """Read the artifacts that an outcome names: a path, or {path, name, media_type}, inside the workspace."""
     artifacts: dict[str, HandedOver] = {}
     sources: FileSources = {}
@@ -151,7 +153,7 @@ def collect_artifacts(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[H
     return tuple(artifacts.values()), sources
 
 
-def counted_reports(spec: Spec) -> list[str]:
+def paths_of_counted_reports(spec: Spec) -> list[str]:
     """The paths of the reports whose counts are facts. What an agent's station leaves counts nothing: its own program
     wrote it."""
     return _report_paths(spec) if spec.kind != AGENT else []
@@ -164,7 +166,7 @@ def _report_paths(spec: Spec) -> list[str]:
 def report_stamps(spec: Spec) -> dict[str, Stamp]:
     """Reports that lie there before the work starts: of another visit, or of the repository."""
     stamps = {}
-    for path in counted_reports(spec):
+    for path in paths_of_counted_reports(spec):
         with suppress(FileRefused), open_plain_file(spec.attempt.workspace, path) as file:
             stamps[path] = file_stamp(os.fstat(file.fileno()))
     return stamps
@@ -314,7 +316,7 @@ def pack_results(
     there before the work. In a thread."""
     attempt = spec.attempt
     entries = [*(outcome.get("artifacts") or ()), *declared_artifacts(spec, outcome)]
-    artifacts, sources = collect_artifacts(attempt, entries)
+    artifacts, sources = read_named_artifacts(attempt, entries)
     # What the work itself hands over under this name stays what it is
     if DOCUMENT not in {one.name for one in artifacts}:
         document, its = result_document_artifact(attempt, spec.limits.document_bytes)
@@ -325,7 +327,9 @@ def pack_results(
     if artifacts:
         outcome = {**outcome, "artifacts": [one.to_dict() for one in artifacts]}
     try:
-        picture = take_picture(attempt.workspace, reused_folder.stamps if reused_folder else None, but)
+        picture = picture_of_workspace(
+            attempt.workspace, reused_folder.stamps if reused_folder else None, but
+        )
     except WorkspaceTooLarge as error:
         why = f"The workspace is too large to be kept: {error}."
         return {**outcome, **failed_outcome("workspace_too_large", why)}, Packed(artifacts, sources, None)

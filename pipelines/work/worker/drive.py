@@ -48,7 +48,7 @@ class Driver:
     async def drive_ticket(self, token_id: int, queue: str) -> None:
         """A ticket of this queue. The drive goes on when the caller is cancelled: it lives by its lease, not by the
         ticket."""
-        work = self._drive_instant(token_id) if queue == QUICK else self.drive(token_id, queue)
+        work = self._drive_instant(token_id) if queue == QUICK else self.drive_token(token_id, queue)
         await asyncio.shield(self.spawn(work))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -73,7 +73,7 @@ class Driver:
         return len(self._drives)
 
     @property
-    def full(self) -> bool:
+    def has_no_seat_for_drives(self) -> bool:
         return self._slots[DRIVE].locked()
 
     async def wait_until_idle(self) -> None:
@@ -82,7 +82,7 @@ class Driver:
             # A copy: the set changes meanwhile
             await asyncio.wait(set(self._drives))
 
-    async def stop(self) -> None:
+    async def cancel_every_drive(self) -> None:
         """Cancel every drive: processes are killed, jobs given back."""
         self.stopping = True
         drives = list(self._drives)
@@ -90,12 +90,12 @@ class Driver:
             task.cancel()
         await asyncio.gather(*drives, return_exceptions=True)
 
-    async def drive(self, token_id: int, queue: str = DRIVE) -> None:
-        await self._drive(queue, self.transport.claim_token, token_id)
+    async def drive_token(self, token_id: int, queue: str = DRIVE) -> None:
+        await self._claim_and_drive(queue, self.transport.claim_token, token_id)
 
     async def drive_job(self, job_id: int, queue: str = DRIVE) -> None:
         """A job without a ticket."""
-        await self._drive(queue, self.transport.claim_job, job_id)
+        await self._claim_and_drive(queue, self.transport.claim_job, job_id)
 
     async def try_station(self, trial: TrialTransport) -> None:
         """A station by itself, beside the seats of stations of tasks."""
@@ -109,23 +109,25 @@ class Driver:
         if self.stopping:
             return
         try:
-            await self._instant.drive(token_id, self._begin_apart)
+            await self._instant.drive(token_id, self._drive_in_own_task)
         # What `InstantWork` held it has given back by then
         except asyncio.CancelledError:
             return
         except Exception:
             log.exception("instant_work_not_taken", token=token_id)
             # By itself, as whatever goes wrong in a batch: others may be to blame (docs/workers.md)
-            await self.drive(token_id, QUICK)
+            await self.drive_token(token_id, QUICK)
 
-    def _begin_apart(self, started: Started) -> None:
+    def _drive_in_own_task(self, started: Started) -> None:
         self.spawn(self._drive_started(started))
 
     async def _drive_started(self, started: Started) -> None:
         async with AsyncExitStack() as seat:
             await self._drive_stations(started, self.config.most_stations, seat)
 
-    async def _drive(self, queue: str, claim: Callable[[int], Awaitable[Started | None]], which: int) -> None:
+    async def _claim_and_drive(
+        self, queue: str, claim: Callable[[int], Awaitable[Started | None]], which: int
+    ) -> None:
         async with self._slots[queue]:
             # Only now: a stop may have come while it waited for its seat
             if not self.stopping:
@@ -146,7 +148,7 @@ class Driver:
         while started is not None:
             stations += 1
             if seat is not None and not is_instant(started.orders.kind):
-                if self.full:
+                if self.has_no_seat_for_drives:
                     orders = started.orders
                     await self.transport.give_back(orders.job_id, orders.attempt, started.lease)
                     return
@@ -154,11 +156,11 @@ class Driver:
                 seat = None
             current = asyncio.current_task()
             assert current is not None
-            work = self.latest = self.running.begin(started, current)
+            work = self.latest = self.running.begin_work(started, current)
             try:
                 # House §2: after so many stations, or so long, others have their turn
                 may_go_on = stations < most_stations and loop.time() < until
-                started = await self._run_station(work, may_go_on)
+                started = await self._run_station_and_report(work, may_go_on)
             except LookAgain as later:
                 orders, lease = work.started.orders, work.started.lease
                 await self.transport.give_back(orders.job_id, orders.attempt, lease, later.seconds)
@@ -170,7 +172,7 @@ class Driver:
                 await self._settle_cancelled(work)
                 return
             except Exception:
-                self.running.abandon(work)
+                self.running.abandon_to_expiry(work)
                 log.exception("drive_failed", job=work.started.orders.job_id)
                 return
             finally:
@@ -185,7 +187,7 @@ class Driver:
         orders = work.started.orders
         await self.transport.give_back(orders.job_id, orders.attempt, work.started.lease)
 
-    async def _run_station(self, work: RunningWork, may_go_on: bool) -> Started | None:
+    async def _run_station_and_report(self, work: RunningWork, may_go_on: bool) -> Started | None:
         started = work.started
         outcome = await self.execution.outcome(started)
         # After the work, during which a stop may have come
@@ -205,5 +207,5 @@ class Driver:
         work.outcome = outcome
         left_files = kind_executes(started.orders.kind) or started.orders.question is not None
         if left_files and answer.decision == "finish":
-            await asyncio.to_thread(self.folders.drop_folder, started.orders.task_id)
+            await asyncio.to_thread(self.folders.remove_kept_folder, started.orders.task_id)
         return answer.following

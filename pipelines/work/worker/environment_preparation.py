@@ -58,7 +58,7 @@ class PreparedFolder:
     """`files`: what was added to the folder, and is no part of the change. `facts`: how it came about. `image`,
     `images`: as of a spec. `private`: hosts whose addresses may be private. `problem`: why there is none."""
 
-    def apply_to(self, spec: Spec) -> Spec:
+    def spec_in_prepared_folder(self, spec: Spec) -> Spec:
         """The spec of the station that works in it."""
         reaching = with_private_hosts(spec.outgoing, self.private)
         return replace(spec, services=self.services, image=self.image, images=self.images, outgoing=reaching)
@@ -144,7 +144,7 @@ async def _image_roots(
         if images is None:
             raise NotPrepared("This runner has no podman or docker behind bubblewrap, which images take.")
         try:
-            roots[name] = await images.root(name, guard, tell)
+            roots[name] = await images.unpacked_image_root(name, guard, tell)
         except ImageAbsent as error:
             if error.said.strip():
                 await sink.write("err", error.said.encode())
@@ -196,7 +196,7 @@ async def _copy_cached(
     prepared_files: PreparedFiles, keys: tuple[str, ...], workspace: Path
 ) -> EnvironmentFiles | None:
     for key in keys:
-        if (files := await asyncio.to_thread(prepared_files.take, key, workspace)) is not None:
+        if (files := await asyncio.to_thread(prepared_files.fill_from_stored, key, workspace)) is not None:
             return files
     return None
 
@@ -341,8 +341,8 @@ async def _keep_prepared(
     prepared_files: PreparedFiles, key: str, workspace: Path, files: EnvironmentFiles, sink: Sink
 ) -> EnvironmentFiles:
     try:
-        files = await asyncio.to_thread(prepared_files.keep, key, workspace, files.roots)
-        await asyncio.to_thread(prepared_files.expire)
+        files = await asyncio.to_thread(prepared_files.store_prepared_files, key, workspace, files.roots)
+        await asyncio.to_thread(prepared_files.remove_unused_entries)
     except OSError as error:
         await sink.note(f"[gateline] What was prepared could not be kept: {error.strerror}.")
     return files

@@ -20,7 +20,7 @@ from pipelines.work.orders.order import Orders, certificate_variables, command_e
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.handler_io import Attempt, Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.transport.protocol import JobTransport, Started, StartingWorkspace
-from pipelines.work.workspaces import Folders, ReusableFolder, WorkspaceTooLarge, take_picture
+from pipelines.work.workspaces import Folders, ReusableFolder, WorkspaceTooLarge, picture_of_workspace
 
 # How long the command of an evaluator may take.
 EVALUATOR_SECONDS = 600.0
@@ -48,9 +48,9 @@ class QuestionAnswerer:
         if orders.kind not in PROGRAMS:
             return no_answer_outcome(f"This worker does not know questions of kind “{orders.kind}”.")
         spec, run = PROGRAMS[orders.kind]
-        return await self._in_folder(started, config, spec, run)
+        return await self._answer_in_workspace_copy(started, config, spec, run)
 
-    async def _in_folder(
+    async def _answer_in_workspace_copy(
         self,
         started: Started,
         config: WorkerConfig,
@@ -64,15 +64,15 @@ class QuestionAnswerer:
         before = await self.transport.read_workspace_before(started)
         try:
             reused_folder = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
-            outcome = await self._logged(started, config, make(orders, attempt, config), run)
+            outcome = await self._run_with_log(started, config, make(orders, attempt, config), run)
         except BaseException:
             # Shielded: a cancelled attempt leaves no folder either
-            await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
+            await asyncio.shield(asyncio.to_thread(self.folders.remove_attempt, attempt))
             raise
-        await asyncio.to_thread(self._tidy, orders.task_id, attempt, before, reused_folder)
+        await asyncio.to_thread(self._keep_or_remove_folder, orders.task_id, attempt, before, reused_folder)
         return outcome
 
-    async def _logged(self, started: Started, config: WorkerConfig, spec: Spec, run: Run) -> Outcome:
+    async def _run_with_log(self, started: Started, config: WorkerConfig, spec: Spec, run: Run) -> Outcome:
         sink = JobLog(self.transport.log_of(started), config.secrets)
         try:
             outcome = await run(spec, sink, started.orders)
@@ -82,7 +82,7 @@ class QuestionAnswerer:
             raise
         return outcome
 
-    def _tidy(
+    def _keep_or_remove_folder(
         self,
         task_id: int,
         attempt: Attempt,
@@ -92,16 +92,16 @@ class QuestionAnswerer:
         """The folder serves the next station as long as nothing in it was changed."""
         try:
             picture = (
-                take_picture(attempt.workspace, reused_folder.stamps if reused_folder else None)
+                picture_of_workspace(attempt.workspace, reused_folder.stamps if reused_folder else None)
                 if before
                 else None
             )
         except WorkspaceTooLarge:
             picture = None
         if before and picture and picture.digest == before.digest:
-            self.folders.keep(task_id, ReusableFolder(attempt, picture.digest, picture.stamps))
+            self.folders.keep_folder_of_task(task_id, ReusableFolder(attempt, picture.digest, picture.stamps))
         else:
-            self.folders.remove(attempt)
+            self.folders.remove_attempt(attempt)
 
 
 def hook_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:

@@ -15,7 +15,7 @@ from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
 from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
 from pipelines.work.agents import sign_in
 from pipelines.work.config import WorkerConfig
-from pipelines.work.file_measure import is_full
+from pipelines.work.file_measure import is_no_room_left
 from pipelines.work.git import attempt_repository
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.handlers.job_log import JobLog
@@ -60,7 +60,7 @@ class JobExecution:
         self, config: WorkerConfig, transport: JobTransport, folders: Folders, copies: PreparedCopies
     ) -> None:
         self.config, self.transport, self.folders, self.copies = config, transport, folders, copies
-        self.asking = QuestionAnswerer(transport, folders, self._prepare)
+        self.asking = QuestionAnswerer(transport, folders, self._fill_folder)
         # Something could not be written: shown in /healthz until it can be again.
         self.no_space = False
         self._own_masker = Masker(config.secrets)
@@ -74,17 +74,17 @@ class JobExecution:
         except NotStored as error:
             return failed_outcome("not_stored", f"What this run left was not stored: {error}")
         except OSError as error:
-            if not is_full(error):
+            if not is_no_room_left(error):
                 raise
             self.no_space = True
             # Copies are made again where they are wanted: what they take is room
-            self.copies.clear()
+            self.copies.remove_all_copies()
             log.error("no_space", job=started.orders.job_id, why=str(error))
             return failed_outcome(
                 "no_space", "The disk of this worker is full. Make room on it, then try again."
             )
 
-    def instant_outcome(self, started: Started) -> Outcome | None:
+    def run_instant_job(self, started: Started) -> Outcome | None:
         """The outcome of work that takes no time, without an event loop; None of any other."""
         orders = started.orders
         if orders.question is not None or orders.git is not None or not is_instant(orders.kind):
@@ -103,23 +103,24 @@ class JobExecution:
         kind = started.orders.kind
         if started.orders.question is not None:
             return masked_value(
-                await self.asking.answer(started, self._config(started)), self._masker(started)
+                await self.asking.answer(started, self._config_for_job(started)),
+                self._masker_for_job(started),
             )
         if started.orders.git is not None and started.orders.git.pushed_by:
-            return await self._execute(started)
+            return await self._run_in_new_folder(started)
         if kind_executes(kind):
-            return await self._execute(started)
+            return await self._run_in_new_folder(started)
         if kind not in HANDLERS:
             return failed_outcome("unknown_work", f"This worker does not know work of kind “{kind}”.")
         if not KINDS[kind].calls and await self._needs_merge(started):
-            return await self._execute(started)
+            return await self._run_in_new_folder(started)
         try:
-            spec = job_spec(started.orders, Attempt(self.folders.home), self._config(started))
+            spec = job_spec(started.orders, Attempt(self.folders.home), self._config_for_job(started))
         except Unrenderable as error:
             return failed_outcome("template_error", str(error))
         if KINDS[kind].calls:
-            return await self._call(started, spec)
-        return masked_value(await HANDLERS[kind](spec, SilentSink()), self._masker(started))
+            return await self._run_without_folder(started, spec)
+        return masked_value(await HANDLERS[kind](spec, SilentSink()), self._masker_for_job(started))
 
     async def _needs_merge(self, started: Started) -> bool:
         """Return whether branches or a moved base have to be merged first: then the work gets a folder,
@@ -130,15 +131,17 @@ class JobExecution:
         state = (await self.transport.material(started)).git
         return state is not None and ((git.joins and state.joined) or (state.moved and bool(state.head)))
 
-    async def _call(self, started: Started, spec: Spec) -> Outcome:
+    async def _run_without_folder(self, started: Started, spec: Spec) -> Outcome:
         """Run work that calls a server: it has a log but no folder."""
-        sink = self._sink(started)
+        sink = self._log_of_job(started)
         try:
             if spec.kind == DELIVER_KIND.key:
-                order = await repository.delivery_order(started, self._config(started), self.transport)
+                order = await repository.delivery_order(
+                    started, self._config_for_job(started), self.transport
+                )
                 spec = replace(spec, delivery=order)
             elif spec.kind == CHECKS_KIND.key:
-                checks = await repository.checks_order(started, self._config(started), self.transport)
+                checks = await repository.checks_order(started, self._config_for_job(started), self.transport)
                 spec = replace(spec, checks=checks)
             outcome = await HANDLERS[spec.kind](spec, sink)
             await sink.end()
@@ -152,71 +155,75 @@ class JobExecution:
         except BaseException:
             await asyncio.shield(sink.abandon())
             raise
-        return masked_value(outcome, self._masker(started))
+        return masked_value(outcome, self._masker_for_job(started))
 
-    async def _execute(self, started: Started) -> Outcome:
+    async def _run_in_new_folder(self, started: Started) -> Outcome:
         orders = started.orders
         try:
             # Before anything starts, and before a folder is made: an undefined variable is an error (law §8a).
             attempt = self.folders.attempt_folder(
                 orders.task_id, orders.job_id, orders.attempt, started.lease
             )
-            spec = self._spec(started, attempt)
+            spec = self._spec_of_job(started, attempt)
         except Unrenderable as error:
             return failed_outcome("template_error", str(error))
         try:
-            return await self._in_folder(started, spec)
+            return await self._run_in_filled_folder(started, spec)
         except Unrenderable as error:  # of the line: where its tasks work
-            await asyncio.to_thread(self.folders.remove, attempt)
+            await asyncio.to_thread(self.folders.remove_attempt, attempt)
             return failed_outcome("template_error", str(error))
         except GitRefused as error:
-            await asyncio.to_thread(self.folders.remove, attempt)
+            await asyncio.to_thread(self.folders.remove_attempt, attempt)
             return failed_outcome(error.failure_type, str(error))
         except BaseException:
             # Shielded: a cancelled attempt leaves no folder either
-            await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
+            await asyncio.shield(asyncio.to_thread(self.folders.remove_attempt, attempt))
             raise
 
-    def _spec(self, started: Started, attempt: Attempt) -> Spec:
+    def _spec_of_job(self, started: Started, attempt: Attempt) -> Spec:
         """Build the spec of a job; the visit of somebody who pushed has no work but theirs. :raises
         Unrenderable"""
         orders = started.orders
         if orders.git is not None and orders.git.pushed_by:
-            return pushed_spec(orders, attempt, self._config(started))
-        return job_spec(orders, attempt, self._config(started))
+            return pushed_spec(orders, attempt, self._config_for_job(started))
+        return job_spec(orders, attempt, self._config_for_job(started))
 
-    async def _in_folder(self, started: Started, spec: Spec) -> Outcome:
+    async def _run_in_filled_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt
         material = await self.transport.material(started)
         access = self._repository_access(started, material) if orders.git else None
         # Counts are of what is committed (law §13): nothing that git left out comes along.
         anew = access is not None and (
-            repository.needs_fresh_files(access) or attempt_io.counted_reports(spec)
+            repository.needs_fresh_files(access) or attempt_io.paths_of_counted_reports(spec)
         )
         before = None if anew else material.before
-        reused_folder = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
+        reused_folder = await asyncio.to_thread(self._fill_folder, orders.task_id, attempt, before)
         if spec.agent is not None:
-            await asyncio.to_thread(self.folders.take_home, orders.task_id, _home_key(orders), attempt)
+            await asyncio.to_thread(
+                self.folders.move_home_into_attempt, orders.task_id, _home_key(orders), attempt
+            )
         context, fetch = orders.scope["context"], self.transport.fetch
-        await asyncio.to_thread(attempt_io.write_inputs, attempt, context, material, fetch, orders.handoff)
+        await asyncio.to_thread(
+            attempt_io.write_input_files, attempt, context, material, fetch, orders.handoff
+        )
         folder = Folder(spec, reused_folder, access, before is not None)
-        outcome, packed = await self._logged(started, folder)
+        outcome, packed = await self._run_with_log(started, folder)
         # Before the report: whoever reads the outcome finds what it names
         await self.transport.store(started, packed.results_to_store(attempt.root, before))
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.keep_home, orders.task_id, _home_key(orders), attempt)
         # After the store, which still reads these files
-        await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
+        await asyncio.to_thread(self._keep_or_remove_folder, orders.task_id, attempt, packed)
         if orders.station.kind == attempt_io.AGENT:  # of a push, too: it claims nothing
             outcome = outcome_with_claims(outcome, before, packed.picture)
-        masker = self._masker(started, spec.secrets_now())
+        masker = self._masker_for_job(started, spec.secrets_now())
         return masked_value(packed.with_observed_trees(outcome, before, orders.station.expects), masker)
 
-    async def _logged(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:
+    async def _run_with_log(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
-        sink = self._sink(started, folder.spec.secrets_now if folder.spec.agent else None)
+        sink = self._log_of_job(started, folder.spec.secrets_now if folder.spec.agent else None)
         try:
-            outcome, packed = await self._in_repository(started, folder, sink)
+            outcome, packed = await self._run_with_repository(started, folder, sink)
             for one in packed.artifacts:
                 if one.error:
                     await sink.note(f"[gateline] The artifact {one.name} was not kept: {one.error}")
@@ -226,17 +233,19 @@ class JobExecution:
             raise
         return outcome, packed
 
-    async def _in_repository(self, started: Started, folder: Folder, sink: JobLog) -> tuple[Outcome, Packed]:
+    async def _run_with_repository(
+        self, started: Started, folder: Folder, sink: JobLog
+    ) -> tuple[Outcome, Packed]:
         """Run the work of a job: of a line without a repository the work alone; else what it works on comes
         before it, and a commit after."""
         if folder.access is None:
             return await self._run_handler(started, folder, sink)
         try:
-            ready = await repository.prepare_files(folder.access, folder.spec, folder.filled, sink)
+            ready = await repository.prepare_workspace_files(folder.access, folder.spec, folder.filled, sink)
         except GitRefused as error:
             await sink.note(f"[gateline] {error}")
             return repository.refusal_outcome(error), Packed((), {}, None)
-        if folder.access.state.head and attempt_io.counted_reports(folder.spec):
+        if folder.access.state.head and attempt_io.paths_of_counted_reports(folder.spec):
             await sink.note(
                 "[gateline] Reports of this station count, so it starts with committed files alone."
             )
@@ -245,14 +254,14 @@ class JobExecution:
         )
         if made.problem:
             return failed_outcome(environment_preparation.FAILURE_TYPE, made.problem), Packed((), {}, None)
-        folder = replace(folder, spec=made.apply_to(folder.spec))
+        folder = replace(folder, spec=made.spec_in_prepared_folder(folder.spec))
         roots = made.files.roots
         # What was prepared is no change of the station
         await asyncio.to_thread(attempt_repository.ignore_paths, folder.spec.attempt.workspace, roots)
         outcome, packed = await self._run_handler(started, folder, sink, (attempt_repository.GIT, *roots))
         packed = environment_preparation.without_prepared_files(packed, made)
         packed = attempt_io.without_reports(folder.spec, packed, ready.files)
-        return await repository.commit_results(ready, started.orders, folder.spec, outcome, packed)
+        return await repository.commit_and_add_facts(ready, started.orders, folder.spec, outcome, packed)
 
     async def _run_handler(
         self, started: Started, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
@@ -260,7 +269,7 @@ class JobExecution:
         if not kind_executes(folder.spec.kind):
             outcome = await HANDLERS[folder.spec.kind](folder.spec, sink)
             return await asyncio.to_thread(pack_results, folder.spec, outcome, folder.kept, but)
-        spec, finder = folder.spec, self._finder(started)
+        spec, finder = folder.spec, self._secret_finder_for_job(started)
         workspace = spec.attempt.workspace
         present = await asyncio.to_thread(secret_files.file_stamps, workspace, but) if finder else {}
         stood = await asyncio.to_thread(repositories.repository_heads, workspace)
@@ -272,8 +281,8 @@ class JobExecution:
             return outcome, packed
         # The lent sign-in may have been renewed meanwhile: its new tokens are looked for, too
         if late := spec.secrets_now():
-            finder = self._finder(started, late)
-        checked = secret_files.withhold_secrets
+            finder = self._secret_finder_for_job(started, late)
+        checked = secret_files.outcome_without_secret_files
         outcome, packed = await asyncio.to_thread(checked, spec.attempt, outcome, packed, finder, present)
         if outcome.get("failure_type") == secret_files.FAILURE_TYPE:
             await sink.note(f"[gateline] {outcome['summary']}")
@@ -281,17 +290,19 @@ class JobExecution:
 
     def _repository_access(self, started: Started, material: Material) -> RepositoryAccess:
         return repository.repository_access(
-            started, material.git or GitState(), self._config(started), self.transport.fetch
+            started, material.git or GitState(), self._config_for_job(started), self.transport.fetch
         )
 
-    def _sink(self, started: Started, find_secrets: Callable[[], Iterable[str]] | None = None) -> JobLog:
+    def _log_of_job(
+        self, started: Started, find_secrets: Callable[[], Iterable[str]] | None = None
+    ) -> JobLog:
         return JobLog(
-            self.transport.log_of(started), self._config(started).secrets, find_secrets=find_secrets
+            self.transport.log_of(started), self._config_for_job(started).secrets, find_secrets=find_secrets
         )
 
     # What came with the job
 
-    def _config(self, started: Started) -> WorkerConfig:
+    def _config_for_job(self, started: Started) -> WorkerConfig:
         values, lent = started.values, self._lent_tokens(started)
         # A log names a repository, never a path of the server.
         paths = tuple(str(folder["path"]) for folder in started.orders.folders)
@@ -313,25 +324,25 @@ class JobExecution:
             return ()
         return sign_in.sign_in_tokens(preset, self.config.signed_in[preset.key])
 
-    def _masker(self, started: Started, late: Sequence[str] = ()) -> Masker:
+    def _masker_for_job(self, started: Started, late: Sequence[str] = ()) -> Masker:
         """`late`: what became known while the work ran."""
-        config = self._config(started)
+        config = self._config_for_job(started)
         return self._own_masker if config is self.config and not late else Masker((*config.secrets, *late))
 
-    def _finder(self, started: Started, late: Sequence[str] = ()) -> SecretFinder:
+    def _secret_finder_for_job(self, started: Started, late: Sequence[str] = ()) -> SecretFinder:
         """Return a finder of the secrets that are registered for the line of the job, or with this worker."""
-        known = self._config(started).named_secrets.values()
+        known = self._config_for_job(started).named_secrets.values()
         return SecretFinder((*started.values.masked, *self._lent_tokens(started), *late, *known))
 
     # In threads, with files
 
-    def _prepare(
+    def _fill_folder(
         self, task_id: int, attempt: Attempt, before: StartingWorkspace | None
     ) -> ReusableFolder | None:
         """Fill the attempt's folder with what the station before left."""
-        self.folders.make(attempt)
+        self.folders.make_attempt_folders(attempt)
         if before is None:
-            self.folders.drop_folder(task_id)
+            self.folders.remove_kept_folder(task_id)
             return None
         reused_folder = self.folders.reuse_folder(task_id, before.digest, attempt)
         if reused_folder is None:
@@ -343,15 +354,15 @@ class JobExecution:
             )
         return reused_folder
 
-    def _put_aside(self, task_id: int, attempt: Attempt, packed: Packed) -> None:
+    def _keep_or_remove_folder(self, task_id: int, attempt: Attempt, packed: Packed) -> None:
         picture = packed.picture
         if picture is None:
-            self.folders.remove(attempt)
+            self.folders.remove_attempt(attempt)
             return
-        self._prepared.leave(packed.environment, attempt.workspace)
+        self._prepared.keep_files_of_station(packed.environment, attempt.workspace)
         for path in packed.apart:
             remove_path(attempt.workspace, path)
-        self.folders.keep(task_id, ReusableFolder(attempt, picture.digest, picture.stamps))
+        self.folders.keep_folder_of_task(task_id, ReusableFolder(attempt, picture.digest, picture.stamps))
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class InstantWork:
         looked = loop.time()
         while started_jobs:
             may_go_on = loop.time() < until
-            started_jobs = await self._one_station(started_jobs, stations, may_go_on, apart)
+            started_jobs = await self._run_one_station_each(started_jobs, stations, may_go_on, apart)
             room = may_go_on and not self.stopping and len(started_jobs) < TOGETHER // 2
             if room and (not started_jobs or loop.time() - looked >= LOOK_SECONDS):
                 looked = loop.time()
@@ -57,12 +57,12 @@ class InstantWork:
             await self._give_back(started_jobs)
             raise
 
-    async def _one_station(
+    async def _run_one_station_each(
         self, started_jobs: Iterable[Started], stations: dict[int, int], may_go_on: bool, apart: Apart
     ) -> list[Started]:
         done: list[tuple[Started, Outcome, bool]] = []
         for started in started_jobs:
-            outcome = self._outcome(started)
+            outcome = self._outcome_or_none(started)
             if outcome is None:
                 apart(started)
                 continue
@@ -70,24 +70,26 @@ class InstantWork:
             stations[token] = stations.get(token, 0) + 1
             others_wait = stations[token] >= self._config.most_stations or not may_go_on
             done.append((started, outcome, not others_wait and not self.stopping))
-        answers = await self._reported(done, apart)
+        answers = await self._report_together(done, apart)
         for started, _, go_on in done:
             if not go_on:
                 # Its turn is over: when another ticket brings the token back it is counted anew
                 stations.pop(started.orders.token_id, None)
         return [answer.following for answer in answers if answer.following is not None]
 
-    def _outcome(self, started: Started) -> Outcome | None:
+    def _outcome_or_none(self, started: Started) -> Outcome | None:
         try:
-            return self._execution.instant_outcome(started)
+            return self._execution.run_instant_job(started)
         except Exception:
             log.exception("instant_work_failed", job=started.orders.job_id)
             return None
 
-    async def _reported(self, done: list[tuple[Started, Outcome, bool]], apart: Apart) -> list[ReportAnswer]:
+    async def _report_together(
+        self, done: list[tuple[Started, Outcome, bool]], apart: Apart
+    ) -> list[ReportAnswer]:
         if not done:
             return []
-        works = [self._begin(started) for started, _, _ in done]
+        works = [self._begin_reporting_work(started) for started, _, _ in done]
         try:
             answers = await self._transport.report_together(done)
         except asyncio.CancelledError:
@@ -108,10 +110,10 @@ class InstantWork:
                 apart(started)
         return answers
 
-    def _begin(self, started: Started) -> RunningWork:
+    def _begin_reporting_work(self, started: Started) -> RunningWork:
         current = asyncio.current_task()
         assert current is not None
-        work = self._running.begin(started, current)
+        work = self._running.begin_work(started, current)
         work.reporting = True
         return work
 

@@ -42,7 +42,7 @@ class PreparedCopies:
         self._left: list[tuple[PreparedCopy, Path]] = []
         self._lock = threading.Lock()
 
-    def leave(self, place: Path, copy: PreparedCopy | None) -> None:
+    def keep_copy(self, place: Path, copy: PreparedCopy | None) -> None:
         """Take prepared files out of the folder of a station whose processes are gone; the oldest make room.
         `copy`: what they were; None of what no other station may take."""
         try:
@@ -62,22 +62,22 @@ class PreparedCopies:
         for old in surplus:
             self._folders.removals.add(old)
 
-    def take(self, entry: str, root: str) -> tuple[Path, dict[str, Stamp]] | None:
+    def take_untouched_copy(self, entry: str, root: str) -> tuple[Path, dict[str, Stamp]] | None:
         """Return a copy as it was made, and its stamps; None where no station left one like that."""
-        while (left := self._latest(entry, root)) is not None:
+        while (left := self._take_latest_copy(entry, root)) is not None:
             copy, place = left
-            if (stamps := self._as_made(place, copy.stamps)) is not None:
+            if (stamps := self._restore_if_unchanged(place, copy.stamps)) is not None:
                 return place, stamps
             self._folders.removals.add(place)
         return None
 
-    def clear(self) -> None:
+    def remove_all_copies(self) -> None:
         with self._lock:
             left, self._left = self._left, []
         for _copy, place in left:
             self._folders.removals.add(place)
 
-    def _latest(self, entry: str, root: str) -> tuple[PreparedCopy, Path] | None:
+    def _take_latest_copy(self, entry: str, root: str) -> tuple[PreparedCopy, Path] | None:
         with self._lock:
             for index in reversed(range(len(self._left))):
                 copy = self._left[index][0]
@@ -85,7 +85,7 @@ class PreparedCopies:
                     return self._left.pop(index)
         return None
 
-    def _as_made(self, place: Path, stamps: Stamps) -> dict[str, Stamp] | None:
+    def _restore_if_unchanged(self, place: Path, stamps: Stamps) -> dict[str, Stamp] | None:
         """Remove what a station added. None where it changed or removed anything."""
         try:
             more, touched = added_paths(place, stamps)

@@ -85,7 +85,7 @@ class StoredFiles:
         (self.folder / CONTENT).write_text(json.dumps(content), "utf-8")
         (self.folder / PLACE).write_bytes(self.place)
 
-    def name_place(self, root: str, into: Path, workspace: Path) -> list[str]:
+    def rewrite_files_that_name_place(self, root: str, into: Path, workspace: Path) -> list[str]:
         """Write those files of a root anew that name their place: else they would name the folder of the station that
         prepared, which is gone. Return their paths below the root."""
         paths = [path for path in self.scripts if path == root or path.startswith(f"{root}/")]
@@ -107,7 +107,7 @@ class PreparedFiles:
     ) -> None:
         self.base, self.together, self._copies = workspaces / FOLDER, together, copies
 
-    def take(self, key: str, workspace: Path) -> EnvironmentFiles | None:
+    def fill_from_stored(self, key: str, workspace: Path) -> EnvironmentFiles | None:
         """Put what is stored into the folder. None where nothing is stored, or where something stands in its place."""
         with self._locking_entry(key) as stored:
             if stored is None:
@@ -117,25 +117,25 @@ class PreparedFiles:
                 return None
             # Its time is that of the last use, by which `expire` goes
             os.utime(stored.folder / LOCK)
-            made = [self._made(stored, root, workspace) for root in roots]
+            made = [self._put_root_into_folder(stored, root, workspace) for root in roots]
             return EnvironmentFiles(roots, tuple(filter(None, made)))
 
-    def _made(self, stored: StoredFiles, root: str, workspace: Path) -> PreparedCopy | None:
+    def _put_root_into_folder(self, stored: StoredFiles, root: str, workspace: Path) -> PreparedCopy | None:
         """Put one root into a folder: the copy that an earlier station left, else a new one."""
         place = workspace / root
-        left = self._copies.take(stored.id, root) if self._copies else None
+        left = self._copies.take_untouched_copy(stored.id, root) if self._copies else None
         if left is None:
-            _copy_tree(stored.folder / FILES / root, place)
-            stored.name_place(root, place, workspace)
-            return self._copy(stored, root, workspace)
+            _copy_tree_and_return_size(stored.folder / FILES / root, place)
+            stored.rewrite_files_that_name_place(root, place, workspace)
+            return self._prepared_copy_of_root(stored, root, workspace)
         aside, stamps = left
         aside.rename(place)
-        for path in stored.name_place(root, place, workspace):
+        for path in stored.rewrite_files_that_name_place(root, place, workspace):
             for changed in (path, parent_path(path)):
                 stamps[changed] = file_stamp((place / changed).lstat())
         return PreparedCopy(stored.id, root, stamps)
 
-    def _copy(self, stored: StoredFiles, root: str, workspace: Path) -> PreparedCopy | None:
+    def _prepared_copy_of_root(self, stored: StoredFiles, root: str, workspace: Path) -> PreparedCopy | None:
         is_folder = stat.S_ISDIR((workspace / root).lstat().st_mode)
         return (
             PreparedCopy(stored.id, root, folder_stamps(workspace / root))
@@ -143,12 +143,12 @@ class PreparedFiles:
             else None
         )
 
-    def leave(self, files: EnvironmentFiles, workspace: Path) -> None:
+    def keep_files_of_station(self, files: EnvironmentFiles, workspace: Path) -> None:
         """Take prepared files out of the folder of a station whose processes are gone."""
         copies = {copy.root: copy for copy in files.copies}
         for root in files.roots:
             if self._copies and is_inside(workspace, root):
-                self._copies.leave(workspace / root, copies.get(root))
+                self._copies.keep_copy(workspace / root, copies.get(root))
             remove_path(workspace, root)
 
     @contextmanager
@@ -171,7 +171,7 @@ class PreparedFiles:
                 if is_owner:
                     path.unlink(missing_ok=True)
 
-    def keep(self, key: str, workspace: Path, roots: tuple[str, ...]) -> EnvironmentFiles:
+    def store_prepared_files(self, key: str, workspace: Path, roots: tuple[str, ...]) -> EnvironmentFiles:
         """Store what a command made in this folder. :raises OSError: nothing is stored"""
         made, number = self.base / f".{uuid.uuid4().hex}", uuid.uuid4().hex
         place = os.fsencode(workspace)
@@ -182,7 +182,7 @@ class PreparedFiles:
             size = 0
             for root in inside:
                 (made / FILES / root).parent.mkdir(parents=True, exist_ok=True)
-                size += _copy_tree(workspace / root, made / FILES / root)
+                size += _copy_tree_and_return_size(workspace / root, made / FILES / root)
             stored = StoredFiles(number, roots, scripts, size, made, place)
             stored.write()
             (made / LOCK).touch()
@@ -190,12 +190,12 @@ class PreparedFiles:
             if (self.base / key).exists():
                 return EnvironmentFiles(roots)
             made.rename(self.base / key)
-            copies = [self._copy(stored, root, workspace) for root in inside]
+            copies = [self._prepared_copy_of_root(stored, root, workspace) for root in inside]
             return EnvironmentFiles(roots, tuple(filter(None, copies)))
         finally:
             remove_folder(made)
 
-    def expire(self) -> int:
+    def remove_unused_entries(self) -> int:
         """Remove what was not used for long; of the rest the longest unused, until there is room."""
         if not self.base.is_dir():
             return 0
@@ -206,13 +206,13 @@ class PreparedFiles:
                 total += StoredFiles.read(lock.parent).size
             except FileNotFoundError:
                 # Another worker removes it, or an older Gateline made it
-                removed += self._removed(lock)
+                removed += self._remove_unless_in_use(lock)
                 continue
             if now - lock.stat().st_mtime > UNUSED_SECONDS or total > self.together:
-                removed += self._removed(lock)
+                removed += self._remove_unless_in_use(lock)
         return removed
 
-    def _removed(self, lock: Path) -> bool:
+    def _remove_unless_in_use(self, lock: Path) -> bool:
         with lock.open("a") as lock_file:
             try:
                 # Whoever copies from it holds it: it stays until the next time
@@ -254,29 +254,29 @@ def is_inside(workspace: Path, root: str) -> bool:
     return (workspace / folder).is_dir() and (workspace / folder).resolve() == workspace.resolve() / folder
 
 
-def _copy_tree(source: Path, target: Path) -> int:
+def _copy_tree_and_return_size(source: Path, target: Path) -> int:
     """Copy files with the time of their content, folders, and links as links; leave out pipes, sockets and devices. No
     process works there now. Return the bytes."""
     info = source.lstat()
     if stat.S_ISLNK(info.st_mode):
         target.symlink_to(os.readlink(source))
     elif stat.S_ISREG(info.st_mode):
-        return _copied_file(str(source), str(target), info)
+        return _copy_file_and_return_size(str(source), str(target), info)
     elif stat.S_ISDIR(info.st_mode):
-        return _copied_folder(str(source), str(target), info)
+        return _copy_folder_and_return_size(str(source), str(target), info)
     return 0
 
 
-def _copied_folder(source: str, target: str, info: os.stat_result) -> int:
+def _copy_folder_and_return_size(source: str, target: str, info: os.stat_result) -> int:
     os.mkdir(target)
     size = 0
     with os.scandir(source) as scan:
         for entry in scan:
             child, place = entry.stat(follow_symlinks=False), f"{target}/{entry.name}"
             if stat.S_ISREG(child.st_mode):
-                size += _copied_file(entry.path, place, child)
+                size += _copy_file_and_return_size(entry.path, place, child)
             elif stat.S_ISDIR(child.st_mode):
-                size += _copied_folder(entry.path, place, child)
+                size += _copy_folder_and_return_size(entry.path, place, child)
             elif stat.S_ISLNK(child.st_mode):
                 os.symlink(os.readlink(entry.path), place)
     # Its owner may always: one without these rights could be neither copied again nor removed
@@ -284,7 +284,7 @@ def _copied_folder(source: str, target: str, info: os.stat_result) -> int:
     return size
 
 
-def _copied_file(source: str, target: str, info: os.stat_result) -> int:
+def _copy_file_and_return_size(source: str, target: str, info: os.stat_result) -> int:
     flags = os.O_NOFOLLOW | os.O_CLOEXEC
     reading = os.open(source, os.O_RDONLY | flags)
     try:

@@ -50,10 +50,10 @@ MOST_FILES = 200
 
 __all__ = [
     "Prepared",
-    "commit_results",
+    "commit_and_add_facts",
     "delivery_order",
     "needs_fresh_files",
-    "prepare_files",
+    "prepare_workspace_files",
     "refusal_outcome",
     "repository_access",
 ]
@@ -77,7 +77,7 @@ def repository_access(
         guard=config.outgoing.guard,
         credential=started.values.credential,
         fetch=fetch,
-        host=host_of_order(started, order),
+        host=access_to_host_of_order(started, order),
         base=rendered_text(orders, "workspace.git.base", order.base),
         head=rendered_text(orders, "workspace.git.head", order.head),
         branch=rendered_text(orders, "workspace.git.branch", order.branch) or usual_branch(orders),
@@ -99,17 +99,17 @@ def title_slug(title: str) -> str:
     return cut or slug[:LONGEST]
 
 
-async def prepare_files(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sink) -> Prepared:
+async def prepare_workspace_files(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sink) -> Prepared:
     """:raises GitRefused"""
     notes, access = Notes(sink), await with_git_credential(access)
     spec.attempt.home.mkdir(mode=0o700, exist_ok=True)
     try:
         return await asyncio.to_thread(prepare_workspace, access, spec.attempt.workspace, filled, notes)
     finally:
-        await notes.settle()
+        await notes.wait_until_written()
 
 
-async def commit_results(
+async def commit_and_add_facts(
     ready: Prepared, orders: Orders, spec: Spec, outcome: Outcome, packed: Packed
 ) -> tuple[Outcome, Packed]:
     """Commit what changed, and add it as facts; where that is refused the outcome says so."""
@@ -207,7 +207,7 @@ async def checks_order(started: Started, config: WorkerConfig, transport: JobTra
     )
 
 
-def host_of_order(started: Started, order: GitOrder) -> HostAccess | None:
+def access_to_host_of_order(started: Started, order: GitOrder) -> HostAccess | None:
     """None where no host keeps it, or nobody can tell where."""
     try:
         known = host_of(order.host, order.address, order.page)

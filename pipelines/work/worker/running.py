@@ -37,7 +37,7 @@ class Running:
     abandoned: set[int] = field(default_factory=set)
     _strays: dict[tuple[int, uuid.UUID], int] = field(default_factory=dict)
 
-    def begin(self, started: Started, task: asyncio.Task[object]) -> RunningWork:
+    def begin_work(self, started: Started, task: asyncio.Task[object]) -> RunningWork:
         """A job may come back under another lease while its earlier run is still being driven: it was held and let go
         again. That run is lost."""
         running_work, job_id = RunningWork(started, task, self.clock()), started.orders.job_id
@@ -47,7 +47,7 @@ class Running:
         self.work[job_id] = running_work
         return running_work
 
-    def abandon(self, work: RunningWork) -> None:
+    def abandon_to_expiry(self, work: RunningWork) -> None:
         """Nobody renews its lease: it expires, and counts as an attempt, so that it cannot go on for ever."""
         if self.work.get(work.started.orders.job_id) is work:
             self.abandoned.add(work.started.orders.job_id)
@@ -61,7 +61,9 @@ class Running:
     def is_idle(self) -> bool:
         return not self.work and not self._strays
 
-    def settle_leases(self, leases: Mapping[int, uuid.UUID], asked_at: float) -> list[tuple[int, uuid.UUID]]:
+    def settle_leases_and_return_strays(
+        self, leases: Mapping[int, uuid.UUID], asked_at: float
+    ) -> list[tuple[int, uuid.UUID]]:
         """Compare with what the database said to a renewal that began at `asked_at`. Work whose lease is gone is
         cancelled, which kills its processes. Answers the leases that nobody drives."""
         for job_id, work in list(self.work.items()):
@@ -75,7 +77,7 @@ class Running:
         self._strays = {pair: self._strays.get(pair, 0) + 1 for pair in unknown}
         return [pair for pair, sightings in self._strays.items() if sightings >= STRAY_SIGHTINGS]
 
-    def lose_all(self) -> None:
+    def cancel_all_as_lost(self) -> None:
         """Give up all work after being cut off from the database for too long: others may have taken it over."""
         for work in self.work.values():
             # What is being reported, too, unlike in `_lose`: others had the time to take all of it over

@@ -25,7 +25,7 @@ def file_stamps(workspace: Path, but: Collection[str] = ()) -> dict[str, Stamp]:
     }
 
 
-def withhold_secrets(
+def outcome_without_secret_files(
     attempt: Attempt, outcome: Outcome, packed: Packed, finder: SecretFinder, stood: Mapping[str, Stamp]
 ) -> tuple[Outcome, Packed]:
     """The outcome as a failure, with nothing to keep, where the visit wrote a secret into a file, or into the name of

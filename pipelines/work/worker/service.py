@@ -21,10 +21,10 @@ from pipelines.ports.idle_pauses import LOOK_AROUND, RENEWAL, pause_until
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.work.agents.installed import (
     describe_agents,
-    find_agents,
-    find_tools,
-    registry_hosts,
-    tool_versions,
+    installed_agents_on_path,
+    installed_tools_on_path,
+    registry_hosts_by_program,
+    versions_of_tools,
 )
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
@@ -93,7 +93,7 @@ class Service:
 
     async def run(self) -> None:
         """Run until `stop`. Restarts of the database are waited out."""
-        await self.transport.register(self._facts())
+        await self.transport.register(self._facts_of_worker())
         # Files are copied and hashed in these threads; asyncio's own few would let one large workspace hold up all.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(16, "files"))
         folders = await asyncio.to_thread(
@@ -112,19 +112,19 @@ class Service:
         driver.on_begin = on_begin
         renewal.start()
         try:
-            await self._work(driver, renewal, folders)
+            await self._work_until_stop(driver, renewal, folders)
         finally:
             await asyncio.to_thread(self._close, renewal, folders)
 
-    async def _work(self, driver: Driver, renewal: Renewal, folders: Folders) -> None:
+    async def _work_until_stop(self, driver: Driver, renewal: Renewal, folders: Folders) -> None:
         log.info("worker_ready", worker=str(self.id), isolation=self.config.isolation.name)
         source_task = asyncio.create_task(self.beside.run(driver, renewal.connected_for))
-        housekeeping = asyncio.create_task(self._housekeeping(driver, folders))
-        agents = asyncio.create_task(self._tell_agents())
+        housekeeping = asyncio.create_task(self._clean_up_forever(driver, folders))
+        agents = asyncio.create_task(self._report_installed_programs())
         stopping = asyncio.create_task(self._stop.wait())
         try:
             await asyncio.wait((source_task, housekeeping, stopping), return_when=asyncio.FIRST_COMPLETED)
-            await self._drain(driver)
+            await self._finish_running_work(driver)
         finally:
             housekeeping.cancel()
             agents.cancel()
@@ -144,7 +144,7 @@ class Service:
 
     # A planned stop
 
-    async def _drain(self, driver: Driver) -> None:
+    async def _finish_running_work(self, driver: Driver) -> None:
         """Start no new station. Running work may finish within `drain_seconds`; then its processes are killed and it
         is queued again without counting an attempt (house §2)."""
         log.info("worker_stopping", worker=str(self.id), running=driver.drive_count)
@@ -158,7 +158,7 @@ class Service:
         )
         hurry.cancel()
         idle.cancel()
-        await driver.stop()
+        await driver.cancel_every_drive()
         await self._try_without_server(self.transport.sign_off)
 
     async def _try_without_server(self, work: Callable[[], Awaitable[object]]) -> None:
@@ -171,8 +171,8 @@ class Service:
 
     # What comes round
 
-    async def _housekeeping(self, driver: Driver, folders: Folders) -> None:
-        removed = await asyncio.to_thread(folders.remove_those_of_the_dead)
+    async def _clean_up_forever(self, driver: Driver, folders: Folders) -> None:
+        removed = await asyncio.to_thread(folders.remove_folders_of_dead_workers)
         if removed:
             log.info("old_folders_removed", workers=removed)
         # So the first round looks at once
@@ -180,10 +180,10 @@ class Service:
         while True:
             if time.monotonic() - looked_at >= MIRRORS_SECONDS:
                 looked_at = time.monotonic()
-                await self._expire_mirrors()
+                await self._remove_unused_mirrors()
             try:
                 more = await self._drive_unattended(driver)
-                await self._look_at_space(driver)
+                await self._report_disk_space(driver)
             except ServerAway as error:
                 more = False
                 log.warning("housekeeping_waits", error=str(error))
@@ -196,29 +196,31 @@ class Service:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._to_look.wait(), pause_until(LOOK_AROUND))
 
-    async def _expire_mirrors(self) -> None:
+    async def _remove_unused_mirrors(self) -> None:
         """Copies of repositories that nobody used for long, or that are too large together."""
         try:
-            removed = await asyncio.to_thread(Mirrors(self.config.workspaces).expire)
-            await asyncio.to_thread(PreparedFiles(self.config.workspaces).expire)
+            removed = await asyncio.to_thread(Mirrors(self.config.workspaces).remove_unused_mirrors)
+            await asyncio.to_thread(PreparedFiles(self.config.workspaces).remove_unused_entries)
             if self.config.images is not None:
-                await asyncio.to_thread(self.config.images.expire)
+                await asyncio.to_thread(self.config.images.remove_unused_images)
         except OSError as error:
             log.warning("mirrors_not_expired", error=str(error))
             return
         if removed:
             log.info("mirrors_removed", count=len(removed))
 
-    async def _tell_agents(self) -> None:
+    async def _report_installed_programs(self) -> None:
         """Report which coding agents and tools are installed; again where one was added, replaced or removed."""
         path, known = self.config.station_path, None
         while True:
-            inventory = await asyncio.to_thread(lambda: (find_agents(path), find_tools(path)))
+            inventory = await asyncio.to_thread(
+                lambda: (installed_agents_on_path(path), installed_tools_on_path(path))
+            )
             if inventory != known:
                 try:
                     agents = await asyncio.to_thread(describe_agents, inventory[0], path)
-                    tools_here = await asyncio.to_thread(tool_versions, inventory[1], path)
-                    hosts = await asyncio.to_thread(registry_hosts, inventory[1], path)
+                    tools_here = await asyncio.to_thread(versions_of_tools, inventory[1], path)
+                    hosts = await asyncio.to_thread(registry_hosts_by_program, inventory[1], path)
                     await self.transport.update_worker(agents=agents, programs=tools_here, registries=hosts)
                     known = inventory
                 except ServerAway as error:
@@ -231,13 +233,13 @@ class Service:
             return False
         most = self.config.concurrency
         # Work that takes no time goes on where all seats for stations are taken.
-        room = {QUICK: most, EVALUATE: most, **({} if driver.full else {DRIVE: most})}
+        room = {QUICK: most, EVALUATE: most, **({} if driver.has_no_seat_for_drives else {DRIVE: most})}
         jobs = await self.transport.unattended(UNATTENDED_SECONDS, room)
         for job_id, queue in jobs.items():
             driver.spawn(driver.drive_job(job_id, queue))
         return bool(jobs)
 
-    async def _look_at_space(self, driver: Driver) -> None:
+    async def _report_disk_space(self, driver: Driver) -> None:
         """Tell in the worker's row that a disk is full, and that there is room again."""
         if driver.execution.no_space and self._told_no_space:
             driver.execution.no_space = not await asyncio.to_thread(
@@ -253,10 +255,10 @@ class Service:
         def on_leases(leases: dict[int, uuid.UUID], asked_at: float) -> None:
             # Called in the thread of the renewal; `Running` is changed in the loop's only. An idle loop is not woken.
             if leases or not driver.running.is_idle:
-                loop.call_soon_threadsafe(self._settle, driver, leases, asked_at)
+                loop.call_soon_threadsafe(self._settle_leases, driver, leases, asked_at)
 
         def on_cut_off() -> None:
-            loop.call_soon_threadsafe(driver.running.lose_all)
+            loop.call_soon_threadsafe(driver.running.cancel_all_as_lost)
 
         return Renewal(
             self.transport,
@@ -268,12 +270,12 @@ class Service:
             on_cut_off,
         )
 
-    def _settle(self, driver: Driver, leases: dict[int, uuid.UUID], asked_at: float) -> None:
-        for job_id, key in driver.running.settle_leases(leases, asked_at):
+    def _settle_leases(self, driver: Driver, leases: dict[int, uuid.UUID], asked_at: float) -> None:
+        for job_id, key in driver.running.settle_leases_and_return_strays(leases, asked_at):
             log.warning("stray_lease", job=job_id)
             driver.spawn(self.transport.give_back_stray(job_id, key))
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts_of_worker(self) -> dict[str, Any]:
         """Its row: what it is, and what it offers."""
         return {
             "name": self.name,

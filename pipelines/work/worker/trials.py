@@ -38,7 +38,7 @@ async def _run_started_trial(trial: TrialTransport, started: Started, execution:
     work = asyncio.create_task(execution.outcome(started))
     why = "stopped"
     try:
-        why = await _wait_for_end(
+        why = await _wait_for_end_and_return_reason(
             trial, work, (started.orders.station.max_timeout or 0.0) + AFTER_ITS_TIMEOUT
         )
     finally:
@@ -56,7 +56,9 @@ async def _run_started_trial(trial: TrialTransport, started: Started, execution:
     await _report_outcome(trial, work.result())
 
 
-async def _wait_for_end(trial: TrialTransport, work: asyncio.Task[Outcome], seconds: float) -> str:
+async def _wait_for_end_and_return_reason(
+    trial: TrialTransport, work: asyncio.Task[Outcome], seconds: float
+) -> str:
     """ "" when the work is done; else why it is given up."""
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
@@ -76,5 +78,5 @@ async def _report_outcome(trial: TrialTransport, outcome: Outcome) -> None:
 
 
 def _remove_folders(folders: Folders, task: int) -> None:
-    folders.drop_folder(task)
-    folders.forget_homes(task)
+    folders.remove_kept_folder(task)
+    folders.remove_homes_of_task(task)

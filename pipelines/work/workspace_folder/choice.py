@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.work.workspace_folder.folders import has_worker, make_private, runs_programs
-from pipelines.work.workspace_folder.outer_config import file_above
+from pipelines.work.workspace_folder.outer_config import config_file_above
 
 VARIABLE: Final = "GATELINE_WORKSPACES"
 RECORD: Final = "workspaces.json"
@@ -51,13 +51,14 @@ class WorkspaceChoice:
             return self.setting
         record = read_record(self.state)
         # In a copied checkout the record names the first one's state and folder
-        if record is not None and record.state == self.state.resolve() and _is_ours(record.folder):
+        if record is not None and record.state == self.state.resolve() and _is_usable_by_us(record.folder):
             return record.folder
-        folder = self.best()
+        folder = self.first_clear_candidate()
         # Where the state folder cannot be written to, each process comes to the same.
         with suppress(OSError):
             _write_record(
-                self.state, ChoiceRecord(self.state.resolve(), folder, self._earlier(record, folder))
+                self.state,
+                ChoiceRecord(self.state.resolve(), folder, self._own_folders_of_record(record, folder)),
             )
         return folder
 
@@ -66,15 +67,16 @@ class WorkspaceChoice:
         folder = self.folder()
         if (
             self.setting is not None
-            or (file_above(folder) is None and runs_programs(folder))
+            or (config_file_above(folder) is None and runs_programs(folder))
             or has_worker(folder)
         ):
             return folder
-        better = self.best()
+        better = self.first_clear_candidate()
         if better != folder:
             record = read_record(self.state)
             _write_record(
-                self.state, ChoiceRecord(self.state.resolve(), better, self._earlier(record, better))
+                self.state,
+                ChoiceRecord(self.state.resolve(), better, self._own_folders_of_record(record, better)),
             )
         return better
 
@@ -82,15 +84,15 @@ class WorkspaceChoice:
         """The folder that is in use, or would be; nothing is made."""
         record = read_record(self.state)
         if self.setting is not None or record is None or record.state != self.state.resolve():
-            clear = (candidate for candidate in self.candidates if file_above(candidate) is None)
+            clear = (candidate for candidate in self.candidates if config_file_above(candidate) is None)
             return self.setting or next(clear, self.candidates[-1])
         return record.folder
 
-    def best(self) -> Path:
+    def first_clear_candidate(self) -> Path:
         """The first candidate above which no tool finds a file, made."""
         for candidate in self.candidates:
             try:
-                if file_above(candidate) is None:
+                if config_file_above(candidate) is None:
                     make_private(candidate)
                     if runs_programs(candidate):
                         return candidate
@@ -106,18 +108,18 @@ class WorkspaceChoice:
         recorded = record.earlier if record and record.state == self.state.resolve() else ()
         return tuple(dict.fromkeys((self.state / BELOW_STATE, *recorded)))
 
-    def neighbours(self) -> tuple[Path, ...]:
+    def folders_of_other_checkouts(self) -> tuple[Path, ...]:
         """The folder in which other checkouts of this user have theirs."""
         folder = self.folder()
         return (folder.parent,) if self.setting is None and folder.parent.name == "gateline" else ()
 
-    def forget(self, emptied: Path) -> None:
+    def forget_emptied_folder(self, emptied: Path) -> None:
         record = read_record(self.state)
         if record is not None and emptied in record.earlier:
             rest = tuple(folder for folder in record.earlier if folder != emptied)
             _write_record(self.state, ChoiceRecord(record.state, record.folder, rest))
 
-    def _earlier(self, record: ChoiceRecord | None, folder: Path) -> tuple[Path, ...]:
+    def _own_folders_of_record(self, record: ChoiceRecord | None, folder: Path) -> tuple[Path, ...]:
         """The folders of a record, where they are this installation's: a checkout that moved takes them along, one that
         was copied leaves them to the first."""
         if record is None or (record.state != self.state.resolve() and not _is_gone(record.state)):
@@ -186,7 +188,7 @@ def _write_record(state: Path, record: ChoiceRecord) -> None:
     unfinished.replace(state / RECORD)
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_usable_by_us(folder: Path) -> bool:
     """Tell whether a recorded folder can still be worked in. Root, who only runs a command, leaves it be."""
     try:
         status = folder.lstat()

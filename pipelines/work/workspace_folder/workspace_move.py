@@ -20,7 +20,7 @@ MIRRORS, KNOWN_HOSTS, IMAGES = ".mirrors", "known_hosts", "images"
 UNFINISHED: Final = ".moving"
 
 
-def move_earlier(choice: WorkspaceChoice, folder: Path, say: Callable[[str], None]) -> None:
+def move_earlier_folders(choice: WorkspaceChoice, folder: Path, say: Callable[[str], None]) -> None:
     """Empties every earlier place into the folder. `say`: takes a sentence for each that moves, or has to wait."""
     places = [place for place in choice.earlier() if place.is_dir() and not _is_within(folder, place)]
     if not places:
@@ -35,7 +35,7 @@ def move_earlier(choice: WorkspaceChoice, folder: Path, say: Callable[[str], Non
                 _try_move(place, folder, say)
         for place in choice.earlier():
             if not place.is_dir():
-                choice.forget(place)
+                choice.forget_emptied_folder(place)
 
 
 def _try_move(place: Path, folder: Path, say: Callable[[str], None]) -> None:
@@ -58,19 +58,19 @@ def _move_lasting_files(place: Path, folder: Path) -> None:
     (folder / HOMES).mkdir(mode=0o700, exist_ok=True)
     homes = sorted((place / HOMES).iterdir()) if (place / HOMES).is_dir() else []
     for home in homes:
-        _bring_file(home, folder / HOMES / home.name)
+        _copy_unless_there(home, folder / HOMES / home.name)
     for name in (MIRRORS, IMAGES):
         if not (folder / name).exists():
-            _was_renamed(place / name, folder / name)
+            _rename_if_possible(place / name, folder / name)
     if (place / MIRRORS / KNOWN_HOSTS).is_file():
         (folder / MIRRORS).mkdir(mode=0o700, exist_ok=True)
-        _bring_file(place / MIRRORS / KNOWN_HOSTS, folder / MIRRORS / KNOWN_HOSTS)
+        _copy_unless_there(place / MIRRORS / KNOWN_HOSTS, folder / MIRRORS / KNOWN_HOSTS)
     # What was copied has to be on the disk before the original goes
     os.sync()
     remove_folder(place)
 
 
-def _was_renamed(source: Path, target: Path) -> bool:
+def _rename_if_possible(source: Path, target: Path) -> bool:
     """Tell whether it is there now: another file system takes copies only."""
     try:
         source.rename(target)
@@ -79,9 +79,9 @@ def _was_renamed(source: Path, target: Path) -> bool:
     return True
 
 
-def _bring_file(source: Path, target: Path) -> None:
+def _copy_unless_there(source: Path, target: Path) -> None:
     """A target that is there already is newer, or was brought before a crash."""
-    if target.exists() or _was_renamed(source, target):
+    if target.exists() or _rename_if_possible(source, target):
         return
     unfinished = target.with_name(f"{UNFINISHED}-{target.name}")
     if unfinished.is_dir():

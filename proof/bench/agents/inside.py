@@ -24,7 +24,7 @@ from pipelines.work.processes.isolation import Access, isolation_places
 from pipelines.work.processes.isolation_choice import choose_isolation
 from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
-from pipelines.work.workspaces import take_picture
+from pipelines.work.workspaces import picture_of_workspace
 from proof.bench.agents.stub import Model
 
 PORT = 9907
@@ -131,7 +131,7 @@ async def derived(preset: str, case: Case, folder: Path, programs: Path) -> dict
 
 
 def told(case: Case, preset: str, attempt: Attempt, outcome: dict[str, Any]) -> dict[str, Any]:
-    before, tree = "empty", take_picture(attempt.workspace).manifest
+    before, tree = "empty", picture_of_workspace(attempt.workspace).manifest
     seen = {"before": before, "tree": "changed" if tree else before}
     if case.expects == "output":
         outcome.setdefault("output", outcome.get("summary", ""))

@@ -78,7 +78,7 @@ def send(world: World, body: bytes, headers: dict[str, str]) -> Any:
 
 def tell() -> None:
     for notice in HostNotice.objects.order_by("pk"):
-        telling.send(notice.pk)
+        telling.send_queued_notice(notice.pk)
 
 
 def said(hosted: Any, kind: str, number: int) -> list[str]:
@@ -211,11 +211,11 @@ def test_a_comment_whose_answer_got_lost_stands_there_once(world: World, wired: 
     wired.lose = 1
     [notice] = HostNotice.objects.all()
     with pytest.raises(telling.HostAway):
-        telling.send(notice.pk)
+        telling.send_queued_notice(notice.pk)
     assert HostNotice.objects.get().state == HostNotice.State.QUEUED
     at = f"/p/acme/{world.project.key}/settings/repositories/{repository().pk}/"
     assert "GitHub could not be reached" in client_of(world.admin).get(at).content.decode()
-    telling.send(notice.pk)
+    telling.send_queued_notice(notice.pk)
     assert len(said(wired, "issue", 7)) == 1 and HostNotice.objects.get().state == HostNotice.State.SENT
 
 

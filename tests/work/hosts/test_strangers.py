@@ -63,7 +63,7 @@ def test_many_beginnings_of_a_section_cost_no_time() -> None:
     ],
 )
 def test_a_public_address_is_no_listed_one(server: str, listed: bool) -> None:
-    assert Guard(("10.1.0.0/16", "git.internal")).lists(server) is listed
+    assert Guard(("10.1.0.0/16", "git.internal")).is_listed_host(server) is listed
 
 
 @pytest.mark.parametrize("order", [("issue", "app", "docs"), ("app", "docs", "issue")])

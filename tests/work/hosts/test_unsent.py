@@ -70,9 +70,9 @@ def test_one_under_way_or_waiting_is_left_alone(notice: HostNotice, status: str)
 def test_one_that_is_weeks_late_is_shown_and_not_sent(world: World, wired: Any, notice: HostNotice) -> None:
     """Its ticket is there still: whichever comes first, the worker or the sweep, the host hears nothing."""
     HostNotice.objects.update(queued_at=F("queued_at") - timedelta(weeks=3))
-    telling.send(notice.pk)
+    telling.send_queued_notice(notice.pk)
     assert code_host_notices.fail_unsent() == 1
-    telling.send(notice.pk)
+    telling.send_queued_notice(notice.pk)
     notice.refresh_from_db()
     assert (notice.state, notice.error) == (State.FAILED, code_host_notices.LATE) and not said(
         wired, "issue", 7
@@ -81,7 +81,7 @@ def test_one_that_is_weeks_late_is_shown_and_not_sent(world: World, wired: Any, 
     client = client_of(world.admin)
     assert "not sent within a day" in client.get(page).content.decode()
     client.post(f"/p/acme/{world.project.key}/settings/notices/{notice.pk}/send/")
-    telling.send(notice.pk)
+    telling.send_queued_notice(notice.pk)
     assert len(said(wired, "issue", 7)) == 1
     notice.refresh_from_db()
     assert notice.state == State.SENT and "Not told on the host" not in client.get(page).content.decode()
@@ -95,7 +95,7 @@ def test_one_that_was_dropped_is_never_sent(world: World, wired: Any, notice: Ho
     place = f"/p/acme/{world.project.key}/settings/notices/{notice.pk}"
     client = client_of(world.admin)
     client.post(f"{place}/drop/")
-    telling.send(notice.pk)
+    telling.send_queued_notice(notice.pk)
     notice.refresh_from_db()
     assert notice.state == State.DROPPED and not said(wired, "issue", 7)
     assert AdministrativeAct.objects.filter(kind="notice.dropped").exists()

@@ -35,8 +35,10 @@ FACTS = {
 class LyingCalls(ServerCalls):
     lie: Lie = staticmethod(lambda path, document: document)
 
-    def once(self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None) -> Any:
-        return super().once(method, path, self.lie(path, document), lease=lease)
+    def call_once(
+        self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None
+    ) -> Any:
+        return super().call_once(method, path, self.lie(path, document), lease=lease)
 
 
 @dataclass
@@ -75,7 +77,7 @@ class FarAway:
                 if driver.running.abandoned:
                     break
         finally:
-            await driver.stop()
+            await driver.cancel_every_drive()
             await asyncio.to_thread(transport.close)
             folders.close()
 

@@ -182,7 +182,7 @@ def test_who_hangs_up_while_it_is_answered_keeps_nobody_from_an_answer(send: Hal
 def test_who_is_about_to_come_goes_along(send: Halting) -> None:
     async def work() -> Answers:
         made = gathering(send, moment=LONG)
-        made.expect([1, 2])
+        made.expect_calls_about([1, 2])
         one = asyncio.create_task(made.answer("a", [1]))
         await let_others_run()
         assert not send.sent
@@ -194,7 +194,7 @@ def test_who_is_about_to_come_goes_along(send: Halting) -> None:
 def test_nobody_waits_longer_than_a_moment_for_who_does_not_come(send: Halting) -> None:
     async def work() -> Answers:
         made = gathering(send, moment=0.001)
-        made.expect([1, 2])
+        made.expect_calls_about([1, 2])
         answers = [await made.answer("a", [1])]
         made._moment = 2 * LONG  # it is not waited for again
         return [*answers, await made.answer("b", [3])]

@@ -10,9 +10,9 @@ from typing import Any
 from pipelines.work.agents.json_values import (
     dict_or_empty,
     dollars_or_none,
-    joined_text,
     list_or_empty,
     text_or_empty,
+    text_or_joined_texts,
     token_count_or_zero,
 )
 from pipelines.work.agents.steps import StepKind, StepState, Verb
@@ -33,13 +33,13 @@ class Claude(Stream):
 
     def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
-            "system": self._system,
-            "assistant": self._assistant,
-            "user": self._results,
-            "result": self._result,
+            "system": self._read_system_line,
+            "assistant": self._read_assistant_line,
+            "user": self._read_tool_results,
+            "result": self._read_final_result,
         }
 
-    def _system(self, line: dict[str, Any]) -> bool:
+    def _read_system_line(self, line: dict[str, Any]) -> bool:
         subtype = line.get("subtype")
         if subtype == "init":
             self.name = "Claude Code"
@@ -56,21 +56,23 @@ class Claude(Stream):
             )
             self.add_retry(which, words, f"{which}/{most}")
         elif subtype == "permission_denied":
-            return self.deny(text_or_empty(line.get("tool_use_id")), text_or_empty(line.get("message")))
+            return self.mark_step_as_denied(
+                text_or_empty(line.get("tool_use_id")), text_or_empty(line.get("message"))
+            )
         else:
             return False
         return True
 
-    def _assistant(self, line: dict[str, Any]) -> bool:
+    def _read_assistant_line(self, line: dict[str, Any]) -> bool:
         message = dict_or_empty(line.get("message"))
         # No answer of the model, so before `answered`.
         if line.get("error") or message.get("model") == SYNTHETIC:
-            self.add_error(joined_text(message.get("content")) or text_or_empty(line.get("error")))
+            self.add_error(text_or_joined_texts(message.get("content")) or text_or_empty(line.get("error")))
             return True
         self.end_retries()
         nested = bool(text_or_empty(line.get("parent_tool_use_id")))
         for block in map(dict_or_empty, list_or_empty(message.get("content"))):
-            self._block(block, nested)
+            self._add_content_block(block, nested)
         self._add_turn_usage(message)
         self._note_refusal(message)
         return True
@@ -78,9 +80,9 @@ class Claude(Stream):
     def _note_refusal(self, message: dict[str, Any]) -> None:
         """Note that the model refused: then that is why its turn ended."""
         if message.get("stop_reason") == "refusal":
-            self.refused = joined_text(message.get("content")) or self.claim or "refusal"
+            self.refused = text_or_joined_texts(message.get("content")) or self.claim or "refusal"
 
-    def _block(self, block: dict[str, Any], nested: bool) -> None:
+    def _add_content_block(self, block: dict[str, Any], nested: bool) -> None:
         kind = block.get("type")
         if kind == "text":
             self.add_message(text_or_empty(block.get("text")), nested=nested)
@@ -91,7 +93,7 @@ class Claude(Stream):
         elif kind == "tool_use":
             name = text_or_empty(block.get("name"))
             what, verb, about, changes = describe_call(name, block.get("input"))
-            self.begin(
+            self.begin_step(
                 text_or_empty(block.get("id")),
                 self.step(what, verb, about, changes=changes, tool=name, nested=nested),
             )
@@ -107,9 +109,9 @@ class Claude(Stream):
         self.usage.tokens_in += max(tokens_in - before[1], 0)
         self.usage.tokens_out += max(made - before[2], 0)
         if tokens_in + made:
-            self.charge_last(tokens_in + made)
+            self.add_output_tokens_to_last_step(tokens_in + made)
 
-    def _results(self, line: dict[str, Any]) -> bool:
+    def _read_tool_results(self, line: dict[str, Any]) -> bool:
         content = dict_or_empty(line.get("message")).get("content")
         result_blocks = [
             dict_or_empty(block)
@@ -117,7 +119,7 @@ class Claude(Stream):
             if dict_or_empty(block).get("type") == "tool_result"
         ]
         for block in result_blocks:
-            output = joined_text(block.get("content"))
+            output = text_or_joined_texts(block.get("content"))
             failed = block.get("is_error") is True
             code = EXIT.match(output) if failed else None
             self.end(
@@ -128,7 +130,7 @@ class Claude(Stream):
             )
         return bool(result_blocks)
 
-    def _result(self, line: dict[str, Any]) -> bool:
+    def _read_final_result(self, line: dict[str, Any]) -> bool:
         usage, cost = dict_or_empty(line.get("usage")), dollars_or_none(line.get("total_cost_usd"))
         tokens_in = sum(token_count_or_zero(usage.get(name)) for name in INPUT)
         self.usage.tokens_in = max(tokens_in, self.usage.tokens_in)
@@ -137,7 +139,7 @@ class Claude(Stream):
         self.session = text_or_empty(line.get("session_id"))[:LONGEST_NAME] or self.session
         for denial in map(dict_or_empty, list_or_empty(line.get("permission_denials"))):
             # Told before by a line of its own; where it was not, its step is still open.
-            self.deny(text_or_empty(denial.get("tool_use_id")), "")
+            self.mark_step_as_denied(text_or_empty(denial.get("tool_use_id")), "")
         words = text_or_empty(line.get("result")).strip()
         if words:
             self.set_claim(words, len(words))
@@ -146,7 +148,7 @@ class Claude(Stream):
         failed = line.get("is_error") is True or subtype.startswith("error")
         self.over_budget = "budget" in subtype
         self.unavailable = failed and _is_unavailable_status(line.get("api_error_status"))
-        self.finish("result", (text_or_empty(line.get("result")) or subtype) if failed else "")
+        self.record_final_event("result", (text_or_empty(line.get("result")) or subtype) if failed else "")
         return True
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from pipelines.work.agents.json_values import (
     dict_or_empty,
-    exit_code,
-    joined_text,
+    exit_code_or_none,
     list_or_empty,
     text_or_empty,
+    text_or_joined_texts,
     token_count_or_zero,
 )
 from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, Verb
@@ -31,22 +31,22 @@ VERBS = {"add": Verb.WRITE, "delete": Verb.DELETE}
 class Codex(Stream):
     def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
-            "thread.started": self._thread,
+            "thread.started": self._read_thread_line,
             "turn.started": lambda line: True,
-            "item.started": self._item,
-            "item.updated": self._item,
-            "item.completed": self._item,
-            "turn.completed": self._completed,
-            "turn.failed": self._failed,
-            "error": self._error,
+            "item.started": self._read_item_line,
+            "item.updated": self._read_item_line,
+            "item.completed": self._read_item_line,
+            "turn.completed": self._read_completed_turn,
+            "turn.failed": self._read_failed_turn,
+            "error": self._read_error_line,
         }
 
-    def _thread(self, line: dict[str, Any]) -> bool:
+    def _read_thread_line(self, line: dict[str, Any]) -> bool:
         self.name = "Codex"
         self.session = text_or_empty(line.get("thread_id"))[:LONGEST_NAME]
         return True
 
-    def _item(self, line: dict[str, Any]) -> bool:
+    def _read_item_line(self, line: dict[str, Any]) -> bool:
         item, over = dict_or_empty(line.get("item")), line.get("type") == "item.completed"
         kind = text_or_empty(item.get("type"))
         if kind == "error":
@@ -58,29 +58,31 @@ class Codex(Stream):
         self.end_retries()
         if kind in ("agent_message", "reasoning"):
             if over:
-                self._words(kind, text_or_empty(item.get("text")))
+                self._add_message_or_thought(kind, text_or_empty(item.get("text")))
             return True
-        step = self._step(kind, item)
+        step = self._step_of_item(kind, item)
         if step is None:
             return False
         identity = text_or_empty(item.get("id"))
-        if not self.is_open(identity):
-            self.begin(identity, step)
+        if not self.is_step_open(identity):
+            self.begin_step(identity, step)
         if over:
             state = STATES.get(text_or_empty(item.get("status")), StepState.DONE)
-            output = text_or_empty(item.get("aggregated_output")) or joined_text(
+            output = text_or_empty(item.get("aggregated_output")) or text_or_joined_texts(
                 dict_or_empty(item.get("error")).get("message")
             )
-            self.end(identity, state, output, code=exit_code(item.get("exit_code")), changes=step.changes)
+            self.end(
+                identity, state, output, code=exit_code_or_none(item.get("exit_code")), changes=step.changes
+            )
         return True
 
-    def _words(self, kind: str, words: str) -> None:
+    def _add_message_or_thought(self, kind: str, words: str) -> None:
         if kind == "agent_message":
             self.add_message(words)
         elif words.strip():
             self.add(self.step(StepKind.THOUGHT, Verb.THINK, words.strip()))
 
-    def _step(self, kind: str, item: dict[str, Any]) -> Step | None:
+    def _step_of_item(self, kind: str, item: dict[str, Any]) -> Step | None:
         if kind == "command_execution":
             return self.step(StepKind.COMMAND, Verb.RUN, without_shell(text_or_empty(item.get("command"))))
         if kind == "file_change":
@@ -105,22 +107,22 @@ class Codex(Stream):
             return self.step(StepKind.TOOL, Verb.PLAN, "; ".join(plan))
         return None
 
-    def _completed(self, line: dict[str, Any]) -> bool:
+    def _read_completed_turn(self, line: dict[str, Any]) -> bool:
         """Its usage is that of the whole run."""
         usage = dict_or_empty(line.get("usage"))
         self.usage.tokens_in = token_count_or_zero(usage.get("input_tokens"))
         self.usage.tokens_out = token_count_or_zero(usage.get("output_tokens"))
         self.end_retries()
-        self.finish("turn.completed")
+        self.record_final_event("turn.completed")
         return True
 
-    def _failed(self, line: dict[str, Any]) -> bool:
-        self.finish(
+    def _read_failed_turn(self, line: dict[str, Any]) -> bool:
+        self.record_final_event(
             "turn.failed", text_or_empty(dict_or_empty(line.get("error")).get("message")) or "turn.failed"
         )
         return True
 
-    def _error(self, line: dict[str, Any]) -> bool:
+    def _read_error_line(self, line: dict[str, Any]) -> bool:
         message = text_or_empty(line.get("message"))
         again = RECONNECTING.match(message)
         if again:

@@ -25,21 +25,21 @@ class Gemini(Stream):
 
     def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
-            "init": self._init,
-            "message": self._message,
-            "tool_use": self._tool,
-            "tool_result": self._tool_result,
-            "error": self._error,
-            "result": self._result,
+            "init": self._read_init_line,
+            "message": self._read_message_line,
+            "tool_use": self._read_tool_use,
+            "tool_result": self._read_tool_result,
+            "error": self._read_error_line,
+            "result": self._read_final_result,
         }
 
-    def _init(self, line: dict[str, Any]) -> bool:
+    def _read_init_line(self, line: dict[str, Any]) -> bool:
         self.name = "Gemini CLI"
         self.session = text_or_empty(line.get("session_id"))[:LONGEST_NAME]
         self.model = text_or_empty(line.get("model"))[:LONGEST_NAME]
         return True
 
-    def _message(self, line: dict[str, Any]) -> bool:
+    def _read_message_line(self, line: dict[str, Any]) -> bool:
         """A text comes in pieces."""
         if line.get("role") != "assistant":
             return True
@@ -56,17 +56,17 @@ class Gemini(Stream):
         self._speaking, self._words = bool(words.strip()), words
         return True
 
-    def _tool(self, line: dict[str, Any]) -> bool:
+    def _read_tool_use(self, line: dict[str, Any]) -> bool:
         # The next text is another message.
         self._speaking = False
         name = text_or_empty(line.get("tool_name"))
         kind, verb, what, changes = describe_call(name, line.get("parameters"))
-        self.begin(
+        self.begin_step(
             text_or_empty(line.get("tool_id")), self.step(kind, verb, what, changes=changes, tool=name)
         )
         return True
 
-    def _tool_result(self, line: dict[str, Any]) -> bool:
+    def _read_tool_result(self, line: dict[str, Any]) -> bool:
         error = dict_or_empty(line.get("error"))
         why = text_or_empty(error.get("message"))
         output = text_or_empty(line.get("output")) or why
@@ -79,12 +79,12 @@ class Gemini(Stream):
         number = int(code[1]) if code else None if failed else 0
         return self.end(text_or_empty(line.get("tool_id")), state, output, code=number)
 
-    def _error(self, line: dict[str, Any]) -> bool:
+    def _read_error_line(self, line: dict[str, Any]) -> bool:
         warning = line.get("severity") == "warning"
         self.add_error(text_or_empty(line.get("message")), StepState.DONE if warning else StepState.FAILED)
         return True
 
-    def _result(self, line: dict[str, Any]) -> bool:
+    def _read_final_result(self, line: dict[str, Any]) -> bool:
         stats = dict_or_empty(line.get("stats"))
         self.usage.tokens_in = token_count_or_zero(stats.get("input_tokens"))
         self.usage.tokens_out = token_count_or_zero(stats.get("output_tokens"))
@@ -92,5 +92,5 @@ class Gemini(Stream):
         why = text_or_empty(error.get("message")) or text_or_empty(error.get("type"))
         failed = line.get("status") not in (None, "success")
         self.unavailable = failed and bool(AWAY.search(why))
-        self.finish("result", (why or text_or_empty(line.get("status"))) if failed else "")
+        self.record_final_event("result", (why or text_or_empty(line.get("status"))) if failed else "")
         return True

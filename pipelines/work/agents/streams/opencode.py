@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.work.agents.json_values import (
     dict_or_empty,
     dollars_or_none,
-    exit_code,
+    exit_code_or_none,
     seconds_of_milliseconds,
     text_or_empty,
     token_count_or_zero,
@@ -24,36 +24,36 @@ REFUSED = re.compile(r"rejected permission|rule which prevents|permission (?:was
 class OpenCode(Stream):
     def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
-            "step_start": self._start,
-            "text": self._text,
-            "reasoning": self._thought,
-            "tool_use": self._tool,
-            "step_finish": self._finish,
-            "error": self._error,
+            "step_start": self._read_step_start,
+            "text": self._read_text_part,
+            "reasoning": self._read_thought_line,
+            "tool_use": self._read_ended_tool_use,
+            "step_finish": self._read_step_finish,
+            "error": self._read_error_line,
         }
 
-    def _start(self, line: dict[str, Any]) -> bool:
+    def _read_step_start(self, line: dict[str, Any]) -> bool:
         self.name = "OpenCode"
         self.session = text_or_empty(line.get("sessionID"))[:LONGEST_NAME] or self.session
         self.end_retries()
         return True
 
-    def _text(self, line: dict[str, Any]) -> bool:
+    def _read_text_part(self, line: dict[str, Any]) -> bool:
         self.add_message(text_or_empty(dict_or_empty(line.get("part")).get("text")))
         return True
 
-    def _thought(self, line: dict[str, Any]) -> bool:
+    def _read_thought_line(self, line: dict[str, Any]) -> bool:
         words = text_or_empty(dict_or_empty(line.get("part")).get("text")).strip()
         if words:
             self.add(self.step(StepKind.THOUGHT, Verb.THINK, words))
         return True
 
-    def _tool(self, line: dict[str, Any]) -> bool:
+    def _read_ended_tool_use(self, line: dict[str, Any]) -> bool:
         """Told when it is over."""
         part = dict_or_empty(line.get("part"))
         name, state = text_or_empty(part.get("tool")), dict_or_empty(part.get("state"))
         kind, verb, what, changes = describe_call(name, state.get("input"))
-        code = exit_code(dict_or_empty(state.get("metadata")).get("exit"))
+        code = exit_code_or_none(dict_or_empty(state.get("metadata")).get("exit"))
         error = text_or_empty(state.get("error"))
         failed = state.get("status") == "error"
         how = StepState.DONE
@@ -81,7 +81,7 @@ class OpenCode(Stream):
         )
         return True
 
-    def _finish(self, line: dict[str, Any]) -> bool:
+    def _read_step_finish(self, line: dict[str, Any]) -> bool:
         part = dict_or_empty(line.get("part"))
         if part.get("reason") == "content-filter":
             self.refused = self.claim or "content-filter"
@@ -96,7 +96,7 @@ class OpenCode(Stream):
         self.add_usage(tokens_in, made, dollars_or_none(part.get("cost")) or None)
         return True
 
-    def _error(self, line: dict[str, Any]) -> bool:
+    def _read_error_line(self, line: dict[str, Any]) -> bool:
         self.name = "OpenCode"
         self.session = text_or_empty(line.get("sessionID"))[:LONGEST_NAME] or self.session
         error = dict_or_empty(line.get("error"))

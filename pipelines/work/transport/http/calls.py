@@ -66,7 +66,9 @@ class ServerCalls:
 
     # Once
 
-    def once(self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None) -> Any:
+    def call_once(
+        self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None
+    ) -> Any:
         """:raises ServerAway, LeaseLost, NotStored, CallRefused, BearerRefused"""
         # A renewal that waited longer might come after the end of the lease
         timeout = RENEWAL_TIMEOUT if path == "/leases" else TIMEOUT
@@ -96,11 +98,11 @@ class ServerCalls:
 
     # Again and again
 
-    async def insist(
+    async def call_until_answered(
         self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None, again: str = ""
     ) -> Any:
         """`again`: a key that is set in the document of every try but the first."""
-        return await self._insist(lambda tried: self.once(
+        return await self._repeat_until_answered(lambda tried: self.call_once(
             method, path, {**document, again: True} if again and tried else document, lease=lease
         ))  # fmt: skip
 
@@ -112,9 +114,9 @@ class ServerCalls:
                 raise ServerAway(f"{type(error).__name__}: {error}") from error
             self._raise_refusal(answer)
 
-        await self._insist(put)
+        await self._repeat_until_answered(put)
 
-    async def _insist(self, function: Callable[[bool], T]) -> T:
+    async def _repeat_until_answered(self, function: Callable[[bool], T]) -> T:
         loop = asyncio.get_running_loop()
         until, pause, tried = loop.time() + PATIENCE_SECONDS, 0.1, False
         while True:
@@ -129,14 +131,14 @@ class ServerCalls:
             await asyncio.sleep(pause * random.uniform(0.5, 1))
             pause = min(pause * 2, 5.0)
 
-    async def ask_once(self, method: str, path: str, document: Any = None) -> Any:
+    async def call_once_in_thread(self, method: str, path: str, document: Any = None) -> Any:
         """:raises ServerAway"""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: self.once(method, path, document))
+        return await loop.run_in_executor(self._threads, lambda: self.call_once(method, path, document))
 
     # In a thread
 
-    def load(self, path: str, target: Path, lease: uuid.UUID | None = None) -> None:
+    def download_file(self, path: str, target: Path, lease: uuid.UUID | None = None) -> None:
         """Bytes into a new file; sits an absence out."""
         until, pause = time.monotonic() + PATIENCE_SECONDS, 0.1
         while True:

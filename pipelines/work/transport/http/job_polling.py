@@ -43,14 +43,14 @@ class JobPoller:
     async def run(self, driver: JobDriver, connected_for: Callable[[], float]) -> None:
         """Poll until `end`."""
         while not self._ended.is_set():
-            room = {queue: self._most - self._busy(queue) for queue in (DRIVE, QUICK, EVALUATE)}
+            room = {queue: self._most - self._count_driven_jobs(queue) for queue in (DRIVE, QUICK, EVALUATE)}
             room = {queue: number for queue, number in room.items() if number > 0}
             jobs = await self._waiting_jobs(room) if room and not self._stopped else {}
             for job_id, queue in jobs.items():
                 task = driver.spawn(driver.drive_job(job_id, queue))
                 self._driving[task] = queue
-                task.add_done_callback(self._done)
-            await self._pause()
+                task.add_done_callback(self._note_end_of_drive)
+            await self._wait_for_free_seat()
 
     async def _waiting_jobs(self, room: Mapping[str, int]) -> dict[int, str]:
         try:
@@ -59,7 +59,7 @@ class JobPoller:
             log.warning("server_away", error=str(error)[:200])
             return {}
 
-    async def _pause(self) -> None:
+    async def _wait_for_free_seat(self) -> None:
         """A place that becomes free is soon filled. What was offered may be refused again and again while its agent has
         no room: then nothing is asked more often than this."""
         self._free.clear()
@@ -71,10 +71,10 @@ class JobPoller:
         except TimeoutError:
             return
 
-    def _busy(self, queue: str) -> int:
+    def _count_driven_jobs(self, queue: str) -> int:
         return sum(driven_queue == queue for driven_queue in self._driving.values())
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _note_end_of_drive(self, task: asyncio.Task[None]) -> None:
         self._driving.pop(task, None)
         self._free.set()
 

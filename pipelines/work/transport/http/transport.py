@@ -42,7 +42,7 @@ class HttpTransport:
 
     async def register(self, facts: Mapping[str, Any]) -> None:
         """:raises CallRefused: the server takes no such runner, and says why"""
-        await self._calls.insist(
+        await self._calls.call_until_answered(
             "POST", "", {**facts, "machine": self._machine, "protocol": wire_format.PROTOCOL}
         )
 
@@ -54,7 +54,7 @@ class HttpTransport:
 
     async def _once(self, method: str, path: str, document: Any = None) -> Any:
         try:
-            return await self._calls.ask_once(method, path, document)
+            return await self._calls.call_once_in_thread(method, path, document)
         except (CallRefused, BearerRefused) as error:
             raise ServerAway(str(error)) from error
 
@@ -72,7 +72,7 @@ class HttpTransport:
         raise NotImplementedError("tickets stay with the server")
 
     async def claim_job(self, job_id: int) -> Started | None:
-        return await self._claims.take(job_id)
+        return await self._claims.claim_job(job_id)
 
     async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
         """`waiting` tells of all."""
@@ -80,16 +80,18 @@ class HttpTransport:
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
         """Give the job back to the server, where what looks again later stays."""
-        await self._calls.insist("POST", f"/jobs/{job_id}/give-back", {"attempt": attempt}, lease=lease)
+        await self._calls.call_until_answered(
+            "POST", f"/jobs/{job_id}/give-back", {"attempt": attempt}, lease=lease
+        )
 
     async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
-        await self._calls.insist("POST", f"/jobs/{job_id}/give-back", {}, lease=lease)
+        await self._calls.call_until_answered("POST", f"/jobs/{job_id}/give-back", {}, lease=lease)
 
     # Renew
 
     def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
         try:
-            response = self._calls.once("POST", "/leases", {"abandoned": sorted(abandoned)})
+            response = self._calls.call_once("POST", "/leases", {"abandoned": sorted(abandoned)})
         except (CallRefused, BearerRefused) as error:
             raise ServerAway(str(error)) from error
         return {int(job): uuid.UUID(key) for job, key in response["held"].items()}
@@ -111,11 +113,13 @@ class HttpTransport:
         self, started: Started, what: str, document: Any = None, again: str = ""
     ) -> Any:
         path = f"/jobs/{started.orders.job_id}/{what}"
-        return await self._calls.insist("POST", path, document or {}, lease=started.lease, again=again)
+        return await self._calls.call_until_answered(
+            "POST", path, document or {}, lease=started.lease, again=again
+        )
 
     def fetch(self, stored: str, path: Path) -> None:
         try:
-            self._calls.load(f"/files/{stored}", path)
+            self._calls.download_file(f"/files/{stored}", path)
         except (CallRefused, LeaseLost, BearerRefused) as error:
             raise ServerAway(f"The server does not hand out a file of this job: {error}") from error
 
@@ -125,10 +129,10 @@ class HttpTransport:
         for digest in missing:
             path, size = left.files[digest]
             with await asyncio.to_thread(open_plain_file, left.root, path) as file:
-                await self._send(started, digest, file, size)
+                await self._send_file(started, digest, file, size)
         await self._call_about_job(started, "store", wire_format.leavings_json(left))
 
-    async def _send(self, started: Started, digest: str, file: BinaryIO, size: int) -> None:
+    async def _send_file(self, started: Started, digest: str, file: BinaryIO, size: int) -> None:
         """A file; a large one in parts, each of which comes again by itself where an answer got lost."""
         at = f"/jobs/{started.orders.job_id}/files/"
         parts: list[str] = []
@@ -141,7 +145,9 @@ class HttpTransport:
         if not parts:
             await self._calls.send_bytes(at + digest, b"", started.lease)
         elif parts != [digest]:
-            await self._calls.insist("POST", f"{at}{digest}/parts", {"parts": parts}, lease=started.lease)
+            await self._calls.call_until_answered(
+                "POST", f"{at}{digest}/parts", {"parts": parts}, lease=started.lease
+            )
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
@@ -254,14 +260,16 @@ class BatchedCalls(ABC, Generic[Call, Answer]):
 
 
 class SentClaims(BatchedCalls[int, "Claimed"]):
-    async def take(self, job_id: int) -> Started | None:
+    async def claim_job(self, job_id: int) -> Started | None:
         return (await self._answer(job_id)).started
 
     async def _alone(self, call: int) -> Claimed:
-        return _claimed_from_json((await self._calls.insist("POST", f"/jobs/{call}/claim"))["started"])
+        return _claimed_from_json(
+            (await self._calls.call_until_answered("POST", f"/jobs/{call}/claim"))["started"]
+        )
 
     async def _together(self, calls: Sequence[int]) -> list[Claimed]:
-        response = await self._calls.ask_once("POST", "/claims", {"jobs": list(calls)})
+        response = await self._calls.call_once_in_thread("POST", "/claims", {"jobs": list(calls)})
         return [_claimed_from_json(entry) for entry in response["started"]]
 
 
@@ -287,7 +295,7 @@ class SentReports(BatchedCalls["FinishedJob", ReportAnswer]):
     async def _alone(self, call: FinishedJob) -> ReportAnswer:
         path = f"/jobs/{call.started.orders.job_id}/report"
         return wire_format.report_answer_from_json(
-            await self._calls.insist("POST", path, call.document, lease=call.started.lease)
+            await self._calls.call_until_answered("POST", path, call.document, lease=call.started.lease)
         )
 
     async def _together(self, calls: Sequence[FinishedJob]) -> list[ReportAnswer | None]:
@@ -295,7 +303,7 @@ class SentReports(BatchedCalls["FinishedJob", ReportAnswer]):
             {"job": call.started.orders.job_id, "lease": str(call.started.lease), **call.document}
             for call in calls
         ]
-        answers = (await self._calls.ask_once("POST", "/reports", {"reports": reports}))["answers"]
+        answers = (await self._calls.call_once_in_thread("POST", "/reports", {"reports": reports}))["answers"]
         return [
             None if answer["status"] == "error" else wire_format.report_answer_from_json(answer)
             for answer in answers

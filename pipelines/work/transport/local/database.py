@@ -26,9 +26,9 @@ class Database:
 
     def __init__(self, threads: int, name: str) -> None:
         self._used: set[BaseDatabaseWrapper] = set()
-        self._threads = ThreadPoolExecutor(threads, name, initializer=self._begin)
+        self._threads = ThreadPoolExecutor(threads, name, initializer=self._register_connection_of_thread)
 
-    def _begin(self) -> None:
+    def _register_connection_of_thread(self) -> None:
         """Register in each thread a connection of its own, which this object closes in the end."""
         own = connections["default"]
         # Django lets only its own thread close a connection, and `close` runs in another one
@@ -40,7 +40,7 @@ class Database:
         work = partial(call_with_connection, function, *arguments, **more)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    async def insist(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+    async def call_until_connected(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
         """Again and again while the server is away, for PATIENCE_SECONDS. `function` must be safe to repeat: an answer
         can get lost after the commit."""
         loop = asyncio.get_running_loop()

@@ -39,7 +39,7 @@ from pipelines.work.transport.local.delivery_approvals import (
 )
 from pipelines.work.transport.local.host_access import host_key
 from pipelines.work.transport.local.request_text import request_text
-from pipelines.work.transport.local.stored_results import lock_lease
+from pipelines.work.transport.local.stored_results import lock_lease_and_read_time
 from pipelines.work.transport.local.workspace_history import task_trees
 
 
@@ -50,13 +50,13 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
     job = Job.objects.select_related("task").get(pk=job_id)
     # no_key: rows that only refer to the task can still be inserted
     task = Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=job.task_id)
-    now = lock_lease(job_id, lease)
+    now = lock_lease_and_read_time(job_id, lease)
     line = versions.by_id(job.pinned_id)
     work = line.station(job.station).work
     repository, state = task_repository(task, line), branch_state_before(job)
     gate_key = str(work.get("gate") or "")
     # Law §15, Delivery: approved on exactly this tree, however the token came here
-    visit, of = approving_visit(job, gate_key, state) if gate_key else (None, "")
+    visit, of = approving_visit_or_reason(job, gate_key, state) if gate_key else (None, "")
     gate = line.gates_by_key.get(gate_key)
     if (refused := _refused_clearance(repository, state)) is not None:
         return refused
@@ -79,7 +79,7 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
     by_two = partial(published_by_two, line, repository)
     lacks = missing_delivery_approvals(protection, approvals, involved, by_two, job.pinned_id, *earlier)
     # A request on the task's own branch changes nothing yet: it says what is missing
-    if lacks and (to != REQUEST or not _is_own(task, branch, onto)):
+    if lacks and (to != REQUEST or not _is_new_or_own_branch(task, branch, onto)):
         why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
         return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
     if to == MERGE:
@@ -103,7 +103,7 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
             "cleared_at": now,
         },
     )
-    people = receipt_people(task, involved, protection) | unreadable_amount(job)
+    people = receipt_people(task, involved, protection) | amount_too_large_to_read(job)
     # What landed keeps its receipt
     if made.landed_at is None and made.people != people:
         made.people = people
@@ -140,7 +140,7 @@ def _refused_clearance(repository: Repository | None, state: GitState) -> Cleara
     return None
 
 
-def _is_own(task: Task, branch: str, onto: str) -> bool:
+def _is_new_or_own_branch(task: Task, branch: str, onto: str) -> bool:
     """Say whether a branch is new, or began with this task: a request brings nothing to any other."""
     return not onto or Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exists()
 
@@ -148,11 +148,14 @@ def _is_own(task: Task, branch: str, onto: str) -> bool:
 def _approving_visits(job: Job, line: ParsedLine, state: GitState) -> list[GateVisit]:
     """The visits that approved exactly this tree, at whichever gates."""
     keys = GateVisit.objects.filter(task=job.task_id, state=GateVisit.State.DECIDED).order_by("gate")
-    visits = (approving_visit(job, key, state)[0] for key in keys.values_list("gate", flat=True).distinct())
+    visits = (
+        approving_visit_or_reason(job, key, state)[0]
+        for key in keys.values_list("gate", flat=True).distinct()
+    )
     return [visit for visit in visits if visit is not None and visit.gate in line.gates_by_key]
 
 
-def approving_visit(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, str]:
+def approving_visit_or_reason(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, str]:
     """Return the visit of this gate that approved exactly this tree, on the way of this token, or None. Where
     the approval is of the same patch on another base, also the tree that was approved; else ""."""
     visits = GateVisit.objects.filter(
@@ -201,7 +204,7 @@ def record_delivered(
     for it. `base`: where the branch stood before. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
-    now = lock_lease(job_id, lease)
+    now = lock_lease_and_read_time(job_id, lease)
     known = {} if base is None else {"base": base}
     # Told again, it keeps the moment at which it landed
     landing = Delivery.objects.filter(job=job_id, landed_at=None)
@@ -219,7 +222,7 @@ def record_host_progress(job_id: int, lease: uuid.UUID, host_state: AtHost) -> N
     """Store how far a delivery came through its host. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
-    now = lock_lease(job_id, lease)
+    now = lock_lease_and_read_time(job_id, lease)
     rows = Delivery.objects.filter(job=job_id)
     known = {} if host_state.request is None else {"request": dict(host_state.request)}
     rows.update(way=host_state.way, head=host_state.head, at_host=host_state.waits, **known)
@@ -239,7 +242,7 @@ def record_base_moved(job_id: int, lease: uuid.UUID, onto: str, tree: str) -> No
     its mirror; "" where it is not the same change. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
-    lock_lease(job_id, lease)
+    lock_lease_and_read_time(job_id, lease)
     Delivery.objects.filter(job=job_id).update(moved=True, moved_to=onto, kept_tree=tree)
 
 
@@ -291,7 +294,7 @@ def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime)
 # The amount of what a task delivers, for its receipt, where no person can have read all of it (law §6).
 
 
-def unreadable_amount(job: Job) -> dict[str, Any]:
+def amount_too_large_to_read(job: Job) -> dict[str, Any]:
     """{too_large_to_read: {files, bytes}} of what a delivery brings, else empty. `job` with its task loaded."""
     before = BranchStates(job.task).before(job.token_id, job.created_at) or {}
     _digest, manifest = task_trees(job.task_id).workspace_at(job.token_id, job.created_at) or ("", ())

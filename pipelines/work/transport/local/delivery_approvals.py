@@ -38,7 +38,7 @@ def involved_people(task: Task, line: ParsedLine) -> Involved:
     # Whoever lets an ended task run again wants the change as well.
     authors = (actor for link in chain for actor in link.requesters)
     requesters |= {pk for actor in (*began, *authors) if (pk := _person_id(actor))}
-    made, unmade = _token_makers(began)
+    made, unmade = _makers_of_tokens(began)
     requesters |= made
     pushed = GateVisit.objects.filter(task__in=ids).order_by().values_list("producers", flat=True).distinct()
     actors = {*manual_workers_of_tasks(ids), *(actor for actors in pushed for actor in actors)}
@@ -50,7 +50,7 @@ def involved_people(task: Task, line: ParsedLine) -> Involved:
     return Involved(frozenset(requesters), frozenset(producers), anonymous or unmade or unknown or head)
 
 
-def _token_makers(actors: Iterable[str]) -> tuple[set[int], bool]:
+def _makers_of_tokens(actors: Iterable[str]) -> tuple[set[int], bool]:
     """Find who made the tokens among those who let a task run (law §15), and whether one of them is not known."""
     tokens = {int(actor.removeprefix(MACHINE)) for actor in actors if actor.startswith(MACHINE)}
     makers = (

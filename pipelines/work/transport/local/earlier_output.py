@@ -15,7 +15,7 @@ from pipelines.routing.document.templates import work_lookups as wanted_by
 FAILED = ("failure", "cancelled")
 
 
-def earlier_values(job: Job, line: ParsedLine, station: Station) -> dict[str, Any]:
+def earlier_outputs_and_errors(job: Job, line: ParsedLine, station: Station) -> dict[str, Any]:
     """Return {name: value} of the earlier outputs and errors that the templates of this station use, as far as
     they exist."""
     names = {name for family, name in wanted_by(station.work) if not family}
@@ -27,7 +27,7 @@ def earlier_values(job: Job, line: ParsedLine, station: Station) -> dict[str, An
     before = Job.objects.filter(
         task_id=job.task_id, state=Job.State.DONE, purpose=Purpose.STATION, pk__lt=job.pk
     ).order_by("-pk")
-    values = {name: _named_value(name, job, line, before) for name in requested}
+    values = {name: _list_of_named_value(name, job, line, before) for name in requested}
     return {name: value[0] for name, value in values.items() if value}
 
 
@@ -43,16 +43,16 @@ def _station_key(name: str, line: ParsedLine) -> str | None:
     return key if key != name and key in line.stations_by_key else None
 
 
-def _named_value(name: str, job: Job, line: ParsedLine, before: QuerySet[Job]) -> list[Any]:
+def _list_of_named_value(name: str, job: Job, line: ParsedLine, before: QuerySet[Job]) -> list[Any]:
     """None or one."""
     if name == PREVIOUS:
-        return _job_output(_previous_job(job, before))
+        return _list_of_job_output(_previous_job(job, before))
     if name == LAST_ERROR:
-        return _job_error(before.filter(result__in=FAILED).first())
+        return _list_of_job_error(before.filter(result__in=FAILED).first())
     key = _station_key(name, line)
     if name == key:
-        return _job_output(before.filter(station=key, outcome__has_key="output").first())
-    return _job_error(before.filter(station=key, result__in=FAILED).first())
+        return _list_of_job_output(before.filter(station=key, outcome__has_key="output").first())
+    return _list_of_job_error(before.filter(station=key, result__in=FAILED).first())
 
 
 def _previous_job(job: Job, before: QuerySet[Job]) -> Job | None:
@@ -67,12 +67,12 @@ def _previous_job(job: Job, before: QuerySet[Job]) -> Job | None:
     return before.first()
 
 
-def _job_output(job: Job | None) -> list[Any]:
+def _list_of_job_output(job: Job | None) -> list[Any]:
     outcome = job.outcome if job else None
     return [outcome["output"]] if outcome and "output" in outcome else []
 
 
-def _job_error(job: Job | None) -> list[Any]:
+def _list_of_job_error(job: Job | None) -> list[Any]:
     if job is None:
         return []
     outcome = job.outcome or {}

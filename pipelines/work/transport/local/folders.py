@@ -22,7 +22,7 @@ def template_inputs(task: Task, line: ParsedLine) -> dict[str, Any]:
     names = {
         field.key: inputs[field.key]
         for field in line.inputs
-        if field.type == "repository" and is_name(inputs.get(field.key))
+        if field.type == "repository" and is_repository_name(inputs.get(field.key))
     }
     if names:
         rows = Repository.objects.filter(project=task.project_id, name__in=set(names.values()))
@@ -31,7 +31,7 @@ def template_inputs(task: Task, line: ParsedLine) -> dict[str, Any]:
     return inputs
 
 
-def is_name(value: Any) -> bool:
+def is_repository_name(value: Any) -> bool:
     # Every address of a repository has one of these
     return isinstance(value, str) and bool(value) and not re.search(r"[/:@]", value)
 

@@ -25,7 +25,7 @@ from pipelines.work.transport.protocol import Started
 INSTANT = tuple(key for key, kind in KINDS.items() if kind.instant)
 
 
-def start_token(token_id: int, claim: Claim) -> Started | None:
+def start_open_job_of_token(token_id: int, claim: Claim) -> Started | None:
     """Claim the open job of a token, if there is one to be claimed.
 
     Else the ticket is spent, also where this worker does not serve the job: one that does looks for such jobs by itself
@@ -39,7 +39,7 @@ def start_token(token_id: int, claim: Claim) -> Started | None:
 
 # The tickets that it takes are deleted: where nothing can be started they are there again
 @transaction.atomic
-def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started]:
+def start_jobs_without_time(token_id: int | None, claim: Claim, most: int) -> list[Started]:
     """Claim the open jobs of a token and of others whose tickets wait in the queue of work that takes no time: at most
     so many, in one transaction. A ticket of which nothing can start is dealt with as one that came alone."""
     tokens = [token_id] if token_id is not None else []
@@ -54,7 +54,7 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
     begun = engine.start_all([*waiting.order_by("pk").values_list("pk", flat=True)], claim)
     started = _started_jobs(begun)
     went = {job.token_id for job in begun}
-    alone = [start_token(token, claim) for token in tokens if token not in went]
+    alone = [start_open_job_of_token(token, claim) for token in tokens if token not in went]
     return started + [single for single in alone if single is not None]
 
 
@@ -82,7 +82,7 @@ def _started_jobs(jobs: Collection[Job]) -> list[Started]:
     ]
 
 
-def resume_after_reports(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
+def jobs_started_by_reports(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
     """{job: what its worker needs} of those that reports handed on, already leased. They are as their batch wrote
     them; what a repeat is about is read again."""
     by_job = {result.next_job_id: result for result in results if result.next_job_id and result.next_lease}
@@ -96,12 +96,12 @@ def resume_after_reports(results: Iterable[engine.ReportResult]) -> dict[int, St
     return {started.orders.job_id: started for started in _started_jobs(its)}
 
 
-def give_back(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> str:
+def requeue_job(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> str:
     """Queue the job again without counting an attempt, for a planned stop or to look again later."""
     return engine.requeue(job_id, attempt, lease, after)
 
 
-def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
+def requeue_stray_lease(job_id: int, lease: uuid.UUID) -> str:
     """Give back a lease of ours whose job we do not drive, because an answer was lost."""
     attempt = Job.objects.filter(pk=job_id, lease_key=lease).values_list("attempt", flat=True).first()
     # An answer was lost: the server gave us the job, and nobody drives it
@@ -109,4 +109,4 @@ def give_back_stray(job_id: int, lease: uuid.UUID) -> str:
 
 
 def append_log(writer: logs.Writer, text: str) -> None:
-    writer.append(text, database_time_after(0))
+    writer.append_chunk(text, database_time_after(0))

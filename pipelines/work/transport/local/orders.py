@@ -22,7 +22,7 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.statements import RECEIVED_HANDOFFS
-from pipelines.work.transport.local.earlier_output import earlier_values
+from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
 from pipelines.work.transport.local.folders import named_folders, template_inputs
 from pipelines.work.transport.local.repositories import git_order
 from pipelines.work.transport.local.station_hosts import reachable_hosts
@@ -44,7 +44,7 @@ def job_orders_with_handoff(job: Job, handoff: Any) -> Orders:
         "input": inputs,
         "context": task.context,
         "variables": task.variables,
-        "said": earlier_values(job, line, station),
+        "said": earlier_outputs_and_errors(job, line, station),
         "macros": {
             "chain": line.key,
             "edges": task.edges,

@@ -12,7 +12,7 @@ from pipelines import engine
 from pipelines.engine import ObservedPush
 from pipelines.models import Job, Membership, Task, User
 from pipelines.work.results.text import escaped_for_storage
-from pipelines.work.transport.local.stored_results import lock_lease
+from pipelines.work.transport.local.stored_results import lock_lease_and_read_time
 
 SOMEBODY = "Somebody"
 MOST = 50
@@ -26,7 +26,7 @@ def record_push(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logi
     job = Job.objects.select_related("task").get(pk=job_id)
     # Told again, its lease may be gone because the push ended this very job: the key stays with it
     if job.lease_key != lease:
-        lock_lease(job_id, lease)
+        lock_lease_and_read_time(job_id, lease)
     by_host = find_members(job.task, logins, ())
     people = by_host or find_members(job.task, (), who)
     pushed_by = escaped_for_storage(joined_names(logins or who))

@@ -35,7 +35,7 @@ class Reports:
         """Send reports that came together in one batch, which waits for no other. A report for which nothing
         moved answers `error`."""
         sent = [self._report(started, outcome, claim if on else None) for started, outcome, on in done]
-        return await self._database.insist(deliver_reports, sent)
+        return await self._database.call_until_connected(deliver_reports, sent)
 
     def _report(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> Report:
         fence = (started.orders.job_id, started.orders.attempt, started.lease)
@@ -43,16 +43,16 @@ class Reports:
 
     async def _sent(self, reports: Sequence[Report]) -> list[ReportAnswer | Exception]:
         # It may be repeated: the fence answers an identical report as it did the first time (law §5)
-        answers = await self._database.insist(deliver_reports, list(reports))
+        answers = await self._database.call_until_connected(deliver_reports, list(reports))
         following = (answer.following.orders for answer in answers if answer.following)
         # Their reports come in a moment, and go with the next bundle
-        self._together.expect([orders.job_id for orders in following if is_instant(orders.kind)])
+        self._together.expect_calls_about([orders.job_id for orders in following if is_instant(orders.kind)])
         return [ReportFailed(answer.detail) if answer.status == "error" else answer for answer in answers]
 
 
 def deliver_reports(reports: list[Report]) -> list[ReportAnswer]:
     results = engine.report(reports)
-    following = jobs.resume_after_reports(results)
+    following = jobs.jobs_started_by_reports(results)
     return [
         ReportAnswer(
             result.status, result.decision, result.path, result.detail, following.get(result.next_job_id or 0)

@@ -21,7 +21,7 @@ def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOr
         return None
     repository = task_repository(task, line)
     if repository is None:
-        return GitOrder(problem=_not_connected(task, line))
+        return GitOrder(problem=_message_of_unconnected_repository(task, line))
     return GitOrder(
         repository=repository.pk,
         name=repository.name,
@@ -44,7 +44,7 @@ def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOr
     )
 
 
-def _not_connected(task: Task, line: ParsedLine) -> str:
+def _message_of_unconnected_repository(task: Task, line: ParsedLine) -> str:
     workspace = line.workspace
     assert workspace is not None
     repository_name = task.inputs.get(workspace.input_key) if workspace.input_key else workspace.repository
@@ -56,7 +56,7 @@ def _not_connected(task: Task, line: ParsedLine) -> str:
     )
 
 
-def git_state(job_id: int) -> GitState:
+def branch_state_for_job(job_id: int) -> GitState:
     """Return the state of the branch before this job."""
     job = Job.objects.select_related("task").get(pk=job_id)
     state = branch_state_before(job)
@@ -78,7 +78,7 @@ def _ended_in_conflict(job: Job) -> bool:
     return failure_type == MERGE_CONFLICT
 
 
-def keep_commit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:
+def store_commit_of_visit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:
     """Store where the branch stands after this visit; again for a repeat."""
     repository = Repository.objects.filter(pk=left.repository).first()
     VisitCommit.objects.update_or_create(

@@ -17,7 +17,7 @@ MOST_STEPS, MOST_SAID, LONGEST_SAID, LONGEST_TITLE = 40, 10, 4_000, 200
 def request_text(job: Job, line: ParsedLine, lacks: str = "") -> RequestText:
     """`lacks`: of the approvals that the protection of the repository asks for."""
     task = job.task
-    masked = task_masker(task).mask
+    masked = task_masker(task).masked_text
     mark = f"<!-- Gateline-Delivery: {job.pk} -->"
     at = absolute_url("task", task.project.owner.key, task.project.key, task.name)
     tokens = token_and_ancestors(job.token_id)

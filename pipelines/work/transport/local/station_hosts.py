@@ -9,7 +9,7 @@ from pipelines.ports.server_folders import ServerFolders
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Station
 from pipelines.routing.document.work.network import HTTPS, INPUT, egress_entries
-from pipelines.work.git.addresses import parsed
+from pipelines.work.git.addresses import parsed_repository_address
 from pipelines.work.git.refusals import GitRefused
 
 
@@ -34,7 +34,7 @@ def _hosts_with_inputs(task: Task, entries: tuple[str, ...]) -> Iterator[str]:
 def host_of_repository(address: str) -> str:
     """ "" where it is a folder. Over ssh stations reach nothing: its host is meant as it answers over https."""
     try:
-        parsed_address = parsed(address, ServerFolders())
+        parsed_address = parsed_repository_address(address, ServerFolders())
     except GitRefused:
         return ""
     own = parsed_address.scheme == "https" and parsed_address.port != HTTPS

@@ -19,7 +19,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.work import storage
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.statements import HOLD_LEASE
-from pipelines.work.transport.local.repositories import git_state, keep_commit
+from pipelines.work.transport.local.repositories import branch_state_for_job, store_commit_of_visit
 from pipelines.work.transport.local.workspace_history import ancestor_ids, job_workspace
 from pipelines.work.transport.protocol import (
     AttemptResults,
@@ -38,9 +38,9 @@ Stored = dict[str, tuple[int, str]]
 def job_material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, Any]) -> Material:
     return Material(
         last_snapshot(job_id),
-        tuple(handed_over(task_id)),
+        tuple(artifacts_of_last_visits(task_id)),
         tuple(uploaded_files(project_id, inputs)),
-        git_state(job_id),
+        branch_state_for_job(job_id),
     )
 
 
@@ -53,7 +53,7 @@ def last_snapshot(job_id: int) -> StartingWorkspace | None:
     return StartingWorkspace(digest, manifest, storage.stored_names(digests))
 
 
-def handed_over(task_id: int, before: int | None = None) -> list[EarlierFile]:
+def artifacts_of_last_visits(task_id: int, before: int | None = None) -> list[EarlierFile]:
     """Return what the last visit of each station handed over, oldest first; of a retry also those of the
     tasks before it. `before`: the job that a visit has to come before to count."""
     done = Artifact.objects.filter(
@@ -92,13 +92,13 @@ def _task_and_retried(task_id: int) -> list[int]:
     return ancestor_ids(task_id, lambda pk: retried.filter(pk=pk).first())
 
 
-def save(root: Path, sources: FileSources, known: set[str]) -> Stored:
+def store_new_bytes(root: Path, sources: FileSources, known: set[str]) -> Stored:
     """Store the bytes that are not stored yet. The work's processes are gone: nothing changes any more."""
     into, stored = storage.artifact_storage(), {}
     for digest, (path, size) in sources.items():
         if digest not in known:
             with open_plain_file(root, path) as file:
-                stored[digest] = (size, storage.save(into, digest, file))
+                stored[digest] = (size, storage.save_bytes(into, digest, file))
     return stored
 
 
@@ -107,7 +107,7 @@ def write_results(job_id: int, task_id: int, lease: uuid.UUID, left: AttemptResu
     """The rows of what an attempt left. Again for a repeat: the same rows.
 
     :raises LeaseLost: nothing is written"""
-    now = lock_lease(job_id, lease)
+    now = lock_lease_and_read_time(job_id, lease)
     storage.record_blobs(stored, now)
     # The call may come again, and its rows are those of the last one
     Artifact.objects.filter(job_id=job_id).delete()
@@ -126,10 +126,10 @@ def write_results(job_id: int, task_id: int, lease: uuid.UUID, left: AttemptResu
         }
         Snapshot.objects.update_or_create(job_id=job_id, defaults=rows)
     if left.git is not None:
-        keep_commit(job_id, task_id, left.git, now)
+        store_commit_of_visit(job_id, task_id, left.git, now)
 
 
-def lock_lease(job_id: int, lease: uuid.UUID) -> datetime:
+def lock_lease_and_read_time(job_id: int, lease: uuid.UUID) -> datetime:
     """Hold the lease's row to the end of the transaction; the database's time."""
     lease_rows = fetch(HOLD_LEASE, [job_id, lease])
     if not lease_rows:

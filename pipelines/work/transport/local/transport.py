@@ -45,28 +45,28 @@ class LocalTransport:
     # The worker itself
 
     async def register(self, facts: Mapping[str, Any]) -> None:
-        await self.house.insist(self._register, dict(facts))
+        await self.house.call_until_connected(self._register, dict(facts))
 
     def _register(self, facts: dict[str, Any]) -> None:
         # The database's clock, as of everything that is compared with it
         now = jobs.database_time_after(0)
         Worker.objects.update_or_create(id=self.worker, defaults=facts | {"started_at": now, "seen_at": now})
-        self._claim.refresh()
+        self._claim.refresh_and_store()
 
     async def update_worker(self, **facts: Any) -> None:
-        await self._once(Worker.objects.filter(pk=self.worker).update, **facts)
+        await self._call_once(Worker.objects.filter(pk=self.worker).update, **facts)
 
     async def sign_off(self) -> None:
-        await self._once(self._sign_off)
+        await self._call_once(self._sign_off)
 
     def _sign_off(self) -> None:
         for lease in leases.leases_of_worker(self.worker):
-            jobs.give_back_stray(lease.job_id, lease.key)
+            jobs.requeue_stray_lease(lease.job_id, lease.key)
         now = jobs.database_time_after(0)
         # An idle one had said that it comes again later
         Worker.objects.filter(pk=self.worker).update(stopped_at=now, seen_at=now)
 
-    async def _once(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+    async def _call_once(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
         try:
             return await self.house.call(function, *arguments, **more)
         except (DatabaseError, InterfaceError) as error:
@@ -75,22 +75,30 @@ class LocalTransport:
     # Claim
 
     async def claim_token(self, token_id: int) -> Started | None:
-        return await self.engine.insist(lambda: jobs.start_token(token_id, self._claim.refresh()))
+        return await self.engine.call_until_connected(
+            lambda: jobs.start_open_job_of_token(token_id, self._claim.refresh_and_store())
+        )
 
     async def claim_job(self, job_id: int) -> Started | None:
-        return await self.engine.insist(lambda: jobs.start_job(job_id, self._claim.refresh()))
+        return await self.engine.call_until_connected(
+            lambda: jobs.start_job(job_id, self._claim.refresh_and_store())
+        )
 
     async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
-        return await self.engine.insist(lambda: jobs.start_instant(token_id, self._claim.refresh(), most))
+        return await self.engine.call_until_connected(
+            lambda: jobs.start_jobs_without_time(token_id, self._claim.refresh_and_store(), most)
+        )
 
     async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
-        return await self._once(lambda: claimable.unattended_jobs(self._claim.refresh(), room, older_than))
+        return await self._call_once(
+            lambda: claimable.unattended_jobs(self._claim.refresh_and_store(), room, older_than)
+        )
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
-        await self.engine.insist(jobs.give_back, job_id, attempt, lease, after)
+        await self.engine.call_until_connected(jobs.requeue_job, job_id, attempt, lease, after)
 
     async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
-        await self.engine.insist(jobs.give_back_stray, job_id, lease)
+        await self.engine.call_until_connected(jobs.requeue_stray_lease, job_id, lease)
 
     # Renew
 
@@ -109,7 +117,7 @@ class LocalTransport:
 
     async def material(self, started: Started) -> Material:
         orders = started.orders
-        return await self.engine.insist(
+        return await self.engine.call_until_connected(
             stored_results.job_material,
             orders.job_id,
             orders.task_id,
@@ -118,17 +126,17 @@ class LocalTransport:
         )
 
     async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
-        return await self.engine.insist(stored_results.last_snapshot, started.orders.job_id)
+        return await self.engine.call_until_connected(stored_results.last_snapshot, started.orders.job_id)
 
     def fetch(self, stored: str, path: Path) -> None:
         storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
 
     async def store(self, started: Started, left: AttemptResults) -> None:
-        known = await self.engine.insist(storage.stored_digests, left.files)
+        known = await self.engine.call_until_connected(storage.stored_digests, left.files)
         # In no thread of the database: no connection waits for a disk
-        stored = await asyncio.to_thread(stored_results.save, left.root, left.files, known)
+        stored = await asyncio.to_thread(stored_results.store_new_bytes, left.root, left.files, known)
         orders = started.orders
-        await self.engine.insist(
+        await self.engine.call_until_connected(
             stored_results.write_results, orders.job_id, orders.task_id, started.lease, left, stored
         )
 
@@ -136,7 +144,7 @@ class LocalTransport:
         writer = logs.Writer(started.orders.job_id, started.orders.attempt)
 
         async def append(text: str) -> None:
-            await self.logs.insist(jobs.append_log, writer, text)
+            await self.logs.call_until_connected(jobs.append_log, writer, text)
 
         return append
 
@@ -146,7 +154,9 @@ class LocalTransport:
     # Deliver
 
     async def clear(self, started: Started) -> Clearance:
-        return await self.engine.insist(deliveries.clear_delivery, started.orders.job_id, started.lease)
+        return await self.engine.call_until_connected(
+            deliveries.clear_delivery, started.orders.job_id, started.lease
+        )
 
     async def report_delivered(
         self,
@@ -155,20 +165,20 @@ class LocalTransport:
         request: Mapping[str, Any] | None = None,
         base: str | None = None,
     ) -> None:
-        await self.engine.insist(
+        await self.engine.call_until_connected(
             deliveries.record_delivered, started.orders.job_id, started.lease, commit, request, base
         )
 
     async def report_host_progress(self, started: Started, host_state: AtHost) -> None:
-        await self.engine.insist(
+        await self.engine.call_until_connected(
             deliveries.record_host_progress, started.orders.job_id, started.lease, host_state
         )
 
     async def seconds_to_wait(self, started: Started) -> float:
-        return await self.engine.insist(deliveries.seconds_to_wait, started.orders.job_id)
+        return await self.engine.call_until_connected(deliveries.seconds_to_wait, started.orders.job_id)
 
     async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
-        await self.engine.insist(
+        await self.engine.call_until_connected(
             deliveries.record_base_moved, started.orders.job_id, started.lease, onto, tree
         )
 
@@ -176,7 +186,7 @@ class LocalTransport:
         self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
     ) -> None:
         arguments = (started.orders.job_id, started.lease, commit, list(who), list(logins))
-        await self.engine.insist(pushes.record_push, *arguments)
+        await self.engine.call_until_connected(pushes.record_push, *arguments)
 
     # Report
 

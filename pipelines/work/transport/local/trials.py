@@ -32,7 +32,7 @@ from pipelines.work.orders.order import Orders
 from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
-from pipelines.work.transport.local.earlier_output import earlier_values
+from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
 from pipelines.work.transport.local.folders import named_folders, template_inputs
 from pipelines.work.transport.local.orders import (
     cost_left,
@@ -40,7 +40,7 @@ from pipelines.work.transport.local.orders import (
     station_order,
     tools_for_station,
 )
-from pipelines.work.transport.local.repositories import git_order, git_state
+from pipelines.work.transport.local.repositories import branch_state_for_job, git_order
 from pipelines.work.transport.local.station_hosts import reachable_hosts
 from pipelines.work.transport.local.station_values import secret_references, station_values
 from pipelines.work.transport.local.worker_claim import WorkerClaim
@@ -71,17 +71,19 @@ class LocalTrial:
 
     async def claim(self, config: WorkerConfig) -> Started | None:
         claim = WorkerClaim(uuid.uuid4(), config)
-        started, self._source = await self._database.insist(lambda: begin_trial(self._trial, claim.refresh()))
+        started, self._source = await self._database.call_until_connected(
+            lambda: begin_trial(self._trial, claim.refresh_and_store())
+        )
         return started
 
     async def keep_alive(self) -> bool:
-        return await self._database.insist(mark_present, self._trial)
+        return await self._database.call_until_connected(mark_worker_present, self._trial)
 
     async def end(self, outcome: Mapping[str, Any]) -> str:
-        return await self._database.insist(end_trial, self._trial, dict(outcome))
+        return await self._database.call_until_connected(end_trial, self._trial, dict(outcome))
 
     async def give_up(self, why: str) -> None:
-        await self._database.insist(cancel_trial, self._trial, why)
+        await self._database.call_until_connected(cancel_trial, self._trial, why)
 
     def close(self) -> None:
         self._database.close()
@@ -89,7 +91,7 @@ class LocalTrial:
     # What its execution asks
 
     async def material(self, started: Started) -> Material:
-        return await self._database.insist(
+        return await self._database.call_until_connected(
             trial_material, self._source, started.orders.project_id, started.orders.scope["input"]
         )
 
@@ -105,8 +107,8 @@ class LocalTrial:
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
             if self._length < LOG_CHARACTERS:
-                piece = bounded_text(text, LOG_CHARACTERS - self._length)
-                await self._database.insist(append_log, self._trial, self._length, piece)
+                piece = whole_lines_within(text, LOG_CHARACTERS - self._length)
+                await self._database.call_until_connected(append_log, self._trial, self._length, piece)
                 # After a cut nothing more is appended
                 self._length += len(piece) if piece == text else LOG_CHARACTERS
 
@@ -156,7 +158,7 @@ def begin_trial(trial_id: int, claim: Claim) -> tuple[Started | None, int | None
         trial = waiting.select_related("line__project__owner", "by").first()
         if trial is None:
             return None, None
-        made = TrialOrders.of(trial)
+        made = TrialOrders.orders_for_trial(trial)
         now = clock.now()
         if can_run_trial(claim, made.task, made.line, made.station):
             trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
@@ -180,7 +182,7 @@ def can_run_trial(claim: Claim, task: Task, line: ParsedLine, station: Station) 
     return claim.can_do(task.project.owner.key, station, ValueScope.of(task).secret_needs(station), besides)
 
 
-def mark_present(trial_id: int) -> bool:
+def mark_worker_present(trial_id: int) -> bool:
     return bool(StationTrial.objects.filter(pk=trial_id, state=State.RUNNING).update(seen_at=clock.now()))
 
 
@@ -203,7 +205,7 @@ def cancel_trial(trial_id: int, why: str) -> None:
     still_open.update(state=State.CANCELLED, why=why, ended_at=clock.now())
 
 
-def bounded_text(text: str, room: int) -> str:
+def whole_lines_within(text: str, room: int) -> str:
     """Whole lines as far as there is room for them, and then that something is missing."""
     if len(text) <= room:
         return text
@@ -223,8 +225,8 @@ def trial_material(source: int | None, project: int, inputs: Mapping[str, Any]) 
     task = Job.objects.filter(pk=source).values_list("task_id", flat=True).first() if source else None
     if source is None or task is None:
         return Material(None, files=files)
-    earlier = tuple(stored_results.handed_over(task, before=source))
-    return Material(stored_results.last_snapshot(source), earlier, files, git_state(source))
+    earlier = tuple(stored_results.artifacts_of_last_visits(task, before=source))
+    return Material(stored_results.last_snapshot(source), earlier, files, branch_state_for_job(source))
 
 
 # Its orders
@@ -241,7 +243,7 @@ class TrialOrders:
     job: Job
 
     @classmethod
-    def of(cls, trial: StationTrial) -> TrialOrders:
+    def orders_for_trial(cls, trial: StationTrial) -> TrialOrders:
         line = read_line(trial.document, keep_faulty_rules=True)
         job = (
             recorded_job(trial.source)
@@ -252,9 +254,9 @@ class TrialOrders:
 
     def started(self) -> Started:
         values = station_values(self.task, self.line, [self.station], secret_references(self.line))
-        return Started(self._orders(), uuid.uuid4(), values)
+        return Started(self._orders_of_run(), uuid.uuid4(), values)
 
-    def _orders(self) -> Orders:
+    def _orders_of_run(self) -> Orders:
         task, job, station = self.task, self.job, self.station
         runs, inputs = tools_for_station(self.line, station), template_inputs(task, self.line)
         git = git_order(task, self.line, station, 0)
@@ -280,9 +282,9 @@ class TrialOrders:
             scope={
                 "task": {**task_fields(task), "name": NAME},
                 "input": inputs,
-                "context": self._context(),
+                "context": self._context_of_recorded_run(),
                 "variables": task.variables,
-                "said": earlier_values(job, self.line, station) if job.pk else {},
+                "said": earlier_outputs_and_errors(job, self.line, station) if job.pk else {},
                 "macros": {
                     "chain": self.line.key,
                     "edges": task.edges,
@@ -298,7 +300,7 @@ class TrialOrders:
             folders=named_folders(task, self.line, station, inputs, git.address if git else ""),
         )
 
-    def _context(self) -> Mapping[str, Any]:
+    def _context_of_recorded_run(self) -> Mapping[str, Any]:
         """Return the context of a recorded run as it was when that was decided about."""
         if not self.job.pk:
             return self.trial.context

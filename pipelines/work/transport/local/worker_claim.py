@@ -33,7 +33,7 @@ class WorkerClaim:
         offers = (without_programs.offers or frozenset()) | {SEVERAL_OWNERS}
         self._reduced = replace(without_programs, offers=offers)
 
-    def refresh(self) -> Claim:
+    def refresh_and_store(self) -> Claim:
         """Return what it may take at this moment, and write it into its row where that has changed."""
         if self._config.for_one_owner:
             owners = served_owners(self._config.owners)

@@ -64,14 +64,14 @@ def _build_trees(task_id: int) -> WorkspaceTrees:
     assert task is not None
     base = None
     until = fork_time(task) if task.fork_event else task.follows and task.follows.ended_at
-    if task.retry_of and until and not starts_over(task):
+    if task.retry_of and until and not is_retry_from_first_station(task):
         base = _build_trees(task.retry_of.task_id).workspace_at(task.retry_of.token_id, until)
     left = [SnapshotHead(*row) for row in _snapshot_rows(task=task_id) if row[-1]]
     tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
     return WorkspaceTrees(tokens, left, base)
 
 
-def starts_over(task: Task) -> bool:
+def is_retry_from_first_station(task: Task) -> bool:
     """True of a retry at the first station of its line."""
     if task.retry_of is None or task.fork_event:
         return False
@@ -120,25 +120,27 @@ class WorkspaceTrees:
         # Law §7: each station's changes, in the order in which the stations were left
         for snapshot in own_snapshots:
             before = self.workspace_at(snapshot.token, snapshot.began)
-            merged = apply_changes(merged, before[1] if before else (), self._read_snapshot(snapshot)[1])
+            merged = manifest_with_changes(
+                merged, before[1] if before else (), self._read_snapshot(snapshot)[1]
+            )
         return manifest_digest(merged), merged
 
     def _joined_tokens(self, token: int, at: datetime) -> set[int]:
         """The token, those that it was forked from, and those that had been joined into one of them by then."""
-        token_ids, grown = set(self._up(token)), True
+        token_ids, grown = set(self._token_and_ancestors(token)), True
         # Until nothing is added: a branch may itself have had others joined into it
         while grown:
             more = {
                 pk
                 for other in self.tokens.values()
                 if _was_joined_by(other, token_ids, at)
-                for pk in self._up(other.pk)
+                for pk in self._token_and_ancestors(other.pk)
             }
             grown = not more <= token_ids
             token_ids |= more
         return token_ids
 
-    def _up(self, token: int) -> list[int]:
+    def _token_and_ancestors(self, token: int) -> list[int]:
         return ancestor_ids(token, lambda pk: self.tokens[pk].parent_id)
 
     def _read_snapshot(self, left: SnapshotHead) -> tuple[str, Manifest]:
@@ -152,7 +154,7 @@ def _was_joined_by(token: Token, into: set[int], at: datetime) -> bool:
     return token.joined_id in into and token.ended_at is not None and token.ended_at <= at
 
 
-def apply_changes(onto: Manifest, before: Manifest, after: Manifest) -> Manifest:
+def manifest_with_changes(onto: Manifest, before: Manifest, after: Manifest) -> Manifest:
     """`onto` with what was changed from `before` to `after`: removed or written."""
     was, now = _by_path(before), _by_path(after)
     merged = {path: entry for path, entry in _by_path(onto).items() if path in now or path not in was}

@@ -24,7 +24,7 @@ def _all(do: Callable[[Scene], object]) -> Callable[[Scene, Subject], Act]:
 
 
 def _sweep(scene: Scene) -> None:
-    assert timers.sweep()["failed"] == 0
+    assert timers.expire_due_leases()["failed"] == 0
 
 
 def _renew(scene: Scene) -> None:
