@@ -45,7 +45,7 @@ class TaskPlace:
     facts: dict[str, Any]
 
     @classmethod
-    def of(cls, facts: dict[str, Any]) -> TaskPlace:
+    def from_facts(cls, facts: dict[str, Any]) -> TaskPlace:
         return cls(facts["owner"], facts["projectId"], facts["stageId"], facts["id"], facts)
 
     def api_path(self, *more: str | int) -> str:
@@ -120,6 +120,6 @@ def find_task(client: Client, name: str) -> TaskPlace:
             f"“{name}” is no task.", "Tasks are called WI-app-42; of several owners: acme/WI-app-42."
         )
     try:
-        return TaskPlace.of(client.get(url_path("tasks", match["name"]), owner=match["owner"] or ""))
+        return TaskPlace.from_facts(client.get(url_path("tasks", match["name"]), owner=match["owner"] or ""))
     except NotFoundFailure as fault:
         raise NotFoundFailure(f"There is no task {name} for you on {client.profile.url}.") from fault

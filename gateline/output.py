@@ -33,13 +33,13 @@ class OutputState:
     json: bool = False
 
 
-def _set_json(value: bool) -> bool:
+def _set_json_output(value: bool) -> bool:
     OutputState.json = OutputState.json or value
     return value
 
 
 Json = Annotated[
-    bool, typer.Option("--json", callback=_set_json, is_eager=True, help="Print JSON, for programs.")
+    bool, typer.Option("--json", callback=_set_json_output, is_eager=True, help="Print JSON, for programs.")
 ]
 """The option that every command has."""
 
@@ -78,14 +78,14 @@ def print_note(text: str) -> None:
         errors.print(text)
 
 
-def can_ask() -> bool:
+def can_ask_person() -> bool:
     """Return whether a person can answer questions here."""
     return sys.stdin.isatty() and sys.stderr.isatty() and not OutputState.json
 
 
 def confirm_or_exit(question: str, to: str, otherwise: str, remedy: str = "Add --yes.") -> None:
     """Ask before something is done. Raises Usage without a terminal, Exit where the answer is no."""
-    if not can_ask():
+    if not can_ask_person():
         raise UsageFailure(f"There is no terminal to ask whether to {to}.", remedy)
     if not typer.confirm(question, err=True):
         print_note(otherwise)

@@ -52,7 +52,7 @@ class Profiles:
         chosen = profile.name if default or not self.default else self.default
         return replace(self, by_name={**self.by_name, profile.name: profile}, default=chosen)
 
-    def without(self, name: str) -> Profiles:
+    def without_profile(self, name: str) -> Profiles:
         remaining = {key: profile for key, profile in self.by_name.items() if key != name}
         default = self.default if self.default in remaining else next(iter(sorted(remaining)), "")
         return replace(self, by_name=remaining, default=default)

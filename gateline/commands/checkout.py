@@ -81,7 +81,7 @@ def checkout(
         )
     # The server's words become arguments of git here, so that none may be an option
     _check_branch(branch, place.name)
-    clone, remote = _find_or_clone(branch["address"], folder, place.name)
+    clone, remote = _clone_and_remote_of_branch(branch["address"], folder, place.name)
     _fetch_branch(server, place, branch, clone, remote)
     _switch_to_branch(branch, clone, remote)
     at = clone.git_output("rev-parse", "HEAD").strip()
@@ -115,7 +115,7 @@ def _check_branch(branch: dict[str, Any], name: str) -> None:
         raise CommandFailure(f"The server names a branch, a commit or a task that git cannot take: {name}.")
 
 
-def _find_or_clone(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
+def _clone_and_remote_of_branch(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
     """Return the clone that the branch goes to, and the remote of the repository there. Raises Usage,
     GitFailure."""
     here = None if folder else _find_work_tree(Path.cwd())

@@ -74,7 +74,7 @@ def logout(
     Personal tokens."""
     stored = profiles.load_profiles()
     gone = stored.get_profile(name)
-    profiles.save_profiles(stored.without(gone.name))
+    profiles.save_profiles(stored.without_profile(gone.name))
     if json:
         output.print_json({"profile": gone.name, "url": gone.url})
         return

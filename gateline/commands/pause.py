@@ -24,7 +24,9 @@ def pause(
     json: Json = False,
 ) -> None:
     """Pause a task, a line, or one station of a line: nothing of it begins until somebody resumes it."""
-    answer = _post_verb(signed_in_client(ctx), name, "pause", station, {"reason": reason, "stops": stop})
+    answer = _post_pause_or_resume(
+        signed_in_client(ctx), name, "pause", station, {"reason": reason, "stops": stop}
+    )
     if json:
         output.print_json(answer)
     else:
@@ -33,11 +35,11 @@ def pause(
 
 def resume(ctx: typer.Context, name: Name, station: Station = "") -> None:
     """Resume what was paused. Its due times move by as long as that took."""
-    _post_verb(signed_in_client(ctx), name, "resume", station, {})
+    _post_pause_or_resume(signed_in_client(ctx), name, "resume", station, {})
     print_text(f"{name} goes on.")
 
 
-def _post_verb(server: Client, name: str, verb: str, station: str, body: dict[str, Any]) -> Any:
+def _post_pause_or_resume(server: Client, name: str, verb: str, station: str, body: dict[str, Any]) -> Any:
     if lookup.TASK.fullmatch(name):
         return server.post(lookup.find_task(server, name).api_path(verb), body)
     return server.post(lookup.find_line(server, name).api_path(verb), {**body, "station": station})

@@ -76,7 +76,7 @@ def _print_plan(report: dict[str, Any], name: str) -> None:
     _print_guarantees(report)
     _print_cost(report["cost"])
     _print_changes(report)
-    _print_recorded(report)
+    _print_backtest_and_impact(report)
     print_text(VERDICTS[report["verdict"]])
 
 
@@ -110,7 +110,7 @@ def _print_changes(report: dict[str, Any]) -> None:
             print_text(f"      [dim]for example {unstyled(str(outcome))}[/dim]")
 
 
-def _print_recorded(report: dict[str, Any]) -> None:
+def _print_backtest_and_impact(report: dict[str, Any]) -> None:
     tried = report["backtest"]
     if tried and tried["decisions"].get("total"):
         counts = ", ".join(

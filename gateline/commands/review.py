@@ -18,7 +18,7 @@ from gateline.failures import (
     NotFoundFailure,
     UsageFailure,
 )
-from gateline.form_values import parse_value, split_pair
+from gateline.form_values import key_and_value_of_pair, parse_value
 from gateline.lookup import TaskPlace
 from gateline.output import Json, print_text, unstyled
 from gateline.session import signed_in_client
@@ -92,13 +92,13 @@ def review(
         page = server.profile.url + details["page"]
         webbrowser.open(page)
         output.print_note(unstyled(page))
-    word = _chosen_word(approve=approve, send_back=send_back, reject=reject, action=action)
+    word = _decision_of_flags(approve=approve, send_back=send_back, reject=reject, action=action)
     if not word:
         _print_review(details, json)
         return
     if values and word != "approve":
         raise UsageFailure("Only an approval fills in fields.", "Leave --field out.")
-    field_values = dict(split_pair(assignment) for assignment in values or ())
+    field_values = dict(key_and_value_of_pair(assignment) for assignment in values or ())
     _post_decision(
         server,
         place,
@@ -218,7 +218,7 @@ def _flag_text(action: str) -> str:
     return f"--{action.replace('_', '-')}" if has_own_flag else f"--action {action}"
 
 
-def _chosen_word(*, approve: bool, send_back: bool, reject: bool, action: str) -> str:
+def _decision_of_flags(*, approve: bool, send_back: bool, reject: bool, action: str) -> str:
     """Raises Usage: more than one."""
     flags = [("approve", approve), ("send_back", send_back), ("reject", reject), (action, bool(action))]
     words = [word for word, is_set in flags if is_set]
@@ -257,7 +257,7 @@ def _post_decision(
             "--yes decides what you looked at before.", "Add --evidence with the digest that was shown."
         )
     if not yes:
-        if not output.can_ask():
+        if not output.can_ask_person():
             raise UsageFailure(
                 "There is no terminal to show the review and to ask.", "Use --evidence DIGEST --yes."
             )
@@ -285,7 +285,7 @@ def _post_decision(
             },
         )
     except ConflictFailure as fault:
-        changed = _changes_since(server, place, details)
+        changed = _changes_since_displayed(server, place, details)
         look = f"Look again: gateline review {place.name}"
         raise ConflictFailure(fault.message, look, changed, problem=fault.problem) from fault
     if json:
@@ -314,7 +314,7 @@ def _prompt_fields(fields: list[dict[str, Any]], filled_keys: Container[str]) ->
     return answers
 
 
-def _changes_since(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
+def _changes_since_displayed(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
     """Return what changed since it was displayed, as far as that can still be looked at."""
     try:
         now = server.get(place.api_path("gates", details["gate"], "review"))

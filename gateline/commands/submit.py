@@ -11,9 +11,9 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client, url_path
-from gateline.commands.watch import follow_task
+from gateline.commands.watch import watch_task_to_its_end
 from gateline.failures import UsageFailure
-from gateline.form_values import parse_value, split_pair
+from gateline.form_values import key_and_value_of_pair, parse_value
 from gateline.lookup import LinePlace, TaskPlace
 from gateline.options import InputFiles, InputValues, LineName
 from gateline.output import Json, print_text, unstyled
@@ -64,7 +64,7 @@ def submit(
     more = {"title": title, "labels": label, "depends_on": after, "due_at": due, "follows": follows}
     body |= {name: value for name, value in more.items() if value}
     made = server.post(place.tasks_path, body, headers={"Idempotency-Key": key or str(uuid.uuid4())})
-    task = TaskPlace.of(made)
+    task = TaskPlace.from_facts(made)
     if json and not watch:
         output.print_json(made)
         return
@@ -72,7 +72,7 @@ def submit(
         print_text(unstyled(task.name))
         output.print_note(f"Started “{unstyled(made['title'])}”: {unstyled(task.page_url(server))}")
     if watch:
-        follow_task(server, task, json)
+        watch_task_to_its_end(server, task, json)
 
 
 def typed_inputs(
@@ -80,8 +80,8 @@ def typed_inputs(
 ) -> dict[str, Any]:
     """Return the inputs that are written as `key=value`, typed as the start form of the line has them, with the files
     uploaded. Raises UsageFailure."""
-    input_pairs = [split_pair(assignment) for assignment in values]
-    file_pairs = [split_pair(assignment) for assignment in files]
+    input_pairs = [key_and_value_of_pair(assignment) for assignment in values]
+    file_pairs = [key_and_value_of_pair(assignment) for assignment in files]
     fields = {field["key"]: field for field in server.get(line.api_path("start-form"))["fields"]}
     inputs = {name: parse_value(fields.get(name), name, text) for name, text in input_pairs}
     for name, text in file_pairs:

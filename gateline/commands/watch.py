@@ -61,10 +61,12 @@ def watch(
 
     With --json, and without a terminal, each change is a line of its own."""
     server = signed_in_client(ctx)
-    follow_task(server, lookup.find_task(server, task), json, until_waiting=until_waiting, interval=interval)
+    watch_task_to_its_end(
+        server, lookup.find_task(server, task), json, until_waiting=until_waiting, interval=interval
+    )
 
 
-def follow_task(
+def watch_task_to_its_end(
     server: Client, task: TaskPlace, json: bool, *, until_waiting: bool = False, interval: float = 1.0
 ) -> None:
     """Watch a task to its end. Always raises typer.Exit with the exit code of how it ended."""
@@ -73,9 +75,9 @@ def follow_task(
     with ExitStack() as stack:
         live = stack.enter_context(Live(console=output.console, auto_refresh=False)) if drawn else None
         while True:
-            changed = watched.poll()
+            changed = watched.news_since_last_look()
             if live is not None:
-                live.update(watched.render(), refresh=True)
+                live.update(watched.picture_of_task(), refresh=True)
             elif json:
                 for event in changed:
                     output.print_json_line(event)
@@ -107,7 +109,7 @@ class TaskWatch:
     def status(self) -> str:
         return str(self.task["display_status"])
 
-    def poll(self) -> list[dict[str, Any]]:
+    def news_since_last_look(self) -> list[dict[str, Any]]:
         """Return what is new since the last look, oldest first. Waits for a server that went away."""
         task = self._get_task_with_retry()
         news: list[dict[str, Any]] = []
@@ -117,24 +119,24 @@ class TaskWatch:
             self.task = task
             self.names = self.names or station_names(self.server, self.place, task["version"])
             self.positions = self.server.get(self.place.api_path("positions"))
-            visits, status = list(self._new_visits()), list(self._new_status())
+            visits, status = list(self._news_of_visits()), list(self._news_of_status())
             # An end is told last, after the visits that led to it.
             news = [*visits, *status] if self.status in ENDS else [*status, *visits]
-        self._read_log()
+        self._collect_new_log_lines()
         return news
 
-    def cost(self) -> float | None:
+    def cost_of_all_runs(self) -> float | None:
         """Dollars that its runs report together; None where none has a price."""
         priced = [cost for visit in self.visits.values() if (cost := visit_cost(visit)) is not None]
         return sum(priced) if priced else None
 
-    def render(self) -> RenderableType:
+    def picture_of_task(self) -> RenderableType:
         """Return the state of the task as a picture that is drawn anew."""
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for visit in self.visits.values():
             table.add_row(*self._visit_row(visit))
         status = _status_text(self.task)
-        spent = self.cost()
+        spent = self.cost_of_all_runs()
         head = [
             f"[bold]{unstyled(self.place.name)}[/bold]  {unstyled(self.task['title'])}",
             f"[bold]{status}[/bold]" + (f" · ${spent:.2f}" if spent is not None else ""),
@@ -165,7 +167,7 @@ class TaskWatch:
             remedy = f" {unstyled(position['remedy'])}" if position["remedy"] else ""
             yield f"  [yellow]{unstyled(position['waits_for'])}[/yellow]{remedy}"
 
-    def _new_visits(self) -> Iterator[dict[str, Any]]:
+    def _news_of_visits(self) -> Iterator[dict[str, Any]]:
         # Those that had not ended at the last look, and all after them, are read anew.
         open_ids = [key for key, visit in self.visits.items() if visit["state"] != "done"]
         after = min(open_ids, default=max(self.visits, default=0) + 1) - 1
@@ -186,7 +188,7 @@ class TaskWatch:
                 return
             after = rows[-1]["id"]
 
-    def _new_status(self) -> Iterator[dict[str, Any]]:
+    def _news_of_status(self) -> Iterator[dict[str, Any]]:
         waits = "; ".join(position["waits_for"] for position in self.positions if position["waits_for"])
         if (self.status, waits) != self._told:
             self._told = (self.status, waits)
@@ -197,10 +199,10 @@ class TaskWatch:
                 "task": self.place.name,
                 **facts,
                 "waits_for": waits,
-                "cost_usd": self.cost(),
+                "cost_usd": self.cost_of_all_runs(),
             }
 
-    def _read_log(self) -> None:
+    def _collect_new_log_lines(self) -> None:
         running = [visit for visit in self.visits.values() if visit["state"] != "done" and visit["started"]]
         if not running or not output.console.is_terminal:
             self.tail = []
