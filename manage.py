@@ -50,12 +50,12 @@ def main() -> None:
         if step is not None:
             up.main(sys.argv[2:], step)
         else:
-            if readiness.must_wait():
+            if readiness.must_wait_for_database():
                 _load(command)
             _execute()
     except LauncherError as error:
         if step is not None:
-            step.break_off()
+            step.end_terminal_line()
         sys.exit(f"{error.message}\n{error.remedy}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -15,7 +15,7 @@ NAMES = ["python3.13", "python3.12", "python3.11"]
 
 def main() -> None:
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
-        take_another()
+        restart_with_fitting_python()
     # Run as a file, its folder (config) comes first; the packages are found in the folder above.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     from config.setup.main import main as prepare  # noqa: PLC0415
@@ -23,7 +23,7 @@ def main() -> None:
     sys.exit(prepare(sys.argv[1:]))
 
 
-def take_another() -> None:
+def restart_with_fitting_python() -> None:
     """Goes on with a Python on this machine that fits; ends with the remedy if there is none."""
     for name in NAMES:
         try:

@@ -13,14 +13,14 @@ from django.core.exceptions import ImproperlyConfigured
 from pipelines.work.outgoing import authorities, nat64
 
 
-def text(name: str, default: str = "") -> str:
+def variable_text(name: str, default: str = "") -> str:
     # A name with nothing behind it (`NAME=`) counts as not set.
     return os.environ.get(name, "").strip() or default
 
 
-def flag(name: str, default: bool = False) -> bool:
+def variable_flag(name: str, default: bool = False) -> bool:
     """yes/no, true/false, on/off, 1/0; anything else is refused."""
-    value = text(name).lower()
+    value = variable_text(name).lower()
     if not value:
         return default
     if value in {"1", "true", "yes", "on"}:
@@ -30,32 +30,32 @@ def flag(name: str, default: bool = False) -> bool:
     raise ImproperlyConfigured(f"{name} is “{value}”. Use yes or no.")
 
 
-def number(name: str, default: int, least: int = 0) -> int:
-    value = text(name, str(default))
+def variable_number(name: str, default: int, least: int = 0) -> int:
+    value = variable_text(name, str(default))
     # isdigit alone is true of characters such as ², too, which int() refuses.
     if not value.isascii() or not value.isdigit() or int(value) < least:
         raise ImproperlyConfigured(f"{name} is “{value}”. Use a whole number from {least} on.")
     return int(value)
 
 
-def secret(name: str, least: int) -> str:
+def variable_secret(name: str, least: int) -> str:
     """A secret of at least so many characters; empty where none is set."""
-    value = text(name)
+    value = variable_text(name)
     if value and len(value) < least:
         raise ImproperlyConfigured(f"{name} has {len(value)} characters. Use {least} random ones or more.")
     return value
 
 
-def words(name: str, default: list[str]) -> list[str]:
+def variable_words(name: str, default: list[str]) -> list[str]:
     """Comma-separated, blanks around a word do not count."""
-    value = text(name)
+    value = variable_text(name)
     return [word.strip() for word in value.split(",") if word.strip()] if value else default
 
 
 def nat64_prefixes(name: str) -> list[ipaddress.IPv6Network]:
     """Prefixes of IPv6, separated by commas, each of a length that RFC 6052 knows."""
     prefixes = []
-    for word in words(name, []):
+    for word in variable_words(name, []):
         try:
             prefixes.append(nat64.parsed_prefix(word))
         except ValueError as error:
@@ -65,7 +65,7 @@ def nat64_prefixes(name: str) -> list[ipaddress.IPv6Network]:
     return prefixes
 
 
-def certificates() -> authorities.Authorities:
+def trusted_certificates() -> authorities.Authorities:
     """Return the authorities that every call and every station of this process trusts, besides the public
     ones."""
     try:
@@ -74,15 +74,17 @@ def certificates() -> authorities.Authorities:
         raise ImproperlyConfigured(f"{error} Name a file with certificates in PEM.") from error
 
 
-def pairs(name: str) -> dict[str, str]:
+def variable_pairs(name: str) -> dict[str, str]:
     """`memory_mb=2048, disk_mb=8192` as names and values."""
-    parts = (word.partition("=") for word in words(name, []))
+    parts = (word.partition("=") for word in variable_words(name, []))
     return {key.strip(): value.strip() for key, _, value in parts}
 
 
 def variables_with_prefix(prefix: str) -> dict[str, str]:
     """Every variable that begins so, by the rest of its name."""
-    variables = ((name, text(name)) for name in os.environ if name.startswith(prefix) and name != prefix)
+    variables = (
+        (name, variable_text(name)) for name in os.environ if name.startswith(prefix) and name != prefix
+    )
     return {name.removeprefix(prefix): value for name, value in variables if value}
 
 
@@ -90,10 +92,10 @@ ROLES = frozenset({"viewer", "operator", "designer", "reviewer", "admin"})
 """Those of `pipelines.models.Role`, which is read after the settings."""
 
 
-def group_roles(name: str) -> dict[str, dict[str, list[str]]]:
+def roles_of_groups(name: str) -> dict[str, dict[str, list[str]]]:
     """`reviewers=acme/app:reviewer; leads=acme/app:designer+reviewer` → {group: {"owner/project": roles}}."""
     roles_by_group: dict[str, dict[str, list[str]]] = {}
-    for entry in filter(None, (part.strip() for part in text(name).split(";"))):
+    for entry in filter(None, (part.strip() for part in variable_text(name).split(";"))):
         # From the right: the name of a group may itself hold a “=”.
         group, _, rest = entry.rpartition("=")
         project, _, roles = rest.partition(":")
@@ -104,15 +106,15 @@ def group_roles(name: str) -> dict[str, dict[str, list[str]]]:
     return roles_by_group
 
 
-def folders(name: str, default: list[Path]) -> list[Path]:
+def variable_folders(name: str, default: list[Path]) -> list[Path]:
     """Folders as in PATH, separated by the system's separator."""
-    value = text(name)
+    value = variable_text(name)
     return [Path(part).expanduser().resolve() for part in value.split(os.pathsep) if part] or default
 
 
-def address(name: str, default: str) -> str:
+def variable_address(name: str, default: str) -> str:
     """An absolute http(s) address without a slash at its end; it may carry a path prefix."""
-    value = text(name, default).rstrip("/")
+    value = variable_text(name, default).rstrip("/")
     parts = urlsplit(value)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
         raise ImproperlyConfigured(
@@ -138,10 +140,10 @@ class MailSettings:
 SERVERS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
-def mail(folder: Path) -> MailSettings:
+def mail_settings(folder: Path) -> MailSettings:
     """Out of EMAIL_URL: `smtp://user:password@host:587` (plain), `smtp+tls://` (STARTTLS), `smtps://` (TLS from the
     start), `console://`, `file:///folder`, or nothing: `.eml` files in the folder."""
-    parts = urlsplit(text("EMAIL_URL", "file://"))
+    parts = urlsplit(variable_text("EMAIL_URL", "file://"))
     if parts.scheme == "console":
         return MailSettings("django.core.mail.backends.console.EmailBackend")
     if parts.scheme == "file":

@@ -21,7 +21,9 @@ ADMINISTRATOR = "admin"
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other
 
 
-def prepare_database(say: Callable[[str], None], show: Callable[[str], None]) -> User | None:
+def prepare_database_and_find_newcomer(
+    say: Callable[[str], None], show: Callable[[str], None]
+) -> User | None:
     """Brings the database up to date. Answers the administrator who has no password yet, if there is one.
 
     `say` takes sentences that stay in sight, `show` the work that begins now.
@@ -60,7 +62,7 @@ def admin_without_password() -> User | None:
 
 
 def _apply_migrations(show: Callable[[str], None]) -> None:
-    _refuse_half_way()
+    _refuse_half_replaced_migrations()
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
@@ -68,7 +70,7 @@ def _apply_migrations(show: Callable[[str], None]) -> None:
         call_command("migrate", interactive=False, verbosity=0)
 
 
-def _refuse_half_way() -> None:
+def _refuse_half_replaced_migrations() -> None:
     """Raise CommandError for a database that has only some of the single steps that one migration replaced: the
     others no longer exist."""
     applied = set(MigrationRecorder(connection).applied_migrations())

@@ -41,7 +41,9 @@ LINKS = re.compile(r"(/(?:decide|join|sign-in)/)[^/\s]+")
 """Addresses whose last part opens something: Django names the address of whatever is refused, by 429 for instance."""
 
 
-def _mask_event(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _event_safe_to_read(
+    logger: Any, method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
     """No text of a client acts on the terminal of who reads the log, and no link in it still opens anything."""
     return {key: _visible_text(value) if isinstance(value, str) else value for key, value in event.items()}
 
@@ -59,7 +61,7 @@ def configure_logging(*, level: str, as_json: bool) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso"),
         structlog.processors.StackInfoRenderer(),
-        _mask_event,
+        _event_safe_to_read,
     ]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

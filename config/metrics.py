@@ -121,7 +121,7 @@ class StoredFigures(Collector):
         self._until = 0.0
 
     def collect(self) -> Iterator[Metric]:
-        rows = self._read()
+        rows = self._rows_or_none()
         yield GaugeMetricFamily(
             "gateline_database_up", "1 while the database answers", float(rows is not None)
         )
@@ -139,14 +139,16 @@ class StoredFigures(Collector):
                 counter.add_metric(labels, value)
             yield counter
 
-    def _read(self) -> list[Row] | None:
+    def _rows_or_none(self) -> list[Row] | None:
         """Return the rows; None while the database is away."""
         with self._lock:
             # Anybody who may read them may read them often: the database is asked seldom
             if time.monotonic() >= self._until:
                 parameters = {"alive": ALIVE_SECONDS, "version": checkout_version()}
                 try:
-                    self._rows = bounded_rows([*fetch(INSTALLATION_METRICS, parameters), *fetch(UNDELIVERED)])
+                    self._rows = rows_with_bounded_labels(
+                        [*fetch(INSTALLATION_METRICS, parameters), *fetch(UNDELIVERED)]
+                    )
                 except AWAY:
                     self._rows = None
                 self._until = time.monotonic() + STORED_SECONDS
@@ -168,7 +170,7 @@ REGISTRY.register(STORED)
 REGISTRY.register(PoolFigures())
 
 
-def bounded_rows(rows: Iterable[Row]) -> list[Row]:
+def rows_with_bounded_labels(rows: Iterable[Row]) -> list[Row]:
     """Bound the labels of stations in number and length. They are shown where a token is asked for: without one a
     station whose network is open could read those of other owners here."""
     largest = _largest_label_sets(rows)

@@ -56,15 +56,15 @@ class RoomMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return _with_room(self.get_response, request)
+        return _view_with_room(self.get_response, request)
 
 
-def _with_room(view: View, request: HttpRequest) -> HttpResponseBase:
+def _view_with_room(view: View, request: HttpRequest) -> HttpResponseBase:
     return view(request)
 
 
 # Places of eight bytes, in a piece of 1 MB.
-_with_room.__code__ = _with_room.__code__.replace(co_stacksize=66_000)
+_view_with_room.__code__ = _view_with_room.__code__.replace(co_stacksize=66_000)
 
 
 async def _no_pieces() -> AsyncIterator[bytes]:

@@ -8,7 +8,7 @@ import os
 VARIABLE = "GATELINE_READINESS"
 
 
-def must_wait() -> bool:
+def must_wait_for_database() -> bool:
     """Tell whether this process was started before the database was ready."""
     return VARIABLE in os.environ
 

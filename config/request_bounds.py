@@ -61,9 +61,9 @@ class BoundedChannel(HTTPChannel):
     def connectionMade(self) -> None:  # noqa: N802  # as twisted names it
         super().connectionMade()
         # Behind a proxy all have its address, and it bounds them.
-        self._is_counted = settings.TRUST_PROXY or CONNECTIONS.reserve(self.address_of(), 1)
+        self._is_counted = settings.TRUST_PROXY or CONNECTIONS.reserve(self.address_of_client(), 1)
         if not self._is_counted:
-            self.refuse(BUSY)
+            self.answer_refusal_and_drop(BUSY)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802  # as twisted names it
         if self.line_mode and not self._is_head:
@@ -83,17 +83,17 @@ class BoundedChannel(HTTPChannel):
 
     def timeoutConnection(self) -> None:  # noqa: N802  # as twisted names it
         if self._is_head:
-            self.refuse(SLOW)
+            self.answer_refusal_and_drop(SLOW)
         else:
             super().timeoutConnection()
 
     def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802  # as twisted names it
-        self.refuse(LONG_HEADERS if self._receivedHeaderSize else LONG_LINE)
+        self.answer_refusal_and_drop(LONG_HEADERS if self._receivedHeaderSize else LONG_LINE)
 
     def _respondToBadRequestAndDisconnect(self) -> None:  # noqa: N802  # as twisted names it
         # Twisted calls this for headers that are too long, too, and would answer 400 for both.
         if self._receivedHeaderSize > self.totalHeadersSize:
-            self.refuse(LONG_HEADERS)
+            self.answer_refusal_and_drop(LONG_HEADERS)
         else:
             super()._respondToBadRequestAndDisconnect()
 
@@ -104,16 +104,16 @@ class BoundedChannel(HTTPChannel):
     def release_connection(self) -> None:
         """Count it no more."""
         if self._is_counted and not settings.TRUST_PROXY:
-            CONNECTIONS.free(self.address_of(), 1)
+            CONNECTIONS.free(self.address_of_client(), 1)
         self._is_counted = False
 
-    def address_of(self, forwarded: str = "") -> str:
+    def address_of_client(self, forwarded: str = "") -> str:
         """Name the share that it has: the address of the client, or the one that the proxy in front saw."""
         request = HttpRequest()
         request.META = {"REMOTE_ADDR": getattr(self.getPeer(), "host", ""), "HTTP_X_FORWARDED_FOR": forwarded}
         return str(rate_limit_key(request))
 
-    def refuse(self, refusal: Refusal) -> None:
+    def answer_refusal_and_drop(self, refusal: Refusal) -> None:
         """Answer, and drop what still comes, for who sends it to read the answer."""
         REFUSED.labels(refusal.status).inc()
         self.setTimeout(None)
@@ -178,40 +178,42 @@ class BoundedRequest(WebRequest):
             return
         self._began = self._since = time.monotonic()
         session = self.received_cookies.get(settings.SESSION_COOKIE_NAME.encode(), b"")
-        credential = request_credential(path, self._header(b"Authorization"), session.decode("latin-1"))
+        credential = request_credential(path, self._last_header(b"Authorization"), session.decode("latin-1"))
         self._caller = remembered_caller(credential) if credential else None
-        self._address = "" if self._caller else self.channel.address_of(self._header(b"X-Forwarded-For"))
-        with self._disk():
+        self._address = (
+            "" if self._caller else self.channel.address_of_client(self._last_header(b"X-Forwarded-For"))
+        )
+        with self._answering_full_disk():
             # For a large length Twisted opens a file on disk, for 0 a buffer in memory.
             super().gotLength(0 if announced > self._most else length)
         if self._is_away:
             return
         if announced > self._most:
-            self._turn_away(too_large(self._most))
+            self._answer_refusal_and_drop(too_large(self._most))
         # A small body needs no look-up: anybody may send it. None: in chunks, of unknown length.
         elif credential and not self._caller and (length is None or length > STRANGERS.small_share):
-            self._look_up(credential)
-        elif announced > self._bound:
-            self._turn_away(STRANGER)
-        elif not self._room.has_room(self._sender, announced):
-            self._turn_away(BUSY)
+            self._wait_for_caller(credential)
+        elif announced > self._most_body_bytes:
+            self._answer_refusal_and_drop(STRANGER)
+        elif not self._capacity_of_caller.has_room(self._sender, announced):
+            self._answer_refusal_and_drop(BUSY)
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  # as twisted names it
         if self._is_away:
             return
-        if self._size + len(data) > self._bound:
-            self._turn_away(too_large(self._most) if self._caller else STRANGER)
-        elif not self._room.reserve(self._sender, len(data)):
-            self._turn_away(BUSY)
+        if self._size + len(data) > self._most_body_bytes:
+            self._answer_refusal_and_drop(too_large(self._most) if self._caller else STRANGER)
+        elif not self._capacity_of_caller.reserve(self._sender, len(data)):
+            self._answer_refusal_and_drop(BUSY)
         else:
             self._size += len(data)
-            with self._disk():
+            with self._answering_full_disk():
                 super().handleContentChunk(data)
 
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:  # noqa: N802  # as twisted names it
         self._began = None
         if not self._is_away:
-            with self._disk():
+            with self._answering_full_disk():
                 self.content.flush()
         if self._is_away:
             self.channel.loseConnection()
@@ -235,15 +237,15 @@ class BoundedRequest(WebRequest):
             # The transport is paused meanwhile: that nothing comes is not the sender's fault.
             self._since = now
         elif now - self._began > BODY_SECONDS:
-            self._turn_away(SLOW)
+            self._answer_refusal_and_drop(SLOW)
         elif now - self._since >= PACE_SECONDS:
             if self._size - self._size_before < LEAST_PACE * (now - self._since):
-                self._turn_away(SLOW)
+                self._answer_refusal_and_drop(SLOW)
             self._since, self._size_before = now, self._size
 
     def handle_exception(self, exception: Exception) -> None:
         if is_no_room_left(exception) and not self._response_started:
-            self._turn_away(FULL)
+            self._answer_refusal_and_drop(FULL)
         else:
             super().handle_exception(exception)
 
@@ -256,7 +258,7 @@ class BoundedRequest(WebRequest):
         super().finish()
 
     @property
-    def _room(self) -> Capacity:
+    def _capacity_of_caller(self) -> Capacity:
         return PEOPLE if self._caller else STRANGERS
 
     @property
@@ -264,17 +266,17 @@ class BoundedRequest(WebRequest):
         return self._caller or self._address
 
     @property
-    def _bound(self) -> int:
+    def _most_body_bytes(self) -> int:
         return self._most if self._caller else MOST_OF_STRANGERS
 
-    def _header(self, name: bytes) -> str:
+    def _last_header(self, name: bytes) -> str:
         return (self.requestHeaders.getRawHeaders(name) or [b""])[-1].decode("latin-1")
 
-    def _look_up(self, credential: Credential) -> None:
+    def _wait_for_caller(self, credential: Credential) -> None:
         """Let the body wait until it is known whose it is."""
         address = self._address
         if not LOOKED_UP.reserve(address, 1):
-            self._turn_away(BUSY)
+            self._answer_refusal_and_drop(BUSY)
             return
         # What has come by then is little, and not to be refused for what others at this address send.
         self._address = f"{address} {id(self)}"
@@ -290,36 +292,36 @@ class BoundedRequest(WebRequest):
                 # Lost, refused or complete while it was looked up
                 return
             if future.exception():
-                self._turn_away(BUSY)
+                self._answer_refusal_and_drop(BUSY)
             elif caller := future.result():
-                self._room.free(self._sender, self._size)
+                self._capacity_of_caller.free(self._sender, self._size)
                 # _room and _sender follow _caller: from the strangers' room to the people's.
                 self._caller = caller
-                if not self._room.reserve(self._sender, self._size):
+                if not self._capacity_of_caller.reserve(self._sender, self._size):
                     self._size = 0
-                    self._turn_away(BUSY)
+                    self._answer_refusal_and_drop(BUSY)
             else:
-                self._turn_away(REFUSED_TOKEN if credential.is_token else STRANGER)
+                self._answer_refusal_and_drop(REFUSED_TOKEN if credential.is_token else STRANGER)
 
         twisted_loop.run_in_executor(_LOOKING, find_caller, credential).add_done_callback(answer)
 
     @contextmanager
-    def _disk(self) -> Iterator[None]:
+    def _answering_full_disk(self) -> Iterator[None]:
         """Answer with 507 where a disk is full, which is no failure of the server."""
         try:
             yield
         except OSError as error:
             if not is_no_room_left(error):
                 raise
-            self._turn_away(FULL)
+            self._answer_refusal_and_drop(FULL)
 
     def _release_room(self) -> None:
         self._began = None
         if self._size:
-            self._room.free(self._sender, self._size)
+            self._capacity_of_caller.free(self._sender, self._size)
             self._size = 0
 
-    def _turn_away(self, refusal: Refusal) -> None:
+    def _answer_refusal_and_drop(self, refusal: Refusal) -> None:
         """Answer at once; and drop what still comes."""
         self._is_away = True
         self._release_room()
@@ -328,7 +330,7 @@ class BoundedRequest(WebRequest):
             with suppress(OSError):  # what a full disk did not take is written once more
                 spooled.close()
         self.content: Any = BytesIO()
-        self.channel.refuse(refusal)
+        self.channel.answer_refusal_and_drop(refusal)
 
 
 class BoundedFactory(HTTPFactory):
@@ -342,7 +344,7 @@ class BoundedFactory(HTTPFactory):
         """Nothing, for the same reason: it would wake an idle process each second."""
 
     def buildProtocol(self, addr: Any) -> Any:  # noqa: N802  # as twisted names it
-        self.server.end_rest()
+        self.server.resume_checks()
         channel = super().buildProtocol(addr)
         channel.requestFactory = BoundedRequest
         return channel
@@ -367,18 +369,18 @@ class BoundedServer(Server):
 
     def application_checker(self) -> None:
         """Look after the applications each second while there is a connection."""
-        self._check_or_rest(super().application_checker, self.application_checker)
+        self._check_if_connected(super().application_checker, self.application_checker)
 
     def timeout_checker(self) -> None:
-        self._check_or_rest(super().timeout_checker, self.timeout_checker)
+        self._check_if_connected(super().timeout_checker, self.timeout_checker)
 
-    def _check_or_rest(self, check: Callable[[], None], again: Callable[[], None]) -> None:
+    def _check_if_connected(self, check: Callable[[], None], again: Callable[[], None]) -> None:
         if self.connections:
             check()
         else:
             self._resting.append(again)
 
-    def end_rest(self) -> None:
+    def resume_checks(self) -> None:
         """Look again soon: a connection begins."""
         for check in self._resting:
             twisted_loop.call_later(FIRST_LOOK_SECONDS, check)

@@ -21,45 +21,45 @@ from pipelines.work.workspace_folder import choice as workspace_choice
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = layout.state_folder()
 # web, worker or command: manage.py says which, an ASGI server that is not ours is a web process.
-ROLE = env.text("GATELINE_ROLE", "command")
-DEBUG = env.flag("DEBUG")
+ROLE = env.variable_text("GATELINE_ROLE", "command")
+DEBUG = env.variable_flag("DEBUG")
 
 # Addresses
-PORT = env.number("PORT", 8000, least=1)
+PORT = env.variable_number("PORT", 8000, least=1)
 # What commands in another shell, and mails, name: `make run PORT=8123` leaves word of it in the state folder.
-RUNS_AT_PORT = PORT if env.text("PORT") else state.last_port(DATA_DIR, PORT)
-BASE_URL = env.address("BASE_URL", f"http://127.0.0.1:{RUNS_AT_PORT}")
+RUNS_AT_PORT = PORT if env.variable_text("PORT") else state.port_of_last_start(DATA_DIR, PORT)
+BASE_URL = env.variable_address("BASE_URL", f"http://127.0.0.1:{RUNS_AT_PORT}")
 _base = urlsplit(BASE_URL)
 HTTPS = _base.scheme == "https"
 # `reverse` answers with the prefix: ORIGIN + reverse(…) is an absolute address.
 ORIGIN, FORCE_SCRIPT_NAME = f"{_base.scheme}://{_base.netloc}", _base.path or None
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", str(_base.hostname)])
+ALLOWED_HOSTS = env.variable_words("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", str(_base.hostname)])
 CSRF_TRUSTED_ORIGINS = [ORIGIN]
 # Behind a proxy that sets X-Forwarded-Proto and X-Forwarded-For itself: both are believed.
-TRUST_PROXY = env.flag("TRUST_PROXY")
+TRUST_PROXY = env.variable_flag("TRUST_PROXY")
 if TRUST_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Security
-SECRET_KEY = env.text("SECRET_KEY") or state.secret_key(DATA_DIR)
+SECRET_KEY = env.variable_text("SECRET_KEY") or state.ensure_secret_key(DATA_DIR)
 # What stored secrets are encrypted with, the newest first; without it, a file of the state folder.
-ENCRYPTION_KEYS = env.words("GATELINE_ENCRYPTION_KEYS", [])
-ENCRYPTION_KEY_FILE = None if ENCRYPTION_KEYS else state.encryption_keys(DATA_DIR)
+ENCRYPTION_KEYS = env.variable_words("GATELINE_ENCRYPTION_KEYS", [])
+ENCRYPTION_KEY_FILE = None if ENCRYPTION_KEYS else state.ensure_encryption_keys_file(DATA_DIR)
 # What receipts are signed with; without it, a file of the state folder.
-RECEIPT_KEY = env.text("GATELINE_RECEIPT_KEY")
-RECEIPT_KEY_FILE = None if RECEIPT_KEY else state.receipt_key(DATA_DIR)
+RECEIPT_KEY = env.variable_text("GATELINE_RECEIPT_KEY")
+RECEIPT_KEY_FILE = None if RECEIPT_KEY else state.ensure_receipt_key_file(DATA_DIR)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 # Names of our own: cookies know no ports, and another Django may run on this machine
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "gateline_session", "gateline_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{_base.path}/"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 # Off: a browser would refuse http for the whole host, whatever else is served there
-SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", 0)
+SECURE_HSTS_SECONDS = env.variable_number("HSTS_SECONDS", 0)
 CSRF_FAILURE_VIEW = "pipelines.web.shell.errors.csrf_failed"
 # The Referer of a form leads back to its page (web/shell/coming_back.py); no other site gets one
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-OIDC_ISSUER = env.address("OIDC_ISSUER", "") if env.text("OIDC_ISSUER") else ""
+OIDC_ISSUER = env.variable_address("OIDC_ISSUER", "") if env.variable_text("OIDC_ISSUER") else ""
 OIDC_ORIGINS = [f"{urlsplit(OIDC_ISSUER).scheme}://{urlsplit(OIDC_ISSUER).netloc}"] if OIDC_ISSUER else []
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -117,11 +117,11 @@ MFA_TOTP_ISSUER = "Gateline"
 MFA_TOTP_TOLERANCE = 1
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 # A provider to sign in with (OpenID Connect), and the roles that its groups give.
-OIDC_NAME = env.text("OIDC_NAME", "your company")
-OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", "groups")
-OIDC_ROLES = env.group_roles("OIDC_ROLES")
+OIDC_NAME = env.variable_text("OIDC_NAME", "your company")
+OIDC_GROUPS_CLAIM = env.variable_text("OIDC_GROUPS_CLAIM", "groups")
+OIDC_ROLES = env.roles_of_groups("OIDC_ROLES")
 # A provider tells nobody whom it removed: so long tokens go on without its word, and 0 is as long as they last.
-OIDC_TOKEN_DAYS = env.number("OIDC_TOKEN_DAYS", 30)
+OIDC_TOKEN_DAYS = env.variable_number("OIDC_TOKEN_DAYS", 30)
 SOCIALACCOUNT_ADAPTER = "pipelines.web.account.provider.ProviderAdapter"
 SOCIALACCOUNT_STORE_TOKENS = False
 SOCIALACCOUNT_PROVIDERS = {
@@ -131,8 +131,8 @@ SOCIALACCOUNT_PROVIDERS = {
             {
                 "provider_id": "oidc",
                 "name": OIDC_NAME,
-                "client_id": env.text("OIDC_CLIENT_ID"),
-                "secret": env.text("OIDC_CLIENT_SECRET"),
+                "client_id": env.variable_text("OIDC_CLIENT_ID"),
+                "secret": env.variable_text("OIDC_CLIENT_SECRET"),
                 "settings": {"server_url": OIDC_ISSUER},
             }
         ]
@@ -236,9 +236,9 @@ TEMPLATES = [
 ]
 
 # Database
-DATABASE_URL = env.text("DATABASE_URL")
+DATABASE_URL = env.variable_text("DATABASE_URL")
 # LISTEN cannot go through a transaction pooler: an address that leads straight to the server.
-DATABASE_DIRECT_URL = env.text("DATABASE_DIRECT_URL")
+DATABASE_DIRECT_URL = env.variable_text("DATABASE_DIRECT_URL")
 # One-time links sign in whoever sits at this machine: never with a database that others use too (house §5).
 EMBEDDED_DATABASE = SIGN_IN_LINKS = not DATABASE_URL
 _database = (
@@ -250,7 +250,7 @@ _options = dict(_database.get("OPTIONS", {}))  # type: ignore[call-overload]
 # Else a server that is away is waited for as long as TCP tries, which is minutes
 _options.setdefault("connect_timeout", 5)
 _options.setdefault("application_name", f"gateline {ROLE}")
-_pool = env.number("DATABASE_POOL", 10, least=1)
+_pool = env.variable_number("DATABASE_POOL", 10, least=1)
 if ROLE == "web":
     # An exhausted pool is a 503 after these seconds, not a hang (config.middleware).
     _options["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 5}
@@ -275,18 +275,18 @@ DATABASES = {
 
 # Who asks much (pipelines/web/shell/costly_requests.py), and who asks without being signed in
 # (pipelines/web/shell/rate_limits.py)
-COSTLY_AT_ONCE = env.number("GATELINE_COSTLY_AT_ONCE", max(1, _pool // 2), least=1)
-COSTLY_SECONDS = env.number("GATELINE_COSTLY_SECONDS", 60)
-ANONYMOUS_PER_MINUTE = env.number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
+COSTLY_AT_ONCE = env.variable_number("GATELINE_COSTLY_AT_ONCE", max(1, _pool // 2), least=1)
+COSTLY_SECONDS = env.variable_number("GATELINE_COSTLY_SECONDS", 60)
+ANONYMOUS_PER_MINUTE = env.variable_number("GATELINE_ANONYMOUS_PER_MINUTE", 120)
 # Who may read /metrics; without it programs of this machine (config/metrics.py).
-METRICS_TOKEN = env.secret("GATELINE_METRICS_TOKEN", least=16)
+METRICS_TOKEN = env.variable_secret("GATELINE_METRICS_TOKEN", least=16)
 # Wrong tokens, and wrong links of invitations, a minute from each address; beyond it the answer is 429.
 GUESSES_PER_MINUTE = 20
 # Calls of one webhook a minute (pipelines/work/triggers/receiving.py); 0: any number.
-WEBHOOKS_PER_MINUTE = env.number("GATELINE_WEBHOOKS_PER_MINUTE", 60)
+WEBHOOKS_PER_MINUTE = env.variable_number("GATELINE_WEBHOOKS_PER_MINUTE", 60)
 
 # The live bus
-REDIS_URL = env.text("REDIS_URL")
+REDIS_URL = env.variable_text("REDIS_URL")
 # What every web process has to count together: guesses. The table is made by a migration.
 CACHES = {
     "default": (
@@ -337,15 +337,15 @@ EXPIRES = [
     "pipelines.lines.guarantee_rereads.prove_next_live_version_again",
     "pipelines.lines.health.notify_of_new_health_breaches",
 ]
-NOTIFICATION_DAYS = env.number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
+NOTIFICATION_DAYS = env.variable_number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
 
 # Mail
-_mail = env.mail(DATA_DIR / "mail")
+_mail = env.mail_settings(DATA_DIR / "mail")
 EMAIL_BACKEND, EMAIL_FILE_PATH = _mail.backend, _mail.folder
 EMAIL_HOST, EMAIL_PORT, EMAIL_TIMEOUT = _mail.host, _mail.port, 30
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
 EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", f"gateline@{_base.hostname}")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.variable_text("EMAIL_FROM", f"gateline@{_base.hostname}")
 
 # Files
 STATIC_URL = f"{_base.path}/static/"
@@ -372,60 +372,63 @@ STORAGES = {
 }
 
 # A file for an input: more than this is never written to disk whole.
-UPLOAD_BYTES = env.number("GATELINE_UPLOAD_MB", 50, least=1) * 1024 * 1024
+UPLOAD_BYTES = env.variable_number("GATELINE_UPLOAD_MB", 50, least=1) * 1024 * 1024
 # 0 keeps them.
-UPLOAD_DAYS = env.number("GATELINE_UPLOAD_DAYS", 90, least=0)
+UPLOAD_DAYS = env.variable_number("GATELINE_UPLOAD_DAYS", 90, least=0)
 FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.LimitedUploadHandler"]
 
 # Work
 WORKSPACES = workspace_choice.server_choice(DATA_DIR, os.environ)
 WORKSPACES_DIR = WORKSPACES.folder()
 # An upper bound: folders are allowed one by one, for one owner, and only below these. None: no bound.
-REPOSITORY_ROOTS = env.folders("GATELINE_REPOSITORY_ROOTS", []) or None
-PRIVATE_HOSTS = env.words("GATELINE_PRIVATE_HOSTS", [])
+REPOSITORY_ROOTS = env.variable_folders("GATELINE_REPOSITORY_ROOTS", []) or None
+PRIVATE_HOSTS = env.variable_words("GATELINE_PRIVATE_HOSTS", [])
 # Through which this network reaches IPv4, where it is one of IPv6 alone.
 NAT64_PREFIXES = env.nat64_prefixes("GATELINE_NAT64_PREFIXES")
 # Whose certificates are trusted besides the public ones: GATELINE_CA_BUNDLE.
-authorities.set_trusted_authorities(env.certificates())
-AGENT_COMMAND = env.text("AGENT_COMMAND")
+authorities.set_trusted_authorities(env.trusted_certificates())
+AGENT_COMMAND = env.variable_text("AGENT_COMMAND")
 _own_tools = [BASE_DIR / "pipelines" / "lines" / "demo" / "bin", Path(sys.executable).parent]
 STATION_PATH = [
     str(folder)
     for folder in dict.fromkeys(
-        [*_own_tools, *env.folders("GATELINE_STATION_PATH", [Path(part) for part in os.get_exec_path()])]
+        [
+            *_own_tools,
+            *env.variable_folders("GATELINE_STATION_PATH", [Path(part) for part in os.get_exec_path()]),
+        ]
     )
 ]
-_isolation = env.text("GATELINE_ISOLATION", "auto")
+_isolation = env.variable_text("GATELINE_ISOLATION", "auto")
 # "auto", "none", or the words that stand before every command.
 ISOLATION: str | list[str] = _isolation if _isolation in {"auto", "none"} else shlex.split(_isolation)
 # What a station may use that says nothing itself: memory_mb=2048, disk_mb=8192.
-STATION_RESOURCES = env.pairs("GATELINE_STATION_RESOURCES")
-STATION_READABLE = env.folders("GATELINE_STATION_READABLE", [])
-WORKER_OWNERS = env.words("GATELINE_WORKER_OWNERS", [])
-WORKER_LABELS = env.words("GATELINE_WORKER_LABELS", [])
+STATION_RESOURCES = env.variable_pairs("GATELINE_STATION_RESOURCES")
+STATION_READABLE = env.variable_folders("GATELINE_STATION_READABLE", [])
+WORKER_OWNERS = env.variable_words("GATELINE_WORKER_OWNERS", [])
+WORKER_LABELS = env.variable_words("GATELINE_WORKER_LABELS", [])
 # What a worker with the label `evaluator` runs to answer a question of a rule, question and outcome on standard input.
-EVALUATOR_COMMAND = shlex.split(env.text("GATELINE_EVALUATOR_COMMAND"))
+EVALUATOR_COMMAND = shlex.split(env.variable_text("GATELINE_EVALUATOR_COMMAND"))
 # Worker processes beside the web process of `manage.py up`; each moves tasks on one core.
-WORKERS = env.number("GATELINE_WORKERS", 1, least=1)
+WORKERS = env.variable_number("GATELINE_WORKERS", 1, least=1)
 # Off: the server's own workers leave commands and agents to runners on other machines.
-RUN_PROGRAMS = env.flag("GATELINE_RUN_PROGRAMS", True)
+RUN_PROGRAMS = env.variable_flag("GATELINE_RUN_PROGRAMS", True)
 # On: a worker behind Landlock runs programs of several owners, whom that does not keep apart (SECURITY.md).
-LANDLOCK_SEVERAL_OWNERS = env.flag("GATELINE_LANDLOCK_SEVERAL_OWNERS", False)
+LANDLOCK_SEVERAL_OWNERS = env.variable_flag("GATELINE_LANDLOCK_SEVERAL_OWNERS", False)
 # Coding agents that the user of this server is signed in with, for its stations: claude, or claude=/folder.
-SIGNED_IN = env.words("GATELINE_SIGNED_IN", [])
+SIGNED_IN = env.variable_words("GATELINE_SIGNED_IN", [])
 # On: stations that do nothing are gone through in the transaction of the move that leads to them. Nobody can come
 # between two of them then.
-PASS_THROUGH = env.flag("GATELINE_PASS_THROUGH", False)
-WORKER_CONCURRENCY = env.number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
+PASS_THROUGH = env.variable_flag("GATELINE_PASS_THROUGH", False)
+WORKER_CONCURRENCY = env.variable_number("GATELINE_WORKER_CONCURRENCY", 8, least=1)
 # How long a runner on another machine may be cut off, and the server be away, before its work goes to another.
-RUNNER_LEASE_SECONDS = env.number("GATELINE_RUNNER_LEASE", 60, least=3)
-WORKER_DRAIN_SECONDS = env.number("GATELINE_WORKER_DRAIN", 4)
+RUNNER_LEASE_SECONDS = env.variable_number("GATELINE_RUNNER_LEASE", 60, least=3)
+WORKER_DRAIN_SECONDS = env.variable_number("GATELINE_WORKER_DRAIN", 4)
 
 # A model behind the protocol of OpenAI, for stations that chat and for questions of rules; without an address: none.
-MODEL_URL = env.address("GATELINE_MODEL_URL", "") if env.text("GATELINE_MODEL_URL") else ""
-MODEL, MODEL_KEY = env.text("GATELINE_MODEL"), env.text("GATELINE_MODEL_KEY")
-MODEL_TIMEOUT = env.number("GATELINE_MODEL_TIMEOUT", 120, least=1)
-MODEL_RETRIES = env.number("GATELINE_MODEL_RETRIES", 2)
+MODEL_URL = env.variable_address("GATELINE_MODEL_URL", "") if env.variable_text("GATELINE_MODEL_URL") else ""
+MODEL, MODEL_KEY = env.variable_text("GATELINE_MODEL"), env.variable_text("GATELINE_MODEL_KEY")
+MODEL_TIMEOUT = env.variable_number("GATELINE_MODEL_TIMEOUT", 120, least=1)
+MODEL_RETRIES = env.variable_number("GATELINE_MODEL_RETRIES", 2)
 # What calls of stations may carry in a header, by name: GATELINE_SECRET_WEATHER is {secret: WEATHER}.
 NAMED_SECRETS = env.variables_with_prefix("GATELINE_SECRET_")
 
@@ -435,5 +438,6 @@ LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", False, True
 # Django sets up nothing here: the next line says all of it
 LOGGING_CONFIG = None
 logs.configure_logging(
-    level=env.text("LOG_LEVEL", "INFO").upper(), as_json=env.text("LOG_FORMAT", "console") == "json"
+    level=env.variable_text("LOG_LEVEL", "INFO").upper(),
+    as_json=env.variable_text("LOG_FORMAT", "console") == "json",
 )

@@ -21,7 +21,7 @@ def sign_in_address(user: User, now: datetime, port: int) -> str:
     return f"http://127.0.0.1:{port}{reverse('sign-in-link', args=[create_sign_in_link(user, now)])}"
 
 
-def is_private_output(output: int, isolation: str, places: Places) -> bool:
+def is_output_hidden_from_stations(output: int, isolation: str, places: Places) -> bool:
     """Return whether output to this descriptor stays out of reach of stations: it is no file, or one that is
     hidden from them. `isolation`: the isolation in force for them, "" if no worker reports one."""
     if not stat.S_ISREG(os.fstat(output).st_mode):

@@ -8,7 +8,7 @@ import secrets
 from pathlib import Path
 
 
-def write_once(path: Path, value: str) -> str:
+def write_once_and_read(path: Path, value: str) -> str:
     """Return the content of the file; write the value first if the file is missing. Several processes may
     start at once: one wins and all read the same."""
     if not path.exists():
@@ -28,7 +28,7 @@ def write_once(path: Path, value: str) -> str:
     return path.read_text().strip()
 
 
-def last_port(home: Path, otherwise: int) -> int:
+def port_of_last_start(home: Path, otherwise: int) -> int:
     """The port on which Gateline was last started from this state folder."""
     try:
         text = (home / "port").read_text().strip()
@@ -47,21 +47,21 @@ def remember_port(home: Path, port: int) -> None:
     temporary.replace(home / "port")
 
 
-def encryption_keys(home: Path) -> Path:
+def ensure_encryption_keys_file(home: Path) -> Path:
     """The file of the keys that stored secrets are encrypted with, one per line and the newest first; a first key is
     made once per state folder. It is read where it is needed, so that running processes take a new key at once."""
     path = home / "encryption-keys"
-    write_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    write_once_and_read(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
     return path
 
 
-def receipt_key(home: Path) -> Path:
+def ensure_receipt_key_file(home: Path) -> Path:
     """The file of the key that signs receipts, made once per state folder."""
     path = home / "receipt-key"
-    write_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    write_once_and_read(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
     return path
 
 
-def secret_key(home: Path) -> str:
+def ensure_secret_key(home: Path) -> str:
     """Django's SECRET_KEY, made once per state folder."""
-    return write_once(home / "secret-key", secrets.token_urlsafe(50))
+    return write_once_and_read(home / "secret-key", secrets.token_urlsafe(50))

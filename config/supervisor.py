@@ -45,7 +45,7 @@ class ProcessSupervisor:
 
     def start_helper(self, command: Sequence[str], *handed: int) -> subprocess.Popen[bytes]:
         """Starts a process that is not started again when it ends; `handed`: descriptors that it gets besides."""
-        self.helper = self._popen(command, *handed)
+        self.helper = self._start_process(command, *handed)
         return self.helper
 
     def start_early(self, commands: Mapping[str, Sequence[str]]) -> None:
@@ -53,7 +53,7 @@ class ProcessSupervisor:
         self.children = [Child(name, command) for name, command in commands.items()]
         for child in self.children:
             child.started = time.monotonic()
-            child.process = self._popen(
+            child.process = self._start_process(
                 child.command, self.pending, **{readiness.VARIABLE: str(self.pending)}
             )
 
@@ -76,11 +76,11 @@ class ProcessSupervisor:
                     self._restart_if_ended(child)
                 if self.helper is not None and self.helper.poll() is not None:
                     self.helper = None
-                self._wait(woken)
+                self._wait_for_signal_or_restart(woken)
         finally:
-            self._stop()
+            self._stop_all()
 
-    def _wait(self, woken: int) -> None:
+    def _wait_for_signal_or_restart(self, woken: int) -> None:
         """Sleep until a signal comes, such as that of a child's end, or a child that failed is to be started again."""
         due = [child.due - time.monotonic() for child in self.children if child.process is None]
         if select.select([woken], [], [], max(0.0, min(due)) if due else None)[0]:
@@ -101,13 +101,13 @@ class ProcessSupervisor:
             )
             child.process = None
         if child.process is None and now >= child.due:
-            self._start(child, now)
+            self._start_child(child, now)
 
-    def _start(self, child: Child, now: float) -> None:
+    def _start_child(self, child: Child, now: float) -> None:
         child.started = now
-        child.process = self._popen(child.command)
+        child.process = self._start_process(child.command)
 
-    def _popen(self, command: Sequence[str], *handed: int, **more: str) -> subprocess.Popen[bytes]:
+    def _start_process(self, command: Sequence[str], *handed: int, **more: str) -> subprocess.Popen[bytes]:
         # A session of its own: Ctrl-C reaches this process alone, which then stops the others in order.
         return subprocess.Popen(
             command,
@@ -117,7 +117,7 @@ class ProcessSupervisor:
             start_new_session=True,
         )
 
-    def _stop(self) -> None:
+    def _stop_all(self) -> None:
         if self.asked:
             self.say("Stopping; a second Ctrl-C does not wait …")
         started = [self.helper, *(child.process for child in self.children)]

@@ -43,7 +43,7 @@ def main(words: Sequence[str], step: SetupStep) -> None:
     try:
         check_port(options.host, options.port)
     except SetupError as error:
-        step.break_off()
+        step.end_terminal_line()
         sys.exit(str(error))
     run_until_stopped(options.host, options.port, step)
 

@@ -68,7 +68,7 @@ class ArchiveWriter:
                 self.files[name] = member.size, content.sum.hexdigest()
         return None
 
-    def close(self, facts: Mapping[str, Any]) -> None:
+    def write_manifest_and_close(self, facts: Mapping[str, Any]) -> None:
         """Ends the archive with its manifest, and has it on the disk."""
         manifest = {**facts, "format": FORMAT, "files": {name: sha for name, (_, sha) in self.files.items()}}
         text = json.dumps({**manifest, "sha256": _manifest_checksum(manifest)}, indent=1).encode()

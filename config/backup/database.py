@@ -50,12 +50,12 @@ def server_version() -> int:
     return int(number) // 10000
 
 
-def is_empty() -> bool:
+def has_no_tables() -> bool:
     """Tell whether the database has no table."""
     return not connection.introspection.table_names()
 
 
-def other_connections() -> list[str]:
+def names_of_other_connections() -> list[str]:
     """Names of what else is connected to this database."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -144,7 +144,7 @@ def _program_failure(program: str, words: bytes) -> LauncherError:
     )
 
 
-def allow_restored_folders(home: Path) -> None:
+def allow_folders_again(home: Path) -> None:
     """Let folders below the state folder that an administrator had allowed stay allowed: unpacked, they have other
     inodes."""
     if FOLDERS not in connection.introspection.table_names():

@@ -39,7 +39,7 @@ def files_below(path: Path) -> Iterator[Path]:
             yield entry
 
 
-def is_empty(home: Path) -> bool:
+def has_no_files_in_folders(home: Path) -> bool:
     """Tell whether no folder of it holds a file: keys and what a first start writes lie beside those."""
     folders = (path for path in first_level_paths(home) if path.is_dir())
     return not any(entry.is_file() for folder in folders for entry in folder.rglob("*"))

@@ -37,7 +37,7 @@ def stop_when_unused(home: Path, *, durable: bool) -> None:
             time.sleep(AFTER_A_FAILURE)
         else:
             # All else only where something happened: an idle look costs three calls of the system.
-            while not processes.await_end(pid, USERS_SECONDS) and not is_unused(place):
+            while not processes.wait_for_end(pid, USERS_SECONDS) and not is_unused(place):
                 pass
     return None
 

@@ -54,26 +54,26 @@ THROWAWAY = {
 
 def postmaster_pid(place: Layout) -> int | None:
     """The living postmaster of this data folder, whatever postmaster.pid says."""
-    pid, _ready = _pid_file(place.data)
+    pid, _ready = _pid_and_readiness_in_file(place.data)
     return pid if pid and processes.is_postmaster(pid, place.data) else None
 
 
 def ensure_running(home: Path, *, durable: bool) -> Layout:
     """Has the server running when it returns. LauncherError with the end of the server's log if it cannot."""
     place = layout.recorded_layout(home)
-    if postmaster_pid(place) and _pid_file(place.data)[1]:
+    if postmaster_pid(place) and _pid_and_readiness_in_file(place.data)[1]:
         return place
     account = choose_account(place.data)
     layout.set_home_mode(home, account)
-    place = settle_layout(place, account)
-    server_binaries = reachable_binaries(binaries.find_binaries(_data_major(place.data)), account)
+    place = layout_with_settled_base(place, account)
+    server_binaries = reachable_binaries(binaries.find_binaries(_major_version_of_data(place.data)), account)
     if not (place.data / "PG_VERSION").exists():
         _create_data_folder(place, account, server_binaries, durable)
     socket = layout.socket_folder(place.base, account)
     layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
     # It may be up already, and only not ready yet
     if not postmaster_pid(place):
-        _clean_up_killed(place.data, socket)
+        _clean_up_after_killed_server(place.data, socket)
         _start_server(place, account, server_binaries, socket, durable)
     return place
 
@@ -103,10 +103,13 @@ def _start_server(
             [server_binaries.postgres, "-D", place.data, *words], stderr=log, account=account
         )
     _wait_until(
-        lambda: _pid_file(place.data) == (pid, True) or not processes.is_postmaster(pid, place.data),
+        lambda: (
+            _pid_and_readiness_in_file(place.data) == (pid, True)
+            or not processes.is_postmaster(pid, place.data)
+        ),
         START_SECONDS,
     )
-    if _pid_file(place.data) != (pid, True):
+    if _pid_and_readiness_in_file(place.data) != (pid, True):
         output = place.log.read_bytes()[position:].decode(errors="replace").strip()
         raise LauncherError(
             f"The embedded PostgreSQL did not start. It said:\n{output[-2000:]}",
@@ -203,12 +206,12 @@ def _private_file(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def _data_major(data: Path) -> int | None:
+def _major_version_of_data(data: Path) -> int | None:
     version = data / "PG_VERSION"
     return int(version.read_text().split(".")[0]) if version.exists() else None
 
 
-def _pid_file(data: Path) -> tuple[int | None, bool]:
+def _pid_and_readiness_in_file(data: Path) -> tuple[int | None, bool]:
     """The pid in postmaster.pid and whether that server says it takes connections."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
@@ -219,7 +222,7 @@ def _pid_file(data: Path) -> tuple[int | None, bool]:
     return pid, len(lines) > 7 and lines[7].strip() == "ready"
 
 
-def _clean_up_killed(data: Path, socket: Path) -> None:
+def _clean_up_after_killed_server(data: Path, socket: Path) -> None:
     """Clean up after a killed postmaster: wait until the processes that it left have ended, since two
     generations on one data folder would destroy it. Its lock files are removed only if their pid lives on
     as another process (or as a zombie): for a dead one PostgreSQL's own check is the safer one."""
@@ -229,13 +232,13 @@ def _clean_up_killed(data: Path, socket: Path) -> None:
             os.kill(pid, signal.SIGQUIT)
         _wait_until(lambda: not processes.processes_in_folder(data), STOP_SECONDS)
     for lock in (data / "postmaster.pid", socket / f".s.PGSQL.{layout.PORT}.lock"):
-        owner = _first_number(lock)
+        owner = _number_in_first_line(lock)
         # Of a dead process PostgreSQL's own check is the safer one
         if owner and _process_exists(owner):
             lock.unlink()
 
 
-def _first_number(path: Path) -> int | None:
+def _number_in_first_line(path: Path) -> int | None:
     first = path.read_text().partition("\n")[0].strip() if path.exists() else ""
     return int(first) if first.isdigit() else None
 
@@ -274,7 +277,7 @@ def _wait_until(until: Callable[[], bool], seconds: float) -> bool:
 SHARED = (Path("/var/lib/gateline"), Path("/var/tmp/gateline"))
 
 
-def settle_layout(place: Layout, account: Account) -> Layout:
+def layout_with_settled_base(place: Layout, account: Account) -> Layout:
     """Return the layout with the server's own folder: in the state folder if the server's user can enter it,
     otherwise in a shared place."""
     if (place.data / "PG_VERSION").exists():

@@ -41,7 +41,7 @@ class ServerShare:
                 server.stop_server(self.place)
         if last:
             # After the start lock is free: the keeper needs it to see that it may go.
-            _await_keeper(self.place)
+            _wait_until_keeper_ends(self.place)
 
 
 def acquire_share(home: Path, *, durable: bool = True) -> ServerShare:
@@ -83,7 +83,7 @@ def exclusive_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
         os.close(lock)
 
 
-def _await_keeper(place: layout.Layout) -> None:
+def _wait_until_keeper_ends(place: layout.Layout) -> None:
     """Nothing is left behind: the keeper sees at its next look that the server was stopped, and goes. Who starts the
     server anew meanwhile has a keeper again."""
     late = time.monotonic() + KEEPER_SECONDS

@@ -9,7 +9,15 @@ import subprocess
 from pathlib import Path
 
 from config.setup import packages
-from config.setup.steps import NO_NETWORK, ROOT, StepFailed, digest, environment, fresh, run
+from config.setup.steps import (
+    NO_NETWORK,
+    ROOT,
+    StepFailed,
+    digest_of_inputs,
+    environment_for_tools,
+    is_stamp_fresh,
+    run_long_command,
+)
 
 MODULES, DIST, GENERATED = ROOT / "node_modules", ROOT / "static" / "dist", ROOT / "static" / "generated"
 OFFLINE = (
@@ -19,16 +27,16 @@ OFFLINE = (
 AGAIN = "Start again; if it fails again, remove node_modules first."
 
 
-def ensure() -> None:
+def ensure_build() -> None:
     """Has the build in static/dist. Node is looked for only when something has to be done."""
-    _generate()
-    modules_digest, built = _modules_inputs(), _build_inputs()
-    modules_fresh = fresh(MODULES / ".gateline-stamp", modules_digest)
-    if modules_fresh and fresh(DIST / ".gateline-stamp", built):
+    _ensure_generated_types()
+    modules_digest, built = _digest_of_modules_inputs(), _digest_of_build_inputs()
+    modules_fresh = is_stamp_fresh(MODULES / ".gateline-stamp", modules_digest)
+    if modules_fresh and is_stamp_fresh(DIST / ".gateline-stamp", built):
         return
     env = node_environment()
     if not modules_fresh:
-        _npm(
+        _run_npm(
             # One retry: npm would try for minutes before it says that there is no network
             "Installing the front end's packages",
             ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"],
@@ -36,29 +44,29 @@ def ensure() -> None:
         )
         # In the folder that `npm ci` removes first: a run that was cut off leaves no stamp.
         (MODULES / ".gateline-stamp").write_text(modules_digest)
-    _npm("Building the front end", ["run", "build"], env)
+    _run_npm("Building the front end", ["run", "build"], env)
     (DIST / ".gateline-stamp").write_text(built)
 
 
 def ensure_modules() -> None:
     """Has node_modules, for checks that need no build."""
-    _generate()
-    if not fresh(MODULES / ".gateline-stamp", _modules_inputs()):
-        ensure()
+    _ensure_generated_types()
+    if not is_stamp_fresh(MODULES / ".gateline-stamp", _digest_of_modules_inputs()):
+        ensure_build()
 
 
-def _generate() -> None:
+def _ensure_generated_types() -> None:
     """Has the types of the line document, which come from its declarations."""
     sources = [
         *(ROOT / "pipelines" / "routing").rglob("*.py"),
         *(ROOT / "pipelines" / "formats").glob("*.py"),
     ]
-    sources_digest = digest(*sorted(sources))
-    if fresh(GENERATED / ".gateline-stamp", sources_digest):
+    sources_digest = digest_of_inputs(*sorted(sources))
+    if is_stamp_fresh(GENERATED / ".gateline-stamp", sources_digest):
         return
     command = [str(packages.PYTHON), "-m", "pipelines.routing", "types"]
     completed = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment()
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment_for_tools()
     )
     if completed.returncode:
         raise StepFailed("Generating the types of the line document", completed.stderr, AGAIN)
@@ -71,16 +79,16 @@ def _generate() -> None:
 def node_environment() -> dict[str, str]:
     """Return an environment with a PATH on which a recent enough Node comes first; install one if there is
     none."""
-    env = environment(PATH=os.environ.get("PATH", os.defpath))
-    if _recent_enough(env):
+    env = environment_for_tools(PATH=os.environ.get("PATH", os.defpath))
+    if _is_node_recent_enough(env):
         return env
     env["PATH"] = f"{packages.VENV / 'bin'}{os.pathsep}{env['PATH']}"
-    if not packages.installed("requirements-node.lock") or not _recent_enough(env):
-        packages.install("requirements-node.lock", "Installing Node into the Python environment")
+    if not packages.has_packages_of_lock("requirements-node.lock") or not _is_node_recent_enough(env):
+        packages.install_packages("requirements-node.lock", "Installing Node into the Python environment")
     return env
 
 
-def _recent_enough(env: dict[str, str]) -> bool:
+def _is_node_recent_enough(env: dict[str, str]) -> bool:
     """Vite's bounds: 20.19 and later of 20, or 22.12 and later."""
     if not all(shutil.which(name, path=env["PATH"]) for name in ("node", "npm")):
         return False
@@ -94,17 +102,17 @@ def _recent_enough(env: dict[str, str]) -> bool:
     return (major == 20 and minor >= 19) or (major, minor) >= (22, 12)
 
 
-def _npm(label: str, words: list[str], env: dict[str, str]) -> None:
+def _run_npm(label: str, words: list[str], env: dict[str, str]) -> None:
     npm = shutil.which("npm", path=env["PATH"]) or "npm"
     try:
-        run(label, [npm, *words], env=env, remedy=AGAIN)
+        run_long_command(label, [npm, *words], env=env, remedy=AGAIN)
     except StepFailed as failure:
-        if NO_NETWORK.search(failure.output + _npm_log(failure.output)):
+        if NO_NETWORK.search(failure.output + _content_of_npm_log(failure.output)):
             raise StepFailed(label, failure.output, OFFLINE) from None
         raise
 
 
-def _npm_log(output: str) -> str:
+def _content_of_npm_log(output: str) -> str:
     """Return the content of npm's own log: some versions end the output with “Exit handler never called!” and
     nothing else."""
     match = re.search(r"complete log of this run can be found in: (\S+)", output)
@@ -112,11 +120,11 @@ def _npm_log(output: str) -> str:
     return log.read_text(errors="replace") if log and log.is_file() else ""
 
 
-def _modules_inputs() -> str:
-    return digest(ROOT / "package.json", ROOT / "package-lock.json", ROOT / ".npmrc")
+def _digest_of_modules_inputs() -> str:
+    return digest_of_inputs(ROOT / "package.json", ROOT / "package-lock.json", ROOT / ".npmrc")
 
 
-def _build_inputs() -> str:
+def _digest_of_build_inputs() -> str:
     sources: list[Path | str] = sorted(
         path
         for path in (ROOT / "static").iterdir()
@@ -124,4 +132,6 @@ def _build_inputs() -> str:
     )
     # Each kind of work names its icon (static/build/sprite.ts).
     kinds = sorted((ROOT / "pipelines/routing/document/kinds").glob("*.py"))
-    return digest(_modules_inputs(), ROOT / "vite.config.ts", ROOT / "tsconfig.json", *kinds, *sources)
+    return digest_of_inputs(
+        _digest_of_modules_inputs(), ROOT / "vite.config.ts", ROOT / "tsconfig.json", *kinds, *sources
+    )

@@ -43,15 +43,15 @@ def main(arguments: list[str]) -> int:
         return 130
 
 
-def run(rest: list[str]) -> int:
+def start_everything(rest: list[str]) -> int:
     host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
     if not port.isdigit() or not 0 < int(port) < 65536:
         raise SetupError(f"PORT is “{port}”.", "Use a number from 1 to 65535: make run PORT=8123")
     machine.check_platform()
     machine.check_port(host, int(port))
-    _prepare(RUNTIME)
+    _ensure_packages_and_front_end(RUNTIME)
     os.environ["PORT"] = port
-    _exec_python("manage.py", "up", "--host", host, "--port", port, *rest)
+    _become_python_program("manage.py", "up", "--host", host, "--port", port, *rest)
     return 0
 
 
@@ -60,39 +60,39 @@ def development_target(*words: str) -> Target:
 
     def start(rest: list[str]) -> int:
         machine.check_platform()
-        _prepare(DEVELOPMENT)
-        _exec_python(*words, *rest)
+        _ensure_packages_and_front_end(DEVELOPMENT)
+        _become_python_program(*words, *rest)
         return 0
 
     return start
 
 
-def check(rest: list[str]) -> int:
+def run_all_checks(rest: list[str]) -> int:
     machine.check_platform()
     with exclusive_setup():
-        packages.ensure(DEVELOPMENT)
+        packages.ensure_packages(DEVELOPMENT)
         front_end.ensure_modules()
-    return quality.check()
+    return quality.run_quality_checks()
 
 
-def runner(rest: list[str]) -> int:
+def start_runner(rest: list[str]) -> int:
     """A runner of a server elsewhere: it has no pages, and needs no front end."""
     machine.check_platform()
     with exclusive_setup():
-        packages.ensure(RUNTIME)
-    _exec_python("-m", "pipelines.work.program", *rest)
+        packages.ensure_packages(RUNTIME)
+    _become_python_program("-m", "pipelines.work.program", *rest)
     return 0
 
 
-def _prepare(lock: str) -> None:
+def _ensure_packages_and_front_end(lock: str) -> None:
     with exclusive_setup():
         with SetupStep("Python packages"):
-            packages.ensure(lock)
+            packages.ensure_packages(lock)
         with SetupStep("Front end"):
-            front_end.ensure()
+            front_end.ensure_build()
 
 
-def _exec_python(*words: str) -> None:
+def _become_python_program(*words: str) -> None:
     sys.stdout.flush()
     environment = dict(os.environ)
     # The stations' tools (ruff, pytest, a Node of ours) are found beside the interpreter.
@@ -101,14 +101,14 @@ def _exec_python(*words: str) -> None:
 
 
 TARGETS: dict[str, Target] = {
-    "run": run,
+    "run": start_everything,
     "test": development_target("-m", "pytest", "-q", *SHARED, *ENDS),
     # Everything, the quick tests too: there all examples are drawn, and the invariants are looked at after each.
     "soak": development_target("-m", "pytest", "-m", "", "-q"),
-    "check": check,
+    "check": run_all_checks,
     "bench": development_target("-m", "proof.bench"),
     "agents": development_target("-m", "proof.bench.agents"),
-    "runner": runner,
+    "runner": start_runner,
     "release": development_target("-m", "proof.release"),
     "accept": development_target("-m", "proof.bench.accept"),
 }

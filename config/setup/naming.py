@@ -48,7 +48,7 @@ DOC_COMMENT = re.compile(r"/\*\*[\s*]*([^\s*]+)")
 
 def main() -> int:
     """The exit code: 1 where a count is over its budget, or under it where nobody commits the lower one."""
-    counts, places = count()
+    counts, places = count_faulty_names()
     budget: dict[str, int] = json.loads(BUDGET.read_text())
     over = {kind: number for kind, number in counts.items() if number > budget.get(kind, 0)}
     for kind, number in over.items():
@@ -69,14 +69,14 @@ def main() -> int:
     return 0
 
 
-def count() -> tuple[dict[str, int], Mapping[str, list[str]]]:
+def count_faulty_names() -> tuple[dict[str, int], Mapping[str, list[str]]]:
     """{kind: how many}, and where each of them stands."""
     places: dict[str, list[str]] = defaultdict(list)
     for path, text in _sources(PYTHON_ROOMS, "*.py"):
-        for line, kind, name in _of_python(ast.parse(text)):
+        for line, kind, name in _faulty_names_of_python(ast.parse(text)):
             places[f"Python: {kind}"].append(f"{path}:{line} {name}")
     for path, text in _sources((TYPESCRIPT_ROOM,), "*.ts*"):
-        for line, kind, name in _of_typescript(text):
+        for line, kind, name in _faulty_names_of_typescript(text):
             places[f"TypeScript: {kind}"].append(f"{path}:{line} {name}")
     return {kind: len(locations) for kind, locations in sorted(places.items())}, places
 
@@ -94,7 +94,7 @@ def _sources(rooms: tuple[str, ...], pattern: str) -> Iterator[tuple[Path, str]]
         yield path.relative_to(ROOT), path.read_text("utf-8")
 
 
-def _of_python(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+def _faulty_names_of_python(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
     for node in ast.walk(tree):
         match node:
             case (
@@ -102,7 +102,7 @@ def _of_python(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
                 | ast.Attribute(attr=name, ctx=ast.Store())
                 | ast.arg(arg=name)
             ):
-                yield from _of_name(node.lineno, name, name.split("_"))
+                yield from _faults_of_name(node.lineno, name, name.split("_"))
             case ast.ClassDef(name=name) if name in CLASS_NAMES:
                 yield node.lineno, "class names", name
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -111,16 +111,16 @@ def _of_python(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
                 yield getattr(node, "lineno", 1), "docstrings", " ".join(document[:5])
 
 
-def _of_typescript(text: str) -> Iterator[tuple[int, str, str]]:
+def _faulty_names_of_typescript(text: str) -> Iterator[tuple[int, str, str]]:
     for match in DECLARED.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        yield from _of_name(line, match[1], PARTS.findall(match[1]))
+        yield from _faults_of_name(line, match[1], PARTS.findall(match[1]))
     for match in DOC_COMMENT.finditer(text):
         if match[1].strip(".,:;`'\"").lower() in FUNCTION_WORDS:
             yield text.count("\n", 0, match.start()) + 1, "doc comments", match[1]
 
 
-def _of_name(line: int, name: str, parts: list[str]) -> Iterator[tuple[int, str, str]]:
+def _faults_of_name(line: int, name: str, parts: list[str]) -> Iterator[tuple[int, str, str]]:
     if name.strip("_$").lower() in WORDS:
         yield line, "names", name
     elif WORDS.intersection(part.lower() for part in parts):

@@ -9,7 +9,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.setup.steps import NO_NETWORK, ROOT, SetupError, StepFailed, digest, environment, fresh, run
+from config.setup.steps import (
+    NO_NETWORK,
+    ROOT,
+    SetupError,
+    StepFailed,
+    digest_of_inputs,
+    environment_for_tools,
+    is_stamp_fresh,
+    run_long_command,
+)
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -39,18 +48,18 @@ NO_VENV = (
 )
 
 
-def ensure(lock: str) -> None:
+def ensure_packages(lock: str) -> None:
     """Has the packages of the lock file in `.venv`. The development lock holds all of the other one, so either of
     them being fresh will do for the smaller."""
     _ensure_venv()
     _ensure_uv()
-    if not any(fresh(*_stamp(name)) for name in {lock, "requirements-dev.lock"}):
-        install(lock, "Installing Python packages")
+    if not any(is_stamp_fresh(*_stamp_file_and_digest(name)) for name in {lock, "requirements-dev.lock"}):
+        install_packages(lock, "Installing Python packages")
     _ensure_command()
 
 
-def install(lock: str, label: str) -> None:
-    stamp, inputs = _stamp(lock)
+def install_packages(lock: str, label: str) -> None:
+    stamp, inputs = _stamp_file_and_digest(lock)
     command: list[str | Path] = [
         UV,
         "pip",
@@ -63,20 +72,20 @@ def install(lock: str, label: str) -> None:
         "-r",
         ROOT / lock,
     ]
-    _run(label, command, env=uv_environment())
+    _run_with_network_remedy(label, command, env=uv_environment())
     stamp.write_text(inputs)
 
 
-def installed(lock: str) -> bool:
-    return fresh(*_stamp(lock))
+def has_packages_of_lock(lock: str) -> bool:
+    return is_stamp_fresh(*_stamp_file_and_digest(lock))
 
 
-def _stamp(lock: str) -> tuple[Path, str]:
-    return VENV / f".{lock}.stamp", digest(ROOT / lock)
+def _stamp_file_and_digest(lock: str) -> tuple[Path, str]:
+    return VENV / f".{lock}.stamp", digest_of_inputs(ROOT / lock)
 
 
 def _ensure_venv() -> None:
-    if PYTHON.exists() and _works():
+    if PYTHON.exists() and _is_venv_working():
         return
     if importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip"):
         command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
@@ -84,24 +93,24 @@ def _ensure_venv() -> None:
         command = [sys.executable, "-m", "virtualenv", "--clear", str(VENV)]
     else:
         raise SetupError(*NO_VENV)
-    _run("Making a Python environment", command, env=environment())
+    _run_with_network_remedy("Making a Python environment", command, env=environment_for_tools())
 
 
-def _works() -> bool:
+def _is_venv_working() -> bool:
     """Not when its interpreter was removed, is too old or too new, or when the project was moved."""
     script = (
         "import sys, pip; print(sys.version_info[:2] >= (3, 11), sys.version_info[:2] <= (3, 13), sys.prefix)"
     )
     answer = subprocess.run(
-        [PYTHON, "-c", script], capture_output=True, text=True, check=False, env=environment()
+        [PYTHON, "-c", script], capture_output=True, text=True, check=False, env=environment_for_tools()
     ).stdout.strip()
     good, _, prefix = answer.rpartition(" ")
     return good == "True True" and os.path.realpath(prefix) == os.path.realpath(VENV)
 
 
 def _ensure_uv() -> None:
-    stamp, inputs = _stamp("requirements-uv.lock")
-    if UV.exists() and fresh(stamp, inputs):
+    stamp, inputs = _stamp_file_and_digest("requirements-uv.lock")
+    if UV.exists() and is_stamp_fresh(stamp, inputs):
         return
     command: list[str | Path] = [
         PYTHON,
@@ -115,7 +124,7 @@ def _ensure_uv() -> None:
     ]
     # It installs everything else, so that it is held by hashes as well
     command += ["--require-hashes", "-r", ROOT / "requirements-uv.lock"]
-    _run("Installing uv", command, env=environment())
+    _run_with_network_remedy("Installing uv", command, env=environment_for_tools())
     stamp.write_text(inputs)
 
 
@@ -130,7 +139,7 @@ def _ensure_command() -> None:
 
 def uv_environment() -> dict[str, str]:
     """uv does not read pip's settings: a mirror or a certificate that is set for pip shall do for both."""
-    env = environment(UV_PYTHON_DOWNLOADS="never", UV_NO_PROGRESS="1")
+    env = environment_for_tools(UV_PYTHON_DOWNLOADS="never", UV_NO_PROGRESS="1")
     if not {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & env.keys():
         command = [str(PYTHON), "-m", "pip", "config", "get", "global.index-url"]
         index_url = (
@@ -144,9 +153,9 @@ def uv_environment() -> dict[str, str]:
     return env
 
 
-def _run(label: str, command: Sequence[str | Path], *, env: dict[str, str]) -> None:
+def _run_with_network_remedy(label: str, command: Sequence[str | Path], *, env: dict[str, str]) -> None:
     try:
-        run(label, command, env=env, remedy="Start again: what is done is not done twice.")
+        run_long_command(label, command, env=env, remedy="Start again: what is done is not done twice.")
     except StepFailed as failure:
         if NO_NETWORK.search(failure.output):
             raise StepFailed(label, failure.output, OFFLINE) from None

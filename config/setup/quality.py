@@ -7,7 +7,7 @@ import time
 
 from config.setup.front_end import node_environment
 from config.setup.packages import PYTHON, VENV
-from config.setup.steps import ROOT, show
+from config.setup.steps import ROOT, print_at_once
 
 BIN = VENV / "bin"
 # `drawn`: the same examples in every run, here too.
@@ -29,15 +29,17 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-def check() -> int:
+def run_quality_checks() -> int:
     """0 if every check passed."""
     env, failed = node_environment(), []
     for name, command in CHECKS:
         begin = time.monotonic()
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-        show(f"{'failed' if done.returncode else 'passed'}  {name} ({time.monotonic() - begin:.1f} s)")
+        print_at_once(
+            f"{'failed' if done.returncode else 'passed'}  {name} ({time.monotonic() - begin:.1f} s)"
+        )
         if done.returncode:
-            show(f"{done.stdout}{done.stderr}")
+            print_at_once(f"{done.stdout}{done.stderr}")
             failed.append(name)
-    show(f"Failed: {', '.join(failed)}" if failed else "All checks passed.")
+    print_at_once(f"Failed: {', '.join(failed)}" if failed else "All checks passed.")
     return 1 if failed else 0

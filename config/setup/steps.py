@@ -35,28 +35,28 @@ class StepFailed(SetupError):
         self.output = output
 
 
-def digest(*inputs: Path | str) -> str:
+def digest_of_inputs(*inputs: Path | str) -> str:
     """Return one hash over texts, files and whole folders, by names relative to the project."""
     total = hashlib.sha256()
     for item in inputs:
-        for path in _files(item) if isinstance(item, Path) else ():
+        for path in _files_of_path(item) if isinstance(item, Path) else ():
             total.update(f"{path.relative_to(ROOT)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
         if isinstance(item, str):
             total.update(item.encode() + b"\0")
     return total.hexdigest()
 
 
-def _files(item: Path) -> Iterable[Path]:
+def _files_of_path(item: Path) -> Iterable[Path]:
     if item.is_dir():
         return sorted(path for path in item.rglob("*") if path.is_file())
     return [item] if item.is_file() else []
 
 
-def fresh(stamp: Path, inputs: str) -> bool:
+def is_stamp_fresh(stamp: Path, inputs: str) -> bool:
     return stamp.is_file() and stamp.read_text() == inputs
 
 
-def show(text: str) -> None:
+def print_at_once(text: str) -> None:
     print(text, flush=True)
 
 
@@ -68,7 +68,7 @@ def exclusive_setup() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            show("Another set-up runs in this folder: waiting for it …")
+            print_at_once("Another set-up runs in this folder: waiting for it …")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -89,25 +89,25 @@ class SetupStep:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         _steps_at_work.remove(self)
         if self.begin is not None and kind is None:
-            self._print(f"{self.name}: {self._seconds()} s", last=True)
+            self._print_progress(f"{self.name}: {self._seconds_since_begin()} s", last=True)
 
     def show(self, detail: str = "") -> None:
         """Says that the step is at work; on a terminal with what it does now."""
         if self.begin is None:
             self.begin = time.monotonic()
-            self._print(f"{self.name} …")
+            self._print_progress(f"{self.name} …")
         elif sys.stdout.isatty():
-            self._print(f"{self.name} … {self._seconds()} s  {detail}")
+            self._print_progress(f"{self.name} … {self._seconds_since_begin()} s  {detail}")
 
-    def break_off(self) -> None:
+    def end_terminal_line(self) -> None:
         """End its line, where an error follows."""
         if sys.stdout.isatty():
             print(flush=True)
 
-    def _seconds(self) -> str:
+    def _seconds_since_begin(self) -> str:
         return f"{time.monotonic() - (self.begin or 0):.0f}"
 
-    def _print(self, text: str, *, last: bool = False) -> None:
+    def _print_progress(self, text: str, *, last: bool = False) -> None:
         if sys.stdout.isatty():
             # Back to the start of the line, and clear it
             print(f"\r\x1b[K{text}", end="\n" if last else "", flush=True)
@@ -118,7 +118,7 @@ class SetupStep:
 _steps_at_work: list[SetupStep] = []
 
 
-def run(
+def run_long_command(
     label: str, command: Sequence[str | Path], *, remedy: str, env: Mapping[str, str] | None = None
 ) -> None:
     """Runs a long command and shows that it goes on. StepFailed with its output."""
@@ -134,20 +134,20 @@ def run(
         )
         try:
             if _steps_at_work:
-                _watch(_steps_at_work[-1], label, process)
+                _show_until_ended(_steps_at_work[-1], label, process)
             else:
                 with SetupStep(label) as stage:
-                    _watch(stage, "", process)
+                    _show_until_ended(stage, "", process)
         finally:
             if process.poll() is None:
                 process.terminate()
                 process.wait()
         if process.returncode:
             output.seek(0)
-            raise StepFailed(label, _plain(output.read()), remedy)
+            raise StepFailed(label, _text_without_colours(output.read()), remedy)
 
 
-def _watch(stage: SetupStep, label: str, process: subprocess.Popen[bytes]) -> None:
+def _show_until_ended(stage: SetupStep, label: str, process: subprocess.Popen[bytes]) -> None:
     lively = sys.stdout.isatty()
     begin = time.monotonic()
     stage.show(label)
@@ -161,12 +161,12 @@ def _watch(stage: SetupStep, label: str, process: subprocess.Popen[bytes]) -> No
                 print(f"  still at it after {time.monotonic() - begin:.0f} s", flush=True)
 
 
-def _plain(output: bytes) -> str:
+def _text_without_colours(output: bytes) -> str:
     """Drops the colours and the overwritten lines of a terminal."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[^\n]*\r(?!\n)", "", output.decode(errors="replace"))
 
 
-def environment(**more: str) -> dict[str, str]:
+def environment_for_tools(**more: str) -> dict[str, str]:
     """Ours, without what would lead pip, uv or npm into another environment."""
     variables = {
         name: value

@@ -276,7 +276,7 @@ def _rewritten(archive: Path, folder: Path, **facts: Any) -> Path:
     for name in manifest.pop("files"):
         writer.add(name, unpacked / name)
     manifest.pop("sha256")
-    writer.close(manifest | facts)
+    writer.write_manifest_and_close(manifest | facts)
     return path
 
 

@@ -119,7 +119,7 @@ def test_a_python_that_can_make_no_environment_is_told_what_to_install(
     monkeypatch.setattr(packages, "PYTHON", tmp_path / "none")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SetupError, match="python3-venv"):
-        packages.ensure("requirements.lock")
+        packages.ensure_packages("requirements.lock")
 
 
 def test_an_unreachable_package_index_is_said_with_the_settings_for_a_mirror(
@@ -132,7 +132,7 @@ def test_an_unreachable_package_index_is_said_with_the_settings_for_a_mirror(
     )
     lock = tmp_path / "some.lock"
     lock.write_text(f"some-package==1.0 --hash=sha256:{'0' * 64}\n")
-    monkeypatch.setattr(packages, "_stamp", lambda name: (tmp_path / "stamp", "new"))
+    monkeypatch.setattr(packages, "_stamp_file_and_digest", lambda name: (tmp_path / "stamp", "new"))
     monkeypatch.setattr(packages, "UV", uv)
     monkeypatch.setattr(packages, "PYTHON", Path(sys.executable))
     monkeypatch.setattr(packages, "ROOT", tmp_path)
@@ -140,7 +140,7 @@ def test_an_unreachable_package_index_is_said_with_the_settings_for_a_mirror(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
     with pytest.raises(StepFailed, match=r"index could not be reached.*PIP_INDEX_URL"):
-        packages.install("some.lock", "Installing")
+        packages.install_packages("some.lock", "Installing")
     assert not (tmp_path / "stamp").exists()
 
 
@@ -160,7 +160,7 @@ def test_an_unreachable_npm_registry_is_said(
     npm.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
     npm.chmod(0o755)
     with pytest.raises(StepFailed, match="npm's registry could not be reached"):
-        front_end._npm("Installing", ["ci"], {"PATH": f"{tmp_path}:/usr/bin:/bin"})
+        front_end._run_npm("Installing", ["ci"], {"PATH": f"{tmp_path}:/usr/bin:/bin"})
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_the_systems_node_is_taken_only_if_vite_runs_on_it(version: str, good: b
     for name in ("node", "npm"):
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{version}'\n")
         (tmp_path / name).chmod(0o755)
-    assert front_end._recent_enough({"PATH": str(tmp_path)}) is good
+    assert front_end._is_node_recent_enough({"PATH": str(tmp_path)}) is good
 
 
 def test_a_step_is_done_again_only_when_an_input_changed(
@@ -182,19 +182,21 @@ def test_a_step_is_done_again_only_when_an_input_changed(
     source, stamp = tmp_path / "source" / "a.ts", tmp_path / "stamp"
     source.parent.mkdir()
     source.write_text("one")
-    stamp.write_text(steps.digest(source.parent))
-    assert steps.fresh(stamp, steps.digest(source.parent))
+    stamp.write_text(steps.digest_of_inputs(source.parent))
+    assert steps.is_stamp_fresh(stamp, steps.digest_of_inputs(source.parent))
     source.write_text("two")
-    assert not steps.fresh(stamp, steps.digest(source.parent))
+    assert not steps.is_stamp_fresh(stamp, steps.digest_of_inputs(source.parent))
     source.write_text("one")
     source.rename(source.with_name("b.ts"))
-    assert not steps.fresh(stamp, steps.digest(source.parent))
+    assert not steps.is_stamp_fresh(stamp, steps.digest_of_inputs(source.parent))
 
 
 def test_a_failed_step_shows_what_it_said_without_the_colours() -> None:
     noisy = "import sys; print('\\x1b[31mred\\x1b[0m'); sys.exit('the reason')"
     with pytest.raises(StepFailed) as failure:
-        steps.run("Doing it", [sys.executable, "-c", noisy], remedy="Do that.", env=dict(os.environ))
+        steps.run_long_command(
+            "Doing it", [sys.executable, "-c", noisy], remedy="Do that.", env=dict(os.environ)
+        )
     assert "red" in str(failure.value) and "the reason" in str(failure.value)
     assert "\x1b" not in str(failure.value) and str(failure.value).endswith("Do that.")
 

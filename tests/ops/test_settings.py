@@ -87,7 +87,7 @@ def test_mail_servers_are_one_address(
     url: str, expected: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMAIL_URL", url)
-    found = environment.mail(Path("/unused"))
+    found = environment.mail_settings(Path("/unused"))
     assert (found.host, found.port, found.user, found.starttls, found.tls) == expected
 
 
@@ -106,7 +106,7 @@ def test_without_a_mail_server_each_mail_is_a_private_file(tmp_path: Path, setti
 
 def test_a_first_start_of_many_processes_makes_one_key(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as pool:
-        keys = set(pool.map(lambda _: state.secret_key(tmp_path / "state"), range(64)))
+        keys = set(pool.map(lambda _: state.ensure_secret_key(tmp_path / "state"), range(64)))
     assert len(keys) == 1 and len(keys.pop()) >= 50
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["secret-key"]
     assert stat.S_IMODE((tmp_path / "state" / "secret-key").stat().st_mode) == 0o600
@@ -121,12 +121,12 @@ def test_every_variable_that_is_read_is_documented() -> None:
     documented = (ROOT / "docs" / "operating.md").read_text()
     source = (ROOT / "config" / "settings.py").read_text() + (ROOT / "config" / "environment.py").read_text()
     calls = (
-        "env.text(",
-        "env.flag(",
-        "env.number(",
-        "env.words(",
-        "env.folders(",
-        "env.address(",
+        "env.variable_text(",
+        "env.variable_flag(",
+        "env.variable_number(",
+        "env.variable_words(",
+        "env.variable_folders(",
+        "env.variable_address(",
         'text("EMAIL',
     )
     named = {

@@ -157,7 +157,7 @@ from config import lifeline, readiness
 lifeline.watch_supervisor()
 folder, name = pathlib.Path(sys.argv[0]).parent, sys.argv[1]
 (folder / f"loaded.{os.getpid()}").touch()
-if readiness.must_wait():
+if readiness.must_wait_for_database():
     readiness.wait_for_database()
 (folder / f"{name}.{os.getpid()}").touch()
 while True:

@@ -96,7 +96,7 @@ def test_a_tool_that_prints_a_document_acts_on_no_terminal(tmp_path: Path) -> No
 
 def test_the_log_of_the_server_acts_on_no_terminal() -> None:
     event = {"event": "asked for \x1b]0;x\x07", "path": "/\u202e", "status": 404}
-    assert logs._mask_event(None, "info", dict(event)) == {
+    assert logs._event_safe_to_read(None, "info", dict(event)) == {
         "event": "asked for \\x1b]0;x\\x07",
         "path": "/\\u202e",
         "status": 404,

@@ -242,7 +242,7 @@ def test_without_a_provider_there_is_no_button() -> None:
 
 def test_the_mapping_of_groups_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OIDC_ROLES", "cn=dev,o=x=acme/app:designer+reviewer; all=acme/app:viewer;")
-    assert environment.group_roles("OIDC_ROLES") == {
+    assert environment.roles_of_groups("OIDC_ROLES") == {
         "cn=dev,o=x": {"acme/app": ["designer", "reviewer"]},
         "all": {"acme/app": ["viewer"]},
     }
@@ -250,4 +250,4 @@ def test_the_mapping_of_groups_is_read_from_the_environment(monkeypatch: pytest.
     for wrong in ("all", "all=app:viewer", "all=acme/app:king", "=acme/app:viewer"):
         monkeypatch.setenv("OIDC_ROLES", wrong)
         with pytest.raises(ImproperlyConfigured):
-            environment.group_roles("OIDC_ROLES")
+            environment.roles_of_groups("OIDC_ROLES")

@@ -18,7 +18,7 @@ Put = Callable[..., StoredValue]
 
 @pytest.fixture
 def key_file(tmp_path: Path, settings: Any) -> Path:
-    settings.ENCRYPTION_KEY_FILE = state.encryption_keys(tmp_path)
+    settings.ENCRYPTION_KEY_FILE = state.ensure_encryption_keys_file(tmp_path)
     return tmp_path / "encryption-keys"
 
 

@@ -27,7 +27,7 @@ CANARY = "planted-canary-of-a-key"
 
 def test_a_key_is_made_once_and_only_its_owner_reads_it(key_file: Path) -> None:
     first = key_file.read_text()
-    assert state.encryption_keys(key_file.parent).read_text() == first
+    assert state.ensure_encryption_keys_file(key_file.parent).read_text() == first
     assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
     assert keys.decrypt_secret(keys.encrypt_secret(CANARY)) == CANARY
 

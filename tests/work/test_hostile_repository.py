@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from config.sign_in_link import is_private_output
+from config.sign_in_link import is_output_hidden_from_stations
 from pipelines.management.commands.worker import station_places
 from pipelines.work.handlers import command
 from pipelines.work.processes import landlock
@@ -317,12 +317,12 @@ def test_a_sign_in_link_is_written_where_no_station_reads(
     name: str, isolation: str, private: bool, installation: Path, places: Places
 ) -> None:
     with (installation / name).open("w") as log:
-        assert is_private_output(log.fileno(), isolation, places) is private
+        assert is_output_hidden_from_stations(log.fileno(), isolation, places) is private
 
 
 def test_a_sign_in_link_is_written_to_no_file_but_a_pipe(places: Places) -> None:
     reading, writing = os.pipe()
-    assert is_private_output(writing, "none", places)
+    assert is_output_hidden_from_stations(writing, "none", places)
     os.close(reading)
     os.close(writing)
 

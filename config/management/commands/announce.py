@@ -16,9 +16,9 @@ from django.core import checks
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from config.first_start import prepare_database
+from config.first_start import prepare_database_and_find_newcomer
 from config.setup.steps import DATABASE, START, SetupStep
-from config.sign_in_link import is_private_output, sign_in_address
+from config.sign_in_link import is_output_hidden_from_stations, sign_in_address
 from config.wiring.checks import REFERENCES
 from pipelines.management import printing
 from pipelines.management.commands.worker import station_places
@@ -45,7 +45,7 @@ class Command(BaseCommand):
     def handle(self, *, host: str, port: int, tell: int, **options: Any) -> None:
         begins = {options["step"]: options["began"]}
         with SetupStep(DATABASE, begins.get(DATABASE)) as database:
-            newcomer = prepare_database(self._say, database.show)
+            newcomer = prepare_database_and_find_newcomer(self._say, database.show)
         # One that was killed is alive to others for a while yet, and is none of those that start here.
         before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
         with os.fdopen(tell, "w") as pipe:
@@ -69,7 +69,7 @@ class Command(BaseCommand):
         isolation = (
             Worker.objects.filter(stopped_at=None).order_by("-started_at").values_list("isolation", flat=True)
         )
-        if not is_private_output(sys.stdout.fileno(), isolation.first() or "", station_places()):
+        if not is_output_hidden_from_stations(sys.stdout.fileno(), isolation.first() or "", station_places()):
             return f"Gateline runs at {address} · stations can read this file: for a link run manage.py sign_in_link"
         link = sign_in_address(newcomer, timezone.now(), port)
         return f"Gateline runs at {address} · sign in once, within ten minutes: {link}"

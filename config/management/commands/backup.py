@@ -26,7 +26,7 @@ class Command(printing.Command):
     def handle(self, *, file: Path, **options: Any) -> None:
         if file.exists():
             raise CommandError(f"{file} is there already. Name a new file.")
-        if database.is_empty():
+        if database.has_no_tables():
             raise CommandError("There is nothing to back up: the database is empty.")
         # Under another name, so that a file of this name is always whole
         part = file.with_name(f"{file.name}.part")
@@ -70,7 +70,7 @@ def write_archive(path: Path) -> int:
     # What the dump holds could be encrypted with another key than the archive has.
     if keys != _key_texts():
         raise CommandError("A key was changed during the backup. Run it again.")
-    archive.close(facts)
+    archive.write_manifest_and_close(facts)
     return len(archive.files)
 
 

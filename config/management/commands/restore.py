@@ -40,7 +40,7 @@ class Command(printing.Command):
                 # First, since it is all or nothing: where it fails, the files are as they were.
                 database.load_database(fresh / archive.DATABASE, replace=replace)
                 state.replace_state(home, fresh / archive.STATE)
-                database.allow_restored_folders(home)
+                database.allow_folders_again(home)
         except OSError as error:
             raise CommandError(f"{error.filename or file}: {error.strerror or error}.") from error
         except archive.DamagedArchive as error:
@@ -62,12 +62,14 @@ class Command(printing.Command):
 
 def check_installation(replace: bool) -> None:
     """Raises CommandError where this installation is not empty or runs."""
-    if not replace and not (database.is_empty() and state.is_empty(Path(settings.DATA_DIR))):
+    if not replace and not (
+        database.has_no_tables() and state.has_no_files_in_folders(Path(settings.DATA_DIR))
+    ):
         raise CommandError(
             "This installation is not empty. Name an empty folder in GATELINE_HOME (and an empty database in "
             "DATABASE_URL, if you set that), or add --replace: it deletes what is here."
         )
-    if programs := database.other_connections():
+    if programs := database.names_of_other_connections():
         raise CommandError(f"The database is in use by {', '.join(programs)}. Stop Gateline, then restore.")
 
 
