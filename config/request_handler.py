@@ -149,7 +149,9 @@ class SingleThreadHandler(ASGIHandler):
         body.seek(0)
         if call is None:
             return None
-        return await self._gathering(call.project).answer(BatchedRequest(request, call), call.job_ids)
+        return await self._gathering(call.project).answer_in_batch(
+            BatchedRequest(request, call), call.job_ids
+        )
 
     def _batcher_of(self, project: int) -> CallBatcher[BatchedRequest, HttpResponse]:
         async def send(requests: Sequence[BatchedRequest]) -> Sequence[HttpResponse | None]:

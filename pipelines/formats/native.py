@@ -157,7 +157,7 @@ def _problem_with_place(text: str | bytes, problem: Problem) -> Problem:
 
 
 def _problem_placed_in(problem: Problem, parsed: Parsed) -> Problem:
-    line, column = parsed.place(problem.path)
+    line, column = parsed.place_of_nearest_part(problem.path)
     return replace(problem, line=line, column=column)
 
 

@@ -32,7 +32,7 @@ def load(text: str | bytes, read: Callable[[Any], T]) -> T:
         check_storable(parsed.value, "")
         return read(parsed.value)
     except Malformed as fault:
-        line, column = parsed.place(fault.path)
+        line, column = parsed.place_of_nearest_part(fault.path)
         raise DocumentError([replace(Problem(fault.path, fault.message), line=line, column=column)]) from None
 
 

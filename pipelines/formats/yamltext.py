@@ -66,7 +66,7 @@ class Parsed:
     value: Any = None
     places: dict[str, Place] = field(default_factory=dict)
 
-    def place(self, path: str) -> Place:
+    def place_of_nearest_part(self, path: str) -> Place:
         """Return the place of a path, or of the nearest part around it."""
         while path and path not in self.places:
             path = _parent_path(path)
@@ -91,7 +91,7 @@ def resolves_to_text(plain: str) -> bool:
 def parse_yaml(text: str, *, exact: bool) -> Parsed:
     """Raises TextError. Unless `exact`, numbers that no double holds exactly are refused."""
     try:
-        return _Builder(text, exact).document()
+        return _Builder(text, exact).parsed_document()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -123,7 +123,7 @@ class _Builder:
         self.anchors: dict[str, _Node] = {}
         self.nodes = 0
 
-    def document(self) -> Parsed:
+    def parsed_document(self) -> Parsed:
         next(self.events)
         # Behind StreamStart: DocumentStart, or StreamEnd where there is nothing.
         start = next(self.events)

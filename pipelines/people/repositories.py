@@ -61,7 +61,7 @@ class RepositorySettings:
     host_app: str = ""
     hook_secret: str = ""
 
-    def checked(self, project: Project) -> RepositorySettings:
+    def checked_settings(self, project: Project) -> RepositorySettings:
         """Raises Invalid with the field."""
         try:
             address = parsed_repository_address(
@@ -195,7 +195,7 @@ def connect_repository(
 ) -> Repository:
     """`allow`: see `require_allowed_folder`. Raises Forbidden, Invalid, Conflict (the name is taken)."""
     require_allowed_folder(project, repository_settings, allow, by=by, now=now)
-    fields = repository_settings.checked(project).field_values
+    fields = repository_settings.checked_settings(project).field_values
     _refuse_duplicate(project, fields["address"])
     try:
         # A block of its own: after an error PostgreSQL takes no more statements in the outer one
@@ -223,7 +223,7 @@ def change_repository(
         # Who may not see the path was shown the name, and sends that back.
         repository_settings = replace(repository_settings, address=repository.address)
     require_allowed_folder(repository.project, repository_settings, allow, by=by, now=now)
-    fields = repository_settings.checked(repository.project).field_values
+    fields = repository_settings.checked_settings(repository.project).field_values
     before = {key: getattr(repository, key) for key in fields}
     if before == fields:
         return
@@ -314,7 +314,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
                 address, guard, credential, Path(folder) / "known_hosts", SECONDS, folders=folders
             )
             probe = Probe(remote, repository.default_branch, pushes, READ)
-            checks = [check.to_dict() for check in probe.run()]
+            checks = [check.to_dict() for check in probe.run_all_checks()]
         if probe.files is not None:
             workers, typed = (
                 serving_runners(now, repository.project),

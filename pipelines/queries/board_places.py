@@ -46,7 +46,7 @@ class BoardPlaces:
     tasks: int = 0
     version: int = 0
 
-    def add(
+    def add_positions(
         self, place: str, status: str, late: bool, is_visible: bool, number: int, oldest: datetime
     ) -> None:
         """So many positions of this place and status."""
@@ -97,7 +97,7 @@ def board_places(
     board_places = BoardPlaces()
     for place, status, late_ones, is_visible, number, oldest, seq, ids in fetch(sql, values):
         if status is not None:
-            board_places.add(place, status, late_ones, is_visible, number, oldest)
+            board_places.add_positions(place, status, late_ones, is_visible, number, oldest)
             board_places.version += int(seq)
         # Rows without a status: of a place its first positions, and one with the number of tasks.
         elif place is not None:

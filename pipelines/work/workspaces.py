@@ -201,7 +201,7 @@ class Folders:
             attempt.certificates.write_text(self._certificates)
 
     def remove_attempt(self, attempt: Attempt) -> None:
-        self.removals.add(attempt.root)
+        self.removals.move_aside_and_remove_soon(attempt.root)
 
     def reuse_folder(self, task: int, digest: str, into: Attempt) -> ReusableFolder | None:
         """Move the kept folder of a task into a new attempt, if it is what the snapshot says."""
@@ -211,7 +211,7 @@ class Folders:
         if folder.digest == digest:
             into.workspace.rmdir()
             folder.attempt.workspace.rename(into.workspace)
-        self.removals.add(folder.attempt.root)
+        self.removals.move_aside_and_remove_soon(folder.attempt.root)
         return folder if folder.digest == digest else None
 
     def keep_folder_of_task(self, task: int, folder: ReusableFolder) -> None:
@@ -224,7 +224,7 @@ class Folders:
     def remove_kept_folder(self, task: int) -> None:
         folder = self._kept.pop(task, None)
         if folder is not None:
-            self.removals.add(folder.attempt.root)
+            self.removals.move_aside_and_remove_soon(folder.attempt.root)
 
     # HOME of agents: it outlives the worker, since a session goes on with it
 

@@ -64,7 +64,9 @@ def test_a_line_that_merges_for_people_offers_to_send_back(path: Path) -> None:
 def test_a_template_keeps_its_promises_with_the_commands_of_a_repository(
     starter: catalogue.Starter, tests: str, lint: str, audit: str
 ) -> None:
-    commands = StationCommands.typed(lint=lint, tests=tests, audit=audit, update="make u", version="make v")
+    commands = StationCommands.from_typed_texts(
+        lint=lint, tests=tests, audit=audit, update="make u", version="make v"
+    )
     line = read_line(template_with_commands(starter.text, commands))
     answers = [(answer.sentence, answer.answer) for answer in prove_guarantees(line)]
     assert answers and [answer for answer in answers if answer[1] != "proved"] == []

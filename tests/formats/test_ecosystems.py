@@ -238,14 +238,14 @@ def test_each_template_can_be_published_with_any_commands() -> None:
     for starter in (each for each in STARTERS if each.line.workspace):
         for kept in (0, 63, *(1 << at for at in range(6)), *(63 ^ 1 << at for at in range(6))):
             typed = [each if kept >> at & 1 else "" for at, each in enumerate(some)]
-            line = read_line(template_with_commands(starter.text, StationCommands.typed(*typed)))
+            line = read_line(template_with_commands(starter.text, StationCommands.from_typed_texts(*typed)))
             graver = [each.message for each in lint_line(line) if each.severity in ("error", "warning")]
             assert not graver, (starter.key, typed, graver)
 
 
 def test_without_tests_a_line_still_asks_nobody_about_no_change() -> None:
     text = next(starter.text for starter in STARTERS if starter.key == "fix-lint-findings")
-    document = template_with_commands(text, StationCommands.typed("eslint .", ""))
+    document = template_with_commands(text, StationCommands.from_typed_texts("eslint .", ""))
     decides = document["stations"][2]
     assert (decides["name"], decides["work"]) == ("Anything changed?", {"kind": "noop"})
     assert [rule["to"] for rule in decides["rules"]] == ["findings-left", "nothing-to-merge", "merge"]
@@ -255,7 +255,7 @@ def test_what_lint_left_is_read_by_its_report_else_by_whether_it_passed_else_not
     text = next(starter.text for starter in STARTERS if starter.key == "fix-lint-findings")
 
     def deciding(lint_command: str) -> tuple[list[str], list[str]]:
-        document = template_with_commands(text, StationCommands.typed(lint_command, "npm test"))
+        document = template_with_commands(text, StationCommands.from_typed_texts(lint_command, "npm test"))
         rules = next(station for station in document["stations"] if station["key"] == "tests")["rules"]
         read = [condition["fact"] for condition in rules[0]["when"]["all"] if "fact" in condition]
         return [f"{fact['path']} {fact['op']}" for fact in read], [end["key"] for end in document["ends"]]

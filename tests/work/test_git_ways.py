@@ -159,7 +159,7 @@ def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept:
     for each in ("-F\n/dev/null", "HostName=192.0.2.7", "HostKeyAlias=git.example", "IdentitiesOnly=yes"):
         assert each in said
     assert "deploy@git.example\n" in said and "mode 600\nTHE KEY\n" in said
-    assert [(found.check, found.ok) for found in Probe(far, "", True).run()] == [
+    assert [(found.check, found.ok) for found in Probe(far, "", True).run_all_checks()] == [
         ("reach", True),
         ("branch", True),
         ("push", True),

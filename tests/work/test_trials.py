@@ -228,7 +228,7 @@ def test_no_station_runs_longer_than_ten_minutes(world: World) -> None:
         made = local.TrialOrders.orders_for_trial(
             StationTrial(pk=1, line=line, station=key, document=line.draft, by=world.admin)
         )
-        assert made.started().orders.station.max_timeout == local.MOST_SECONDS == 600
+        assert made.started_trial().orders.station.max_timeout == local.MOST_SECONDS == 600
 
 
 def test_a_log_is_bounded_and_says_so(world: World, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

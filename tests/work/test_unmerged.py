@@ -60,7 +60,7 @@ def retried(world: World, task: Task, station: str) -> Task:
 
 def started_with(world: World, origin: RemoteRepository, *commands: str) -> Task:
     """A task of a line like the template *Fix lint findings*, with these commands."""
-    starter, typed = BY_KEY["fix-lint-findings"], StationCommands.typed(*commands)
+    starter, typed = BY_KEY["fix-lint-findings"], StationCommands.from_typed_texts(*commands)
     line = templates.create_line(world.project, starter, "codemod", world.admin, typed)
     version = publishing.publish_draft(line, user=world.admin, based_on=1)
     return world.start(version, title="Do it", inputs={"repository": str(origin.path)})

@@ -46,14 +46,14 @@ class Carrier:
     def note_fault(self, path: str, message: Any, hint: Any = "") -> None:
         self.faults.append(Problem(path, message, hint))
 
-    def key(self, name: Any, otherwise: str) -> str:
+    def claim_key(self, name: Any, otherwise: str) -> str:
         """A free key for a station or an end, from its name or id."""
         return _claim_key(name, otherwise, self._taken)
 
     def claim_rule_id(self, name: Any, otherwise: str) -> str:
         return _claim_key(name, otherwise, self._ids)
 
-    def template(self, path: str, text: Any) -> str:
+    def escaped_template(self, path: str, text: Any) -> str:
         """`text` as a template; places that this system would not understand stay as they are written."""
         if not isinstance(text, str):
             return ""

@@ -42,7 +42,7 @@ def split_instructions(prompt: str, system: Any) -> tuple[str, str]:
     """Split instructions that a reader put together of both: each by itself; all in the prompt where they
     were changed."""
     if isinstance(system, str) and system:
-        rendered = unescaped_template(Carrier().template("", system))
+        rendered = unescaped_template(Carrier().escaped_template("", system))
         if prompt == rendered:
             return system, ""
         if prompt.startswith(f"{rendered}\n\n"):

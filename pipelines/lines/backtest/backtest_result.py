@@ -112,7 +112,7 @@ class BacktestTask:
     at: datetime | None = None
     after: int = 0
 
-    def add(self, row: RecordedRow, redecision: Redecision) -> bool:
+    def add_and_tell_if_after_divergence(self, row: RecordedRow, redecision: Redecision) -> bool:
         """Answers whether the decision comes after a divergence."""
         # Before this one is counted: a divergence does not come after itself.
         after = self.counts[Verdict.DIFFERENT] > 0
@@ -157,7 +157,7 @@ class BacktestResult:
     limited: bool = False
     earlier: int = 0
 
-    def add(self, row: RecordedRow, redecision: Redecision, task: str, after: bool) -> None:
+    def add_redecision(self, row: RecordedRow, redecision: Redecision, task: str, after: bool) -> None:
         self.decisions[redecision.verdict] += 1
         self.earlier += row.revision < self.line.revision
         self.after += after

@@ -51,7 +51,9 @@ def back_test(
                 yield from _count_task_and_yield_if_changed(result, task)
                 task, current = BacktestTask(f"WI-{line.project.key}-{row.task_number}"), row.task_id
             redecision = _redecided_row(row, target, task.task)
-            result.add(row, redecision, task.task, task.add(row, redecision))
+            result.add_redecision(
+                row, redecision, task.task, task.add_and_tell_if_after_divergence(row, redecision)
+            )
             if result.done % STEP == 0:
                 yield _current_progress(result, total)
     yield from _count_task_and_yield_if_changed(result, task)

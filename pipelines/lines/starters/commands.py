@@ -48,7 +48,7 @@ class StationCommands:
     publish: tuple[str, ...] = ()
 
     @classmethod
-    def typed(cls, *typed: str, **by_name: str) -> StationCommands:
+    def from_typed_texts(cls, *typed: str, **by_name: str) -> StationCommands:
         """Raises ValueError where a quotation mark is not closed."""
         words = {name: tuple(shlex.split(text)) for name, text in by_name.items()}
         return cls(*(tuple(shlex.split(text)) for text in typed), **words)

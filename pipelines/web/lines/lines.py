@@ -195,7 +195,7 @@ def proposed_commands(repository: Repository) -> StationCommands | None:
     proposal = corrected_proposal(repository)
     if not proposal.ecosystem:
         return None
-    return StationCommands.typed(
+    return StationCommands.from_typed_texts(
         proposal.lint,
         proposal.tests,
         proposal.audit,

@@ -129,9 +129,9 @@ class Stream:
         if len(self._open) < MOST_OPEN:
             # Counted from the very first step, as steps are dropped at the front.
             self._open[identity[:LONGEST_NAME]] = self.dropped + len(self.steps)
-        self.add(replace(step, state=StepState.RUNNING))
+        self.add_step(replace(step, state=StepState.RUNNING))
 
-    def step(
+    def step_at_this_line(
         self, kind: StepKind, verb: Verb, what: str = "", *, changes: tuple[TextChange, ...] = (), **more: Any
     ) -> Step:
         """Make a step at this line, cut to what is shown."""
@@ -147,7 +147,7 @@ class Stream:
         longest = LONGEST_DETAIL if kind in (StepKind.TEXT, StepKind.THOUGHT) else LONGEST_WHAT
         return Step(kind, verb, self._at, what[:longest], changes=bounded, number=self._number, **more)
 
-    def add(self, step: Step) -> None:
+    def add_step(self, step: Step) -> None:
         self.steps.append(step if step.cost is not None else replace(step, cost=self.usage.cost))
         if self._keep is not None and len(self.steps) > self._keep:
             del self.steps[0]
@@ -158,7 +158,7 @@ class Stream:
     def add_message(self, words: str, **more: Any) -> None:
         if words.strip():
             self.set_claim(words.strip())
-            self.add(self.step(StepKind.TEXT, Verb.SAY, words.strip(), **more))
+            self.add_step(self.step_at_this_line(StepKind.TEXT, Verb.SAY, words.strip(), **more))
 
     def set_claim(self, words: str, longest: int = LONGEST_DETAIL) -> None:
         """Take this for what it said last."""
@@ -168,7 +168,7 @@ class Stream:
             self.earlier_block = self.claim if "```json" in self.claim else self.earlier_block
         self.claim, self.claim_cut = words[:longest], len(words) > longest
 
-    def end(self, identity: str, state: StepState, detail: str = "", **more: Any) -> bool:
+    def end_step_begun_as(self, identity: str, state: StepState, detail: str = "", **more: Any) -> bool:
         """:return: whether such a step was begun"""
         place = self._open.pop(identity[:LONGEST_NAME], None)
         if place is None:
@@ -190,7 +190,7 @@ class Stream:
 
     def mark_step_as_denied(self, identity: str, why: str) -> bool:
         """Also one that was told as failed before."""
-        if self.end(identity, StepState.DENIED, why, seconds=None):
+        if self.end_step_begun_as(identity, StepState.DENIED, why, seconds=None):
             return True
         place = self._ended.get(identity[:LONGEST_NAME], -1) - self.dropped
         if not 0 <= place < len(self.steps) or self.steps[place].state != StepState.FAILED:
@@ -211,7 +211,7 @@ class Stream:
         """Something that went wrong, or a warning."""
         if state == StepState.FAILED and words.strip():
             self.error = words.strip()[:LONGEST_WHAT]
-        self.add(self.step(StepKind.ERROR, Verb.TELL, words, state=state))
+        self.add_step(self.step_at_this_line(StepKind.ERROR, Verb.TELL, words, state=state))
 
     def add_retry(self, which: int, words: str, detail: str = "") -> None:
         """The model did not answer, and is asked again: one step, however often."""
@@ -221,7 +221,11 @@ class Stream:
         if last is not None and last.verb == Verb.RETRY and last.state == StepState.RUNNING:
             self.steps[-1] = replace(last, what=words[:LONGEST_WHAT], detail=detail[:LONGEST_DETAIL])
         else:
-            self.add(self.step(StepKind.ERROR, Verb.RETRY, words, detail=detail, state=StepState.RUNNING))
+            self.add_step(
+                self.step_at_this_line(
+                    StepKind.ERROR, Verb.RETRY, words, detail=detail, state=StepState.RUNNING
+                )
+            )
 
     def end_retries(self) -> None:
         """The model answered."""

@@ -228,7 +228,7 @@ def _commit_in_mirror(
             branch_joins.add_objects(mirror, [*blobs, *made, commit])
             head = commit.id.decode()
         if settles:
-            settles.check(store, leaves)
+            settles.refuse_remaining_conflict_marks(store, leaves)
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
         counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
         before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, own)

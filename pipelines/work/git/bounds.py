@@ -22,7 +22,7 @@ class Bounds:
         self._most = self._room = MOST_SAID if most is None else most
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         return max(0.0, self._until - time.monotonic())
 
     def subtract_read_bytes(self, size: int) -> None:
@@ -31,7 +31,7 @@ class Bounds:
         if self._room < 0:
             most = self._most / 1024**2
             raise GitProtocolError(f"the server tells more than {most:.0f} MB of its branches and tags.")
-        if not self.left:
+        if not self.seconds_left:
             raise GitProtocolError(f"the server did not finish within {max(1.0, self.seconds):.0f} s.")
 
     def add_room_for_object(self, size: int) -> None:

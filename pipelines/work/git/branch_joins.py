@@ -28,7 +28,7 @@ class PendingMerge:
     parents: tuple[str, ...]
     marked: tuple[str, ...]
 
-    def check(self, store: BaseObjectStore, leaves: Mapping[str, Leaf]) -> None:
+    def refuse_remaining_conflict_marks(self, store: BaseObjectStore, leaves: Mapping[str, Leaf]) -> None:
         """:raises GitRefused: a file still holds both sides"""
         left = [path for path in self.marked if path in leaves and _has_conflict_marks(store, leaves[path])]
         if left:

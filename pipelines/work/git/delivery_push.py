@@ -65,13 +65,13 @@ class Permission:
     clear: Callable[[], Clearance]
     stopped: Callable[[], bool]
 
-    def check(self) -> None:
+    def raise_if_stopped(self) -> None:
         if self.stopped():
             raise Stopped
 
     def ask_clearance(self, branch: str, tree: ObjectID) -> Clearance:
         """:raises GitRefused: not cleared, or cleared for something else"""
-        self.check()
+        self.raise_if_stopped()
         cleared = self.clear()
         if cleared.wait:
             raise DeliveryQueued(cleared.wait)
@@ -100,7 +100,7 @@ def push_delivery(order: DeliveryOrder, may: Permission, report: ProgressCallbac
     with open_task_mirror(access, report) as (mirror, remote):
         store = mirror.repository.object_store
         tree = approved_tree_to_deliver(order, mirror)
-        may.check()
+        may.raise_if_stopped()
         refs = remote.read_references()
         foreign_pushes.check_foreign_pushes(access, mirror, remote, refs, report)
         now = refs.branch_commit(branch)
@@ -125,7 +125,7 @@ def push_delivery(order: DeliveryOrder, may: Permission, report: ProgressCallbac
         store.add_object(commit)
         report(f"{number[:7]} is pushed to {branch}")
         try:
-            remote.push(mirror.repository, branch, cleared.onto, number, may.check)
+            remote.push(mirror.repository, branch, cleared.onto, number, may.raise_if_stopped)
         except GitRefused as error:
             # The answer may be lost of a push that came through; or another one came first.
             now = remote.read_references().branch_commit(branch)

@@ -42,7 +42,7 @@ def push_proposal(order: DeliveryOrder, may: Permission, report: ProgressCallbac
     state = access.state
     with open_task_mirror(access, report) as (mirror, remote):
         tree = approved_tree_to_deliver(order, mirror)
-        may.check()
+        may.raise_if_stopped()
         refs = remote.read_references()
         foreign_pushes.check_foreign_pushes(access, mirror, remote, refs, report)
         now, base = refs.branch_commit(state.branch), refs.branch_commit(state.base_branch)
@@ -59,7 +59,7 @@ def push_proposal(order: DeliveryOrder, may: Permission, report: ProgressCallbac
         mirror.repository.object_store.add_object(commit)
         head = commit.id.decode()
         report(f"{head[:7]} is pushed to {state.branch}")
-        remote.push(mirror.repository, state.branch, now, head, may.check)
+        remote.push(mirror.repository, state.branch, now, head, may.raise_if_stopped)
     return HostProposal(head, tree.decode())
 
 

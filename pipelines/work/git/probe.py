@@ -61,7 +61,7 @@ class Probe:
     commit: str = ""
     settled: str = ""
 
-    def run(self) -> list[ConnectionCheck]:
+    def run_all_checks(self) -> list[ConnectionCheck]:
         checks = self.connection_checks()
         checks.append(
             run_timed_check("files", self._check_files) if self.commit else ConnectionCheck("files", None)

@@ -107,7 +107,7 @@ class Remote:
                     TOKEN_USER,
                     self.credential,
                     bounds.subtract_read_bytes,
-                    total_seconds=bounds.left,
+                    total_seconds=bounds.seconds_left,
                 )
                 with closing(https):
                     yield https, ""

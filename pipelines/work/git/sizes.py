@@ -49,7 +49,7 @@ class LargeObjectTotal:
     def __init__(self) -> None:
         self.size = 0
 
-    def add(self, size: int) -> None:
+    def add_if_large(self, size: int) -> None:
         self.size += size if size > LARGE else 0
         if self.size > MOST_LARGE:
             raise GitRefused(
@@ -117,7 +117,7 @@ def _object_data_start(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tup
     sizes = zlib.decompressobj().decompress(pack[at : at + PACKED_HEADER], HEADER)
     result = _variable_length_number(sizes, _variable_length_number(sizes, 0)[1])[0]
     _check_object_size(result)
-    total.add(result)
+    total.add_if_large(result)
     return at, size
 
 

@@ -37,7 +37,7 @@ class BoundedSsh(SubprocessSSHVendor):
         wrapper = super().run_command(*arguments, **more)
         # A moment after the time is over: then who reads is told of that, and not of an ssh that
         # was killed
-        timer = threading.Timer(self._bounds.left + 0.01, wrapper.proc.kill)
+        timer = threading.Timer(self._bounds.seconds_left + 0.01, wrapper.proc.kill)
         timer.daemon = True
         timer.start()
         self._running.append((wrapper.proc, timer))

@@ -97,7 +97,7 @@ def command_launch(spec: Spec) -> Launch:
         wrapped.levels,
         wrapped.no_new_privileges,
         stdin=spec.prompt is not None,
-        limits=spec.resources.limits(spec.attempt.root),
+        limits=spec.resources.limits_for_supervisor(spec.attempt.root),
     )
 
 

@@ -125,7 +125,7 @@ async def _pusher_names(order: DeliveryOrder, commit: str, sink: Sink) -> list[s
 
 async def _deliver_by_host(through: HostDelivery) -> Outcome:
     """Merge by the host: exactly what was approved, or with what landed there meanwhile."""
-    merged, order, host = await through.run(), through.order, through.host
+    merged, order, host = await through.merge_by_host(), through.order, through.host
     state = order.access.state
     number = merged.request["number"]
     summary = f"{merged.commit[:7]} is on {state.base_branch}: {host.name} merged {host.sign}{number}."
@@ -223,7 +223,7 @@ class HostDelivery:
     sink: Sink
     notes: Notes
 
-    async def run(self) -> MergedByHost:
+    async def merge_by_host(self) -> MergedByHost:
         """:raises GitRefused, HostError, Waits, LookAgain: it is not merged yet"""
         state, port = self.order.access.state, self.order.port
         clearance = await clearance_or_not_cleared(port.clear)

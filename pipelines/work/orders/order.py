@@ -173,7 +173,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         isolation=config.isolation,
         access=station_access(orders, config),
         outgoing=config.outgoing,
-        resources=config.resources.overridden(station.resources),
+        resources=config.resources.with_limits_of_station(station.resources),
         expects=station.expects,
         artifacts=station.artifacts,
     )

@@ -46,12 +46,12 @@ class TransferDeadline:
                 if self.passed:
                     self._shut_socket_down()
 
-    def words(self, error: Exception) -> str:
+    def error_message(self, error: Exception) -> str:
         if self.passed:
             return f"the server did not finish within {max(1.0, self.seconds):.0f} s."
         return str(error) or type(error).__name__
 
-    def end(self) -> None:
+    def cancel_and_close_socket(self) -> None:
         self._timer.cancel()
         with self._lock:
             self._close_socket()
@@ -92,7 +92,7 @@ class GitAnswer:
                 self._took(len(chunk))
                 self._rest += chunk
         except ERRORS as error:
-            raise GitProtocolError(self._deadline.words(error)) from error
+            raise GitProtocolError(self._deadline.error_message(error)) from error
         data, self._rest = self._rest[:size], self._rest[size:]
         return data
 
@@ -125,7 +125,7 @@ class HttpsGitClient(AbstractHttpGitClient):
         self._own = {"authorization": f"Basic {credentials}"} if password else {}
 
     def close(self) -> None:
-        self._deadline.end()
+        self._deadline.cancel_and_close_socket()
         self._http.close()
 
     def _get_url(self, path: str | bytes) -> str:
@@ -155,7 +155,7 @@ class HttpsGitClient(AbstractHttpGitClient):
         except RefusedAddress:
             raise
         except ERRORS as error:
-            raise GitProtocolError(self._deadline.words(error)) from error
+            raise GitProtocolError(self._deadline.error_message(error)) from error
         if raise_for_status and response.status_code != 200:
             response.close()
             raise _response_error(response)

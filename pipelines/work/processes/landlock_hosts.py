@@ -55,7 +55,7 @@ class Connector:
         self.connections = 0
 
     async def serve(self) -> None:
-        asyncio.get_running_loop().add_reader(self.calls, self.answer)
+        asyncio.get_running_loop().add_reader(self.calls, self.answer_one_call)
         server = await asyncio.start_server(self.relay_connection, sock=self.listener)
         await server.serve_forever()
 
@@ -71,7 +71,7 @@ class Connector:
         finally:
             self.connections -= 1
 
-    def answer(self) -> None:
+    def answer_one_call(self) -> None:
         """Take one call, and let it go on, do it, or refuse it."""
         request = bytearray(REQUEST.size)
         try:

@@ -35,7 +35,7 @@ class Launch:
     stdin: bool = False
     limits: Mapping[str, object] | None = None
 
-    def line(self) -> bytes:
+    def instructions_for_supervisor(self) -> bytes:
         work = {
             "argv": list(self.argv),
             "env": dict(self.env),
@@ -76,7 +76,9 @@ class Process:
         self.stdin = await _pipe_writer(in_write) if in_write >= 0 else None
         try:
             # In a thread: the line may be longer than the pipe takes at once
-            await asyncio.get_running_loop().run_in_executor(None, self._send, self.launch.line())
+            await asyncio.get_running_loop().run_in_executor(
+                None, self._send, self.launch.instructions_for_supervisor()
+            )
             first = await self._next_message_of_supervisor()
             if "started" not in first:
                 raise CannotStart(str(first.get("failed", "the supervisor ended")))

@@ -21,12 +21,12 @@ class Resources:
     processes: int = 512
     disk_mb: int = 4096
 
-    def overridden(self, own: Mapping[str, int]) -> Resources:
+    def with_limits_of_station(self, own: Mapping[str, int]) -> Resources:
         """Return the limits with the station's own applied."""
         known = asdict(self)
         return replace(self, **{key: value for key, value in own.items() if key in known})
 
-    def limits(self, attempt: Path) -> dict[str, Any]:
+    def limits_for_supervisor(self, attempt: Path) -> dict[str, Any]:
         """Return the limits in the form that the supervisor reads. `attempt`: the folder whose files count."""
         return {
             "cpu_seconds": self.cpu_seconds,
@@ -61,4 +61,4 @@ def parsed_resources(words: Mapping[str, str]) -> Resources:
         # Digits of other scripts and ² are digits to Python as well
         if not (value.isascii() and value.isdigit() and int(value) > 0):
             raise ValueError(f"{name} is “{value}”, not a whole number from 1 on")
-    return DEFAULT.overridden({name: int(value) for name, value in words.items()})
+    return DEFAULT.with_limits_of_station({name: int(value) for name, value in words.items()})

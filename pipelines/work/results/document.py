@@ -41,7 +41,7 @@ class Document:
 
 def read_document(attempt: Attempt, limit: int, style: str = NATIVE) -> Document:
     """The document that the work wrote, `limit` bytes at most; `style` flux: with Flux's own fields, and a summary."""
-    relative = attempt.below(attempt.result)
+    relative = attempt.relative_to_root(attempt.result)
     # A link that leads nowhere is there all the same, and is refused with a reason
     if not attempt.result.is_symlink() and not attempt.result.exists():
         return Document()

@@ -27,7 +27,7 @@ class LineCutter:
         """The lines that `data` completes, without their ends; with `final` also what stands after the last end."""
         text = self.masker.masked_part_of_stream(self._decoder.decode(data, final))
         if final:
-            text += self.masker.end()
+            text += self.masker.rest_of_stream()
         *lines, self._rest = (self._rest + text).split("\n")
         lines = [self._displayed_line(line) for line in lines]
         if final and self._rest:

@@ -82,12 +82,18 @@ def output_in_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = 
     if blocks.value is not MISSING:
         outside = wanted_keys_in(_without_blocks(text), keys)
         more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
-        return TextOutput(wanted_keys_only(blocks.value, keys), blocks.faults, (*blocks.remarks(keys), *more))
+        return TextOutput(
+            wanted_keys_only(blocks.value, keys),
+            blocks.faults,
+            (*blocks.remarks_on_other_blocks(keys), *more),
+        )
     try:
         value = parse_storable_json(text, "output")
     except Unreadable as error:
         return TextOutput(
-            MISSING, blocks.faults or _lost_output_reason(text, keys, str(error), cut), blocks.remarks(keys)
+            MISSING,
+            blocks.faults or _lost_output_reason(text, keys, str(error), cut),
+            blocks.remarks_on_other_blocks(keys),
         )
     if keys and is_example(value):
         return TextOutput()
@@ -152,7 +158,7 @@ class Blocks:
         after = len(LOOSE.findall(text, end)) if end else 0
         return cls(value, "; ".join(faults), unwanted, after)
 
-    def remarks(self, keys: Sequence[str]) -> tuple[str, ...]:
+    def remarks_on_other_blocks(self, keys: Sequence[str]) -> tuple[str, ...]:
         passed = [f"{self.unwanted} json blocks hold none of the output keys."] if self.unwanted else []
         later = [f"{self.after} json blocks after the one that counts were not read."] if self.after else []
         return (*passed, *later, *remark_on_unwanted_keys(self.value, keys))

@@ -113,7 +113,7 @@ async def _git_output(spec: Spec, argv: tuple[str, ...]) -> str:
     wrapped = spec.isolation.isolated_command(argv, spec.attempt.root, spec.attempt.workspace, access)
     # None of the station's secrets: a repository may start programs when it is read
     env = {name: spec.env[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in spec.env}
-    limits = spec.resources.limits(spec.attempt.root)
+    limits = spec.resources.limits_for_supervisor(spec.attempt.root)
     launch = Launch(
         wrapped.argv,
         env,

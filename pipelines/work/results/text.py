@@ -93,7 +93,7 @@ class Masker:
         self._held = masked[len(masked) - keep :]
         return masked[: len(masked) - keep]
 
-    def end(self) -> str:
+    def rest_of_stream(self) -> str:
         pending, self._held = self._held, ""
         return pending
 

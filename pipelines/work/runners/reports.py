@@ -49,7 +49,7 @@ class RunnerReport:
     claim: Claim | None
 
     @property
-    def by(self) -> str:
+    def actor_of_report(self) -> str:
         return f"worker:{self.known.runner.pk}"
 
 
@@ -60,7 +60,7 @@ def deliver_runner_reports(reports: Sequence[RunnerReport]) -> list[ReportAnswer
         [
             Report(
                 runner_report.job.pk, runner_report.attempt, runner_report.lease, outcome,
-                by=runner_report.by, claim_next=runner_report.claim, observed_by=SERVER,
+                by=runner_report.actor_of_report, claim_next=runner_report.claim, observed_by=SERVER,
             )
             for runner_report, outcome in zip(reports, _observed_outcomes(reports), strict=True)
         ]
@@ -105,7 +105,7 @@ def _observed_outcome(
 ) -> dict[str, Any]:
     reported_facts = runner_report.outcome.get("facts")
     facts = {
-        group: {**members, SOURCE: {"observed_by": runner_report.by}}
+        group: {**members, SOURCE: {"observed_by": runner_report.actor_of_report}}
         for group, members in (reported_facts.items() if isinstance(reported_facts, dict) else ())
         if group in REPORTED and isinstance(members, dict)
     }

@@ -85,7 +85,7 @@ def check_commit(
         leaves = trees.tree_leaves(store, tree)
         _check_ancestry(mirror, state, begun, head)
         if settles:
-            settles.check(store, leaves)
+            settles.refuse_remaining_conflict_marks(store, leaves)
         _check_files_equal_commit(store, leaves, tuple(manifest))
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, begun.base))
         group = {

@@ -86,7 +86,7 @@ class TicketWorker(Worker):
         self._seats, self._database = seats, database
         self._first_ticket = asyncio.Event()
 
-    def look(self) -> None:
+    def look_for_tickets(self) -> None:
         """There may be a ticket."""
         self._new_job_event.set()
 
@@ -147,7 +147,7 @@ class TicketWorker(Worker):
         queue = self._running_jobs[work].job.queue
         # All seats were taken: a ticket may have waited for this one
         if queue not in self._queues_with_free_seats():
-            self.look()
+            self.look_for_tickets()
         del self._running_jobs[work]
 
     async def _shutdown(self, side_tasks: list[asyncio.Task[Any]]) -> None:
@@ -179,10 +179,10 @@ class Queue:
             if not self._stopping:
                 await asyncio.sleep(0.5)
 
-    def look(self) -> None:
+    def look_for_tickets(self) -> None:
         """There may be a ticket: one has been written, or the time of one has come."""
         if self._worker is not None:
-            self._worker.look()
+            self._worker.look_for_tickets()
 
     def stop(self) -> None:
         """Take no ticket any more; those under way go on."""

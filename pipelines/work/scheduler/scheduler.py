@@ -94,7 +94,7 @@ class Scheduler:
     def _look_for_tickets(self) -> None:
         """A ticket was written, or a due time that is near."""
         if self._queue is not None:
-            self._queue.look()
+            self._queue.look_for_tickets()
         self._to_look.set()
 
     def stop(self) -> None:
@@ -153,7 +153,7 @@ class Scheduler:
                 if outlook.to_sweep:
                     self._to_sweep.set()
                 if outlook.has_due_ticket:
-                    queue.look()
+                    queue.look_for_tickets()
                 pause = outlook.seconds_to_sleep
                 if was_announced:
                     # Another worker may be about to take what was announced: its lease has to be seen

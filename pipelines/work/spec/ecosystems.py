@@ -36,13 +36,13 @@ class RepositoryFiles:
     names: frozenset[str]
     texts: Mapping[str, str]
 
-    def text(self, name: str) -> str:
+    def text_of_file(self, name: str) -> str:
         return self.texts.get(name, "")
 
     @property
     def package_json(self) -> Mapping[str, Any]:
         try:
-            document = json.loads(self.text("package.json"))
+            document = json.loads(self.text_of_file("package.json"))
         except (ValueError, RecursionError):
             return {}
         return document if isinstance(document, dict) else {}
@@ -58,7 +58,7 @@ class RepositoryFiles:
 
     def has_make_target(self, target: str) -> bool:
         pattern = rf"^{re.escape(target)}\s*:(?!=)"
-        return bool(re.search(pattern, self.text("Makefile"), re.MULTILINE))
+        return bool(re.search(pattern, self.text_of_file("Makefile"), re.MULTILINE))
 
 
 BY_NPM = ("pnpm", "yarn")
@@ -228,7 +228,7 @@ def _python_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
 def _python_linter(files: RepositoryFiles) -> str:
     """Name the linter that the repository sets up; "" where it sets up none."""
     lists = python_packages.requirement_lists(files.names)
-    text = "\n".join(files.text(name) for name in (*python_packages.MANIFESTS, *lists, PRE_COMMIT))
+    text = "\n".join(files.text_of_file(name) for name in (*python_packages.MANIFESTS, *lists, PRE_COMMIT))
     if {"ruff.toml", ".ruff.toml"} & files.names or re.search(r"\bruff\b", text):
         return "ruff"
     return "flake8" if ".flake8" in files.names or re.search(r"\bflake8\b", text) else ""
@@ -236,7 +236,7 @@ def _python_linter(files: RepositoryFiles) -> str:
 
 def _has_tests(files: RepositoryFiles) -> bool:
     has_modules = any(re.fullmatch(r"test(_.*)?\.py|.*_test\.py", name) for name in files.names)
-    texts = (files.text(name) for name in (*python_packages.MANIFESTS, "requirements.txt"))
+    texts = (files.text_of_file(name) for name in (*python_packages.MANIFESTS, "requirements.txt"))
     return has_modules or bool(
         {"tests/", "test/", "pytest.ini", "conftest.py"} & files.names
         or any("pytest" in text for text in texts)
@@ -387,7 +387,7 @@ def _package_hosts(files: RepositoryFiles, lock: str) -> tuple[str, ...]:
     lines = [
         line
         for name in (".npmrc", lock)
-        for line in files.text(name).splitlines()
+        for line in files.text_of_file(name).splitlines()
         # Cargo's `registry+https://…` is the address of an index, not of packages
         if OF_PACKAGES.search(line) and "registry+" not in line
     ]

@@ -46,7 +46,7 @@ class Attempt:
     def temporary(self) -> Path:
         return self.root / "tmp"
 
-    def below(self, path: Path) -> str:
+    def relative_to_root(self, path: Path) -> str:
         """A path of this attempt, relative to its root."""
         return path.relative_to(self.root).as_posix()
 

@@ -52,7 +52,7 @@ class CallBatcher(Generic[Call, Answer]):
         """Calls about these are about to come: they were handed out just now, and take no time."""
         self._coming.update(jobs)
 
-    async def answer(self, call: Call, jobs: Collection[int] = ()) -> Answer | None:
+    async def answer_in_batch(self, call: Call, jobs: Collection[int] = ()) -> Answer | None:
         """`jobs`: what the call is about. None: it is to be answered by itself, because `send` says so, or because its
         patience is at an end and every lane is taken."""
         loop = asyncio.get_running_loop()

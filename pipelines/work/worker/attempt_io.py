@@ -146,7 +146,7 @@ def read_named_artifacts(
             artifacts[name] = HandedOver(name, error=escaped_for_storage(str(error)))
             continue
         room -= measured.size
-        sources[measured.digest] = (f"{attempt.below(attempt.workspace)}/{path}", measured.size)
+        sources[measured.digest] = (f"{attempt.relative_to_root(attempt.workspace)}/{path}", measured.size)
         kind = fields.get("media_type")
         media_type = escaped_for_storage(kind)[:100] if isinstance(kind, str) and kind else MEDIA_TYPE
         artifacts[name] = HandedOver(name, media_type, measured.digest, measured.size)
@@ -239,7 +239,7 @@ def result_document_artifact(attempt: Attempt, limit: int) -> tuple[tuple[Handed
     """The result document itself, if it says more than an outcome has room for."""
     if not read_document(attempt, limit).more:
         return (), {}
-    path = attempt.below(attempt.result)
+    path = attempt.relative_to_root(attempt.result)
     with open_plain_file(attempt.root, path) as file:
         measured = measure_file(file)
     artifact = HandedOver(DOCUMENT, "application/json", measured.digest, measured.size)
@@ -333,7 +333,7 @@ def pack_results(
     except WorkspaceTooLarge as error:
         why = f"The workspace is too large to be kept: {error}."
         return {**outcome, **failed_outcome("workspace_too_large", why)}, Packed(artifacts, sources, None)
-    below = attempt.below(attempt.workspace)
+    below = attempt.relative_to_root(attempt.workspace)
     files = {digest: (f"{below}/{path}", size) for digest, (path, size) in picture.files.items()}
     return outcome, Packed(artifacts, {**files, **sources}, picture)
 

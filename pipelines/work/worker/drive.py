@@ -176,7 +176,7 @@ class Driver:
                 log.exception("drive_failed", job=work.started.orders.job_id)
                 return
             finally:
-                self.running.end(work)
+                self.running.end_work(work)
 
     async def _settle_cancelled(self, work: RunningWork) -> None:
         """Settle a job after a cancellation, when the processes have ended: a lost lease belongs to somebody
@@ -189,7 +189,7 @@ class Driver:
 
     async def _run_station_and_report(self, work: RunningWork, may_go_on: bool) -> Started | None:
         started = work.started
-        outcome = await self.execution.outcome(started)
+        outcome = await self.execution.run_job(started)
         # After the work, during which a stop may have come
         go_on = may_go_on and not self.stopping
         # From here on its lease may be gone because the report was taken: no loss

@@ -144,7 +144,7 @@ def _evaluator_spec(
         isolation=config.isolation,
         access=station_access(orders, config),
         outgoing=config.outgoing,
-        resources=config.resources.overridden(orders.station.resources),
+        resources=config.resources.with_limits_of_station(orders.station.resources),
     )
 
 

@@ -66,7 +66,7 @@ class JobExecution:
         self._own_masker = Masker(config.secrets)
         self._prepared = PreparedFiles(config.workspaces, copies)
 
-    async def outcome(self, started: Started) -> Outcome:
+    async def run_job(self, started: Started) -> Outcome:
         """The outcome of one job; whatever it left behind is stored. A full disk is an outcome, too: another attempt
         here would only meet it again, and what was half written is removed."""
         try:

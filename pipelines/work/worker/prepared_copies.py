@@ -47,7 +47,7 @@ class PreparedCopies:
         `copy`: what they were; None of what no other station may take."""
         try:
             if copy is None or file_stamp(place.lstat())[:2] != copy.stamps[ITSELF][:2]:
-                self._folders.removals.add(place)
+                self._folders.removals.move_aside_and_remove_soon(place)
                 return
             aside = self._folders.home / FOLDER / uuid.uuid4().hex
             aside.parent.mkdir(mode=0o700, exist_ok=True)
@@ -60,7 +60,7 @@ class PreparedCopies:
             while sum(len(copy.stamps) for copy, _place in self._left) > self._most:
                 surplus.append(self._left.pop(0)[1])
         for old in surplus:
-            self._folders.removals.add(old)
+            self._folders.removals.move_aside_and_remove_soon(old)
 
     def take_untouched_copy(self, entry: str, root: str) -> tuple[Path, dict[str, Stamp]] | None:
         """Return a copy as it was made, and its stamps; None where no station left one like that."""
@@ -68,14 +68,14 @@ class PreparedCopies:
             copy, place = left
             if (stamps := self._restore_if_unchanged(place, copy.stamps)) is not None:
                 return place, stamps
-            self._folders.removals.add(place)
+            self._folders.removals.move_aside_and_remove_soon(place)
         return None
 
     def remove_all_copies(self) -> None:
         with self._lock:
             left, self._left = self._left, []
         for _copy, place in left:
-            self._folders.removals.add(place)
+            self._folders.removals.move_aside_and_remove_soon(place)
 
     def _take_latest_copy(self, entry: str, root: str) -> tuple[PreparedCopy, Path] | None:
         with self._lock:
@@ -91,7 +91,7 @@ class PreparedCopies:
             more, touched = added_paths(place, stamps)
             for path in more:
                 if path.is_dir() and not path.is_symlink():
-                    self._folders.removals.add(path)
+                    self._folders.removals.move_aside_and_remove_soon(path)
                 else:
                     path.unlink()
             return {**stamps, **{folder: file_stamp((place / folder).lstat()) for folder in touched}}

@@ -47,7 +47,7 @@ def _without_document(
 ) -> tuple[Outcome, Packed]:
     """Leave out a result document that holds a secret: what it says is masked in the outcome, and storing it
     whole beside that is our doing."""
-    path = attempt.below(attempt.result)
+    path = attempt.relative_to_root(attempt.result)
     sources = {digest: entry for digest, entry in packed.wanted.items() if entry[0] != path}
     if len(sources) == len(packed.wanted) or not finder.holds(attempt.root, path):
         return outcome, packed
@@ -62,7 +62,7 @@ def _without_document(
 def _files_with_secrets(
     attempt: Attempt, packed: Packed, finder: SecretFinder, stood: Mapping[str, Stamp]
 ) -> Iterator[str]:
-    below = f"{attempt.below(attempt.workspace)}/"
+    below = f"{attempt.relative_to_root(attempt.workspace)}/"
     stamps = packed.picture.stamps if packed.picture else {}
     manifest = packed.picture.manifest if packed.picture else ()
     for entry in manifest:

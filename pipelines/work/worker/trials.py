@@ -35,7 +35,7 @@ async def run_trial(
 
 
 async def _run_started_trial(trial: TrialTransport, started: Started, execution: JobExecution) -> None:
-    work = asyncio.create_task(execution.outcome(started))
+    work = asyncio.create_task(execution.run_job(started))
     why = "stopped"
     try:
         why = await _wait_for_end_and_return_reason(

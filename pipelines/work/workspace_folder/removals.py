@@ -17,7 +17,7 @@ class Removals:
         self._home = home
         self._thread = ThreadPoolExecutor(1, "removals")
 
-    def add(self, folder: Path) -> None:
+    def move_aside_and_remove_soon(self, folder: Path) -> None:
         """Take a folder out of the way at once, and remove it soon."""
         aside = self._home / uuid.uuid4().hex
         try:

@@ -49,9 +49,9 @@ async def while_the_first_is_held(
     made: CallBatcher[str, str], send: Halting, others: Sequence[str]
 ) -> tuple[asyncio.Task[str | None], list[asyncio.Task[str | None]]]:
     """The first is being answered, and the others are here."""
-    first = asyncio.create_task(made.answer("first"))
+    first = asyncio.create_task(made.answer_in_batch("first"))
     await eventually(lambda: bool(send.sent))
-    tasks = [asyncio.create_task(made.answer(each)) for each in others]
+    tasks = [asyncio.create_task(made.answer_in_batch(each)) for each in others]
     await let_others_run(1)
     return first, tasks
 
@@ -67,7 +67,7 @@ def is_at_rest(made: CallBatcher[str, str]) -> bool:
 def test_one_that_is_alone_goes_at_once(send: Halting) -> None:
     async def work() -> Answers:
         made = gathering(send)
-        return [await made.answer(each) for each in ("a", "b")]
+        return [await made.answer_in_batch(each) for each in ("a", "b")]
 
     assert run(work()) == ["A", "B"] and send.sent == [["a"], ["b"]]
 
@@ -101,7 +101,7 @@ def test_where_what_goes_together_fails_each_learns_of_it(send: Halting) -> None
         first, others = await while_the_first_is_held(made, send, ["b", "faulty"])
         held.set()
         answers = await asyncio.gather(first, *others, return_exceptions=True)
-        return [*answers, await made.answer("e")]
+        return [*answers, await made.answer_in_batch("e")]
 
     first, *faults, last = run(work())
     assert (first, [str(each) for each in faults], last) == ("FIRST", ["b, faulty"] * 2, "E")
@@ -114,7 +114,7 @@ def test_each_may_fail_of_its_own() -> None:
 
     async def work() -> list[Any]:
         made = CallBatcher[str, str](send, 10)
-        return await asyncio.gather(*map(made.answer, "abc"), return_exceptions=True)
+        return await asyncio.gather(*map(made.answer_in_batch, "abc"), return_exceptions=True)
 
     first, fault, last = run(work())
     assert (first, str(fault), type(fault), last) == ("a", "b", ValueError, "c")
@@ -183,10 +183,10 @@ def test_who_is_about_to_come_goes_along(send: Halting) -> None:
     async def work() -> Answers:
         made = gathering(send, moment=LONG)
         made.expect_calls_about([1, 2])
-        one = asyncio.create_task(made.answer("a", [1]))
+        one = asyncio.create_task(made.answer_in_batch("a", [1]))
         await let_others_run()
         assert not send.sent
-        return [await made.answer("b", [2]), await one]
+        return [await made.answer_in_batch("b", [2]), await one]
 
     assert run(work()) == ["B", "A"] and send.sent == [["a", "b"]]
 
@@ -195,9 +195,9 @@ def test_nobody_waits_longer_than_a_moment_for_who_does_not_come(send: Halting) 
     async def work() -> Answers:
         made = gathering(send, moment=0.001)
         made.expect_calls_about([1, 2])
-        answers = [await made.answer("a", [1])]
+        answers = [await made.answer_in_batch("a", [1])]
         made._moment = 2 * LONG  # it is not waited for again
-        return [*answers, await made.answer("b", [3])]
+        return [*answers, await made.answer_in_batch("b", [3])]
 
     assert run(work()) == ["A", "B"] and send.sent == [["a"], ["b"]]
 
@@ -218,7 +218,7 @@ def test_many_at_once_are_each_answered_once(send: Halting) -> None:
 
         async def one(at: int, each: str) -> str | None:
             await let_others_run(at)
-            return await made.answer(each) or f"by itself: {each}"
+            return await made.answer_in_batch(each) or f"by itself: {each}"
 
         answers = await asyncio.gather(*(one(at, each) for at, each in enumerate(said)))
         await eventually(lambda: is_at_rest(made))

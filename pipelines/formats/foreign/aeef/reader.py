@@ -155,7 +155,7 @@ def _line_document(
     carrier: Carrier,
     document: Any,
 ) -> Json:
-    keys = {state: carrier.key(state, "state") for state in states}
+    keys = {state: carrier.claim_key(state, "state") for state in states}
     gates: dict[str, Json] = {}
     stations = []
     of_agent = {str(agent_contract["agent_id"]): agent_contract for _at, agent_contract in contracts}

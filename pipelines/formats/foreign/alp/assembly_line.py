@@ -47,7 +47,7 @@ class AssemblyLine:
         self.rules = objects_in_list(carrier, document.get(self.of_rules), self.of_rules)
         self.gates = objects_in_list(carrier, document.get("gates"), "gates")
         self.keys = {
-            str(station.get("id")): carrier.key(station.get("id") or station.get("name"), "station")
+            str(station.get("id")): carrier.claim_key(station.get("id") or station.get("name"), "station")
             for _place, station in self.stations
         }
         gate_ids: set[str] = set()

@@ -197,8 +197,8 @@ def _prompt_text(
 ) -> str:
     """Take it of the trigger, else of the file beside its station."""
     if trigger.get(key):
-        return carrier.template(f"{place}.trigger.{key}", trigger[key])
-    return carrier.template(f"{place}.{fallback_key}", station.get(fallback_key))
+        return carrier.escaped_template(f"{place}.trigger.{key}", trigger[key])
+    return carrier.escaped_template(f"{place}.{fallback_key}", station.get(fallback_key))
 
 
 def _work_document(dispatched: bool, system: str, prompt: str) -> Json:

@@ -56,13 +56,13 @@ def question_station(rule: Mapping[str, Any], at: str, source: str, line: Assemb
     if not _is_within_bounds(condition, place, line):
         return None
     name = str(rule.get("label") or f"Questions about {source}")
-    key = carrier.key(rule.get("id") or f"{source}-questions", "questions")
+    key = carrier.claim_key(rule.get("id") or f"{source}-questions", "questions")
     rules = _route_rules(condition, place, key, line)
     carrier.note_loss(place, _("its questions are a station of their own here: %(name)s", name=name))
     questions_by_path = {
         f"{place}.questions.{question_id}": question for question_id, question in questions.items()
     }
-    said = carrier.template(
+    said = carrier.escaped_template(
         place, "\n".join(_question_text(at, said) for at, said in questions_by_path.items())
     )
     work = manual_work(carrier, f"{place}.evaluator", name, condition.get("evaluator"), said)

@@ -72,7 +72,7 @@ def read_chain(document: Mapping[str, Any], carrier: Carrier) -> Json:
         if not isinstance(identity, str) or not identity or identity == "end" or identity in keys:
             carrier.note_fault(f"{place}.id", "has to be a text of its own, and not “end”")
         else:
-            keys[identity] = carrier.key(identity, "task")
+            keys[identity] = carrier.claim_key(identity, "task")
     chain = Chain([task for _place, task in tasks], keys)
     name = str(document.get("id") or document.get("description") or "Chain")
     if not document.get("id"):

@@ -53,10 +53,12 @@ def work_document(
 ) -> Json:
     keys = chain.keys
     handler = text_or_none(task.get("handler"))
-    system = carrier.template(
+    system = carrier.escaped_template(
         f"{place}.system_instruction", rename_variables(task.get("system_instruction"), keys)
     )
-    prompt = carrier.template(f"{place}.prompt_template", rename_variables(task.get("prompt_template"), keys))
+    prompt = carrier.escaped_template(
+        f"{place}.prompt_template", rename_variables(task.get("prompt_template"), keys)
+    )
     unused = [setting for setting in OF_A_TASK if task.get(setting)]
     if handler == "noop":
         _report_unused(unused, place, name, carrier)

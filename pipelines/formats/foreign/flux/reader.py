@@ -51,7 +51,7 @@ class Playbook:
             elif identity in self.keys:
                 carrier.note_fault(f"{place}.id", _("%(id)s is there twice", id=identity))
             else:
-                self.keys[identity] = carrier.key(identity, "stage")
+                self.keys[identity] = carrier.claim_key(identity, "stage")
         for place, stage in self.stages:
             # In a loop of its own: a stage may fork to stages that stand behind it.
             self._note_fork(place, stage)
@@ -74,7 +74,7 @@ class Playbook:
                 if stage.get("type") != "parallel":
                     self.carrier.note_fault(f"{place}.parallel", _("there is no stage %(id)s", id=child))
                     continue
-                self.keys[child] = self.carrier.key(child, "stage")
+                self.keys[child] = self.carrier.claim_key(child, "stage")
             self.joined_at[child] = at
         if known := [self.keys[child] for child in children if child in self.keys]:
             self.entered[str(stage.get("id"))] = known
@@ -84,7 +84,7 @@ class Playbook:
             return []
         return objects_in_list(self.carrier, stage.get("children"), f"{place}.children")
 
-    def target(self, stage_id: Any, path: str) -> Any:
+    def rule_target(self, stage_id: Any, path: str) -> Any:
         """Return the target of a rule; None where it is refused."""
         stage_id = text_or_none(stage_id)
         if stage_id in COMPLETE:
@@ -95,7 +95,7 @@ class Playbook:
         if stage_id == META_ROUTE:
             self.carrier.note_loss(path, "a person chooses where the task goes, in place of another playbook")
             if META_ROUTE not in self.keys:
-                self.keys[META_ROUTE] = self.carrier.key("meta-route", "stage")
+                self.keys[META_ROUTE] = self.carrier.claim_key("meta-route", "stage")
             return self.keys[META_ROUTE]
         if stage_id in self.entered:
             entered = self.entered[stage_id]
@@ -113,7 +113,7 @@ class Playbook:
 def read_playbook(document: Mapping[str, Any], carrier: Carrier) -> Json:
     name = str(document.get("name") or "Playbook")
     # The usual end is there under its own name; stations may not take it.
-    carrier.key("complete", "complete")
+    carrier.claim_key("complete", "complete")
     book = Playbook(document, carrier)
     stations: list[Json] = []
     for place, stage in book.stages:
@@ -125,7 +125,7 @@ def read_playbook(document: Mapping[str, Any], carrier: Carrier) -> Json:
         # A line starts at one station.
         rule = {"id": carrier.claim_rule_id("start", "rule"), "to": forked}
         start = {
-            "key": carrier.key("start", "start"),
+            "key": carrier.claim_key("start", "start"),
             "name": "Start",
             "work": {"kind": "noop"},
             "rules": [rule],
@@ -157,7 +157,7 @@ def _choice_station(book: Playbook) -> Json:
     ):
         rule = {"id": book.carrier.claim_rule_id(f"{key}-{name}", "rule")}
         when = {"eval": {"op": "equals", "value": name}}
-        rules.append({**rule, "when": when, "to": book.target(name, "stages")})
+        rules.append({**rule, "when": when, "to": book.rule_target(name, "stages")})
     prompt = "Start a task on the line that takes over (meta.targetPipeline), then say where this one goes."
     return {
         "key": key,
@@ -202,7 +202,7 @@ def _station_document(
     stage: Mapping[str, Any], place: str, book: Playbook, key: str, rules: list[Json]
 ) -> Json:
     skill, name = stage.get("skill"), str(stage.get("name") or stage.get("id") or key)
-    prompt = book.carrier.template("prompt", book.prompt)
+    prompt = book.carrier.escaped_template("prompt", book.prompt)
     instructions = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
     label = name.replace("-", " ").replace("_", " ")
     if stage.get("trustMode") == "declarative":
@@ -231,7 +231,7 @@ def _verdict_rules(
     for way, verdict in ways:
         if stage.get(way) is None:
             continue
-        target = book.target(stage[way], f"{place}.{way}")
+        target = book.rule_target(stage[way], f"{place}.{way}")
         if target is not None:
             rules.append(
                 {
@@ -257,9 +257,9 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
     if type(most) is not int or not 1 <= most <= 10_000:
         book.carrier.note_fault(f"{place}.maxIterations", "has to be a whole number from 1 to 10,000")
         return []
-    done = book.target(stage.get("onComplete"), f"{place}.onComplete")
+    done = book.rule_target(stage.get("onComplete"), f"{place}.onComplete")
     # ALWAYS goes on only after the last iteration, by onComplete.
-    over = done if until == "ALWAYS" else book.target(stage.get("onExhausted"), f"{place}.onExhausted")
+    over = done if until == "ALWAYS" else book.rule_target(stage.get("onExhausted"), f"{place}.onExhausted")
     if done is None or over is None:
         return []
     end_word, other = ("fail", "pass") if until == "VERDICT_FAIL" else ("pass", "fail")

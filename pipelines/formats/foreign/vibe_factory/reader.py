@@ -65,7 +65,7 @@ def read_workflow(document: Mapping[str, Any], carrier: Carrier) -> Json:
         if _is_true(station.get("is_terminator"))
     }
     keys = {
-        str(station.get("id")): carrier.key(station.get("name") or station.get("id"), "station")
+        str(station.get("id")): carrier.claim_key(station.get("name") or station.get("id"), "station")
         for _place, station in ordered
     }
     stations, ends = [], []
@@ -127,7 +127,7 @@ def _station_document(
 ) -> Json:
     key = keys[str(station.get("id"))]
     name = str(station.get("name") or key)
-    prompt = carrier.template(
+    prompt = carrier.escaped_template(
         f"{place}.station_prompt", station.get("station_prompt") or station.get("description")
     )
     output_keys = _output_keys(station.get("output_context_keys"), f"{place}.output_context_keys", carrier)

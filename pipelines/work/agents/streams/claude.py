@@ -87,15 +87,17 @@ class Claude(Stream):
         if kind == "text":
             self.add_message(text_or_empty(block.get("text")), nested=nested)
         elif kind == "thinking" and text_or_empty(block.get("thinking")).strip():
-            self.add(
-                self.step(StepKind.THOUGHT, Verb.THINK, text_or_empty(block.get("thinking")), nested=nested)
+            self.add_step(
+                self.step_at_this_line(
+                    StepKind.THOUGHT, Verb.THINK, text_or_empty(block.get("thinking")), nested=nested
+                )
             )
         elif kind == "tool_use":
             name = text_or_empty(block.get("name"))
             what, verb, about, changes = describe_call(name, block.get("input"))
             self.begin_step(
                 text_or_empty(block.get("id")),
-                self.step(what, verb, about, changes=changes, tool=name, nested=nested),
+                self.step_at_this_line(what, verb, about, changes=changes, tool=name, nested=nested),
             )
 
     def _add_turn_usage(self, message: dict[str, Any]) -> None:
@@ -122,7 +124,7 @@ class Claude(Stream):
             output = text_or_joined_texts(block.get("content"))
             failed = block.get("is_error") is True
             code = EXIT.match(output) if failed else None
-            self.end(
+            self.end_step_begun_as(
                 text_or_empty(block.get("tool_use_id")),
                 StepState.FAILED if failed else StepState.DONE,
                 output,

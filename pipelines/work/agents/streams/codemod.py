@@ -29,20 +29,22 @@ class Codemod(Stream):
     def _read_begun_run(self, line: dict[str, Any]) -> bool:
         self.begin_step(
             text_or_empty(line.get("id")),
-            self.step(StepKind.COMMAND, Verb.RUN, text_or_empty(line.get("command"))),
+            self.step_at_this_line(StepKind.COMMAND, Verb.RUN, text_or_empty(line.get("command"))),
         )
         return True
 
     def _read_ended_run(self, line: dict[str, Any]) -> bool:
         state = StepState.DONE if line.get("ok") is True else StepState.FAILED
         code = exit_code_or_none(line.get("exit_code"))
-        return self.end(text_or_empty(line.get("id")), state, text_or_empty(line.get("output")), code=code)
+        return self.end_step_begun_as(
+            text_or_empty(line.get("id")), state, text_or_empty(line.get("output")), code=code
+        )
 
     def _read_edit_line(self, line: dict[str, Any]) -> bool:
         path, change = text_or_empty(line.get("path")), dict_or_empty(line.get("change"))
         verb = {"added": Verb.WRITE, "deleted": Verb.DELETE}.get(text_or_empty(line.get("how")), Verb.EDIT)
         changes = (TextChange(path, text_or_empty(change.get("before")), text_or_empty(change.get("after"))),)
-        self.add(self.step(StepKind.EDIT, verb, path, changes=changes))
+        self.add_step(self.step_at_this_line(StepKind.EDIT, verb, path, changes=changes))
         return True
 
     def _read_message_line(self, line: dict[str, Any]) -> bool:

@@ -71,7 +71,7 @@ class Codex(Stream):
             output = text_or_empty(item.get("aggregated_output")) or text_or_joined_texts(
                 dict_or_empty(item.get("error")).get("message")
             )
-            self.end(
+            self.end_step_begun_as(
                 identity, state, output, code=exit_code_or_none(item.get("exit_code")), changes=step.changes
             )
         return True
@@ -80,11 +80,13 @@ class Codex(Stream):
         if kind == "agent_message":
             self.add_message(words)
         elif words.strip():
-            self.add(self.step(StepKind.THOUGHT, Verb.THINK, words.strip()))
+            self.add_step(self.step_at_this_line(StepKind.THOUGHT, Verb.THINK, words.strip()))
 
     def _step_of_item(self, kind: str, item: dict[str, Any]) -> Step | None:
         if kind == "command_execution":
-            return self.step(StepKind.COMMAND, Verb.RUN, without_shell(text_or_empty(item.get("command"))))
+            return self.step_at_this_line(
+                StepKind.COMMAND, Verb.RUN, without_shell(text_or_empty(item.get("command")))
+            )
         if kind == "file_change":
             changed = [dict_or_empty(entry) for entry in list_or_empty(item.get("changes"))]
             paths = [text_or_empty(change.get("path")) for change in changed]
@@ -94,17 +96,19 @@ class Codex(Stream):
                 else Verb.EDIT
             )
             changes = tuple(TextChange(path) for path in paths)
-            return self.step(StepKind.EDIT, verb, ", ".join(paths), changes=changes)
+            return self.step_at_this_line(StepKind.EDIT, verb, ", ".join(paths), changes=changes)
         if kind == "mcp_tool_call":
             tool = text_or_empty(item.get("tool"))
-            return self.step(StepKind.TOOL, Verb.TOOL, text_or_empty(item.get("server")), tool=tool)
+            return self.step_at_this_line(
+                StepKind.TOOL, Verb.TOOL, text_or_empty(item.get("server")), tool=tool
+            )
         if kind == "web_search":
-            return self.step(StepKind.TOOL, Verb.SEARCH, text_or_empty(item.get("query")))
+            return self.step_at_this_line(StepKind.TOOL, Verb.SEARCH, text_or_empty(item.get("query")))
         if kind == "todo_list":
             plan = [
                 text_or_empty(dict_or_empty(entry).get("text")) for entry in list_or_empty(item.get("items"))
             ]
-            return self.step(StepKind.TOOL, Verb.PLAN, "; ".join(plan))
+            return self.step_at_this_line(StepKind.TOOL, Verb.PLAN, "; ".join(plan))
         return None
 
     def _read_completed_turn(self, line: dict[str, Any]) -> bool:

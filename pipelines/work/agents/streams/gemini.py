@@ -62,7 +62,8 @@ class Gemini(Stream):
         name = text_or_empty(line.get("tool_name"))
         kind, verb, what, changes = describe_call(name, line.get("parameters"))
         self.begin_step(
-            text_or_empty(line.get("tool_id")), self.step(kind, verb, what, changes=changes, tool=name)
+            text_or_empty(line.get("tool_id")),
+            self.step_at_this_line(kind, verb, what, changes=changes, tool=name),
         )
         return True
 
@@ -77,7 +78,7 @@ class Gemini(Stream):
         if line.get("status") == "error" and REFUSED.search(f"{text_or_empty(error.get('type'))} {why}"):
             state = StepState.DENIED
         number = int(code[1]) if code else None if failed else 0
-        return self.end(text_or_empty(line.get("tool_id")), state, output, code=number)
+        return self.end_step_begun_as(text_or_empty(line.get("tool_id")), state, output, code=number)
 
     def _read_error_line(self, line: dict[str, Any]) -> bool:
         warning = line.get("severity") == "warning"

@@ -45,7 +45,7 @@ class OpenCode(Stream):
     def _read_thought_line(self, line: dict[str, Any]) -> bool:
         words = text_or_empty(dict_or_empty(line.get("part")).get("text")).strip()
         if words:
-            self.add(self.step(StepKind.THOUGHT, Verb.THINK, words))
+            self.add_step(self.step_at_this_line(StepKind.THOUGHT, Verb.THINK, words))
         return True
 
     def _read_ended_tool_use(self, line: dict[str, Any]) -> bool:
@@ -66,8 +66,8 @@ class OpenCode(Stream):
         began, ended = seconds_of_milliseconds(time.get("start")), seconds_of_milliseconds(time.get("end"))
         took = ended - began if began is not None and ended is not None and ended >= began else None
         output = error or text_or_empty(state.get("output"))
-        self.add(
-            self.step(
+        self.add_step(
+            self.step_at_this_line(
                 kind,
                 verb,
                 what,

@@ -229,7 +229,7 @@ class BatchedCalls(ABC, Generic[Call, Answer]):
         self._bundles = CallBatcher[Call, Answer](self._sent, MOST_TOGETHER)
 
     async def _answer(self, call: Call) -> Answer:
-        answer = await self._bundles.answer(call)
+        answer = await self._bundles.answer_in_batch(call)
         assert answer is not None  # it waits as long as it takes
         return answer
 

@@ -22,12 +22,12 @@ from pipelines.work.transport.local.workspace_history import ancestor_ids, is_re
 
 def branch_state_before(job: Job) -> GitState:
     """`job` with its task loaded."""
-    return BranchStates(job.task).at(job.token_id, job.created_at, job.created_at)
+    return BranchStates(job.task).state_at(job.token_id, job.created_at, job.created_at)
 
 
 def branch_state_after(job: Job) -> GitState:
     """Return the state after a job that was reported."""
-    return BranchStates(job.task).at(job.token_id, job.ended_at or job.created_at, job.created_at)
+    return BranchStates(job.task).state_at(job.token_id, job.ended_at or job.created_at, job.created_at)
 
 
 def token_and_ancestors(token_id: int) -> list[int]:
@@ -42,19 +42,19 @@ class BranchStates:
     def __init__(self, task: Task) -> None:
         self._task = task
 
-    def at(self, token: int, moment: datetime | None = None, begun: datetime | None = None) -> GitState:
+    def state_at(self, token: int, moment: datetime | None = None, begun: datetime | None = None) -> GitState:
         """Return the state after what was reported by `moment`, and after the joins by `begun`, when the last
         visit began; None: all."""
         return self._state_after(
             token, moment, sum(begun is None or join.at <= begun for join in self._join_events)
         )
 
-    def before(self, token: int, moment: datetime) -> dict[str, Any] | None:
+    def changed_base_entries(self, token: int, moment: datetime) -> dict[str, Any] | None:
         """{path: its entry at the base, or None} of what this token had changed since the base by then; None where
         nothing was committed."""
         if not self._commits_of_task:
             return None
-        state = self.at(token, moment, moment)
+        state = self.state_at(token, moment, moment)
         heads = {branch.head for branch in state.branches} if state.joined else {state.head}
         entries_by_head = {
             row.head: row.before
@@ -94,7 +94,7 @@ class BranchStates:
         if repeated is None or is_retry_from_first_station(self._task):
             return GitState()
         moment = fork_time(self._task) if self._task.fork_event else None
-        state = BranchStates(repeated.task).at(repeated.token_id, moment, moment)
+        state = BranchStates(repeated.task).state_at(repeated.token_id, moment, moment)
         return replace(state, branch="", moved=False)
 
     def _token_and_ancestors(self, token: int) -> list[int]:

@@ -23,7 +23,7 @@ class ForkFiles:
 def fork_files(task: Task, plan: ForkPlan) -> ForkFiles:
     """Return the files that the position of the plan had at its moment."""
     token, at = plan.position.token, plan.moment.at
-    state = BranchStates(task).at(token, at, at)
+    state = BranchStates(task).state_at(token, at, at)
     if state.heads:
         return ForkFiles(state.head or state.heads[0], state.tree)
     _digest, manifest = task_trees(task.pk).workspace_at(token, at) or ("", ())

@@ -25,7 +25,7 @@ class Reports:
     async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> ReportAnswer:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""
         report = self._report(started, outcome, claim)
-        answer = await self._together.answer(report, [started.orders.job_id])
+        answer = await self._together.answer_in_batch(report, [started.orders.job_id])
         assert answer is not None  # it waits as long as it takes
         return answer
 

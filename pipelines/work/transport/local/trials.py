@@ -163,7 +163,7 @@ def begin_trial(trial_id: int, claim: Claim) -> tuple[Started | None, int | None
         if can_run_trial(claim, made.task, made.line, made.station):
             trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
             trial.save(update_fields=["state", "started_at", "seen_at"])
-            return made.started(), trial.source
+            return made.started_trial(), trial.source
         if now - trial.created_at < timedelta(seconds=WAITS_SECONDS):
             queue.enqueue_jobs(
                 TRY_STATION,
@@ -252,7 +252,7 @@ class TrialOrders:
         )
         return cls(trial, line, line.station(trial.station), job.task, job)
 
-    def started(self) -> Started:
+    def started_trial(self) -> Started:
         values = station_values(self.task, self.line, [self.station], secret_references(self.line))
         return Started(self._orders_of_run(), uuid.uuid4(), values)
 
