@@ -23,7 +23,9 @@ def fetch_document(address: str) -> bytes:
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     try:
         parts = urlsplit(address)
-        is_allowed = parts.scheme == "https" or (parts.scheme == "http" and guard.lists(parts.hostname or ""))
+        is_allowed = parts.scheme == "https" or (
+            parts.scheme == "http" and guard.is_listed_host(parts.hostname or "")
+        )
     except ValueError:
         is_allowed = False
     if not is_allowed:
