@@ -18,7 +18,7 @@ from pipelines.models.plumbing.django_internals import set_prefetched
 from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.task_branch import PeoplePush, people_pushes
 from pipelines.queries.unmerged import has_unmerged_change
-from pipelines.queries.versions import parsed_version
+from pipelines.queries.versions import by_id, parsed_version
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
@@ -26,7 +26,7 @@ from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement
 from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.sentences.conditions import condition_words
-from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.names import station_name, target_name
 from pipelines.routing.sentences.waits import waiting_question
 from pipelines.work import logs
 from reviews.decision.consequences import VoteOption, base_branch, no_send_back_reason, vote_options
@@ -145,6 +145,17 @@ class ReviewDetail:
         return base_branch(self.visit)
 
     @property
+    def git_tree(self) -> str:
+        """The tree in the repository that an approval is about, "" where the task works in none."""
+        return str(self.visit.evidence.get("tree") or "")
+
+    @property
+    def end(self) -> str:
+        """Name of the end that the task reached, as on its own page; "" while it moves."""
+        task = self.visit.task
+        return target_name(by_id(task.pinned_id), task.end) if task.end else ""
+
+    @property
     def unmerged(self) -> bool:
         """True where the task completed, and its change was merged nowhere."""
         return not self.live and has_unmerged_change(self.visit.task)
@@ -233,6 +244,8 @@ class ReviewDetail:
     def asks_for(self) -> str:
         """“Needs 2 of role reviewer. The requester may not vote.”"""
         who = ", ".join(_requirement_text(self.line, requirement) for requirement in self.gate.approval.who)
+        if not self.live:
+            return f"Needed {who}."
         lenient = self.gate.approval.requester_may or self.standing.alone
         barred = [] if lenient else ["The requester cannot vote."]
         return " ".join([f"Needs {who}.", *barred])

@@ -106,6 +106,8 @@ def test_the_only_member_is_told_before_and_everybody_ever_after_that_it_is_self
     assert "your approval is recorded as self-approved" in before and 'name="word"' in before
     assert "The requester cannot vote" not in before
     assert decide(only, visit, "approve").status_code == 302
+    decided = as_(only).get(here).content.decode()
+    assert "The requester cannot vote" not in decided and "Needs 1 vote" not in decided
     later, owner = as_(make_member(world.project, "viewer")), world.project.owner.key
     assert "Self-approved" in later.get(here).content.decode()
     assert "Self-approved" in inbox(only, "done")

@@ -114,7 +114,7 @@ def test_the_bar_says_what_a_decision_carries_and_voids(page: Page, sign_in: Sig
     page.goto(reverse("gate-visit", args=[world.visit(task).pk]))
     counts = page.locator("#review-counts")
     expect(counts).to_contain_text("Sending back or rejecting voids 1 approval")
-    expect(counts).to_contain_text("Approves exactly this state of the files")
+    expect(counts).to_contain_text("Approves exactly these files, sha256")
 
 
 def test_code_has_colours_and_moved_lines_name_their_other_place(
