@@ -184,7 +184,7 @@ def _needs_page(
         if selection.line in ("", _line_value(offered, selection)) and offered.need.since in selection.dates
     ]
     matching = [offered for offered in lines if selection.kind in ("", offered.need.kind)]
-    others = [_item_row(offered, selection) for offered in matching]
+    others = [item_row(offered, selection) for offered in matching]
     # Due first, as their places say when they are due, whatever the rows are sorted by.
     waiting = _row_places(user, replace(selection, kind="", sort=""), MOST + 1, None, standings)
     gates: list[ListRow] = []
@@ -238,7 +238,7 @@ def _line_value(offered: OfferedItem, selection: ReviewList) -> str:
     )
 
 
-def _item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
+def item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
     """The row of what is no gate."""
     need = offered.need
     return ListRow(

@@ -34,12 +34,13 @@ from pipelines.web.tasks.start import StartField, start_fields
 from pipelines.work import logs
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.station_values import task_masker
-from reviews.inbox.item import Act, InboxKind, InboxViewer
+from reviews.inbox.item import InboxKind, InboxViewer
 from reviews.inbox.kinds import BY_KEY, OfferedItem, capped_need_count, needs, offer_item
 from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
+from reviews.inbox.lists import item_row
 from reviews.inbox.panels import panels_of
 from reviews.review.detail import LOG_LINES, SHOWN_OUTPUT
-from reviews.review.list_pane import count_running, pane_context
+from reviews.review.list_pane import count_running, next_item_url, pane_context
 from reviews.review.reports import ToolReports
 from reviews.review.steps import PathStep, path_steps, task_artifacts
 
@@ -47,6 +48,7 @@ WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""
 TYPED = ("text", "reason", "answer", "document")
 CHOSEN = ("word", "route", "output")
+GONE = "This no longer needs you."
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,11 @@ class InboxRow:
     opened: str = ""
     typed: dict[str, str] = field(default_factory=lambda: dict.fromkeys((*TYPED, *CHOSEN), ""))
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def seen(self) -> str:
+        """A version that changes when something else is asked."""
+        return f"{self.found.need.version}-{self.found.need.status}"
 
     @property
     def metadata(self) -> list[StartField]:
@@ -156,9 +163,25 @@ def item_page(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
     if is_fragment_request(request, "work"):
         subject = _item_subject(InboxViewer(request.user, of=selection.scope.visible_projects), of_kind, key)
         return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task, request.GET)})
+    if is_fragment_request(request, "item"):
+        return _renewed_item(request, selection, of_kind, key)
     return show_item(request, selection, of_kind, key) or _too_late(
         request, InboxViewer(request.user), of_kind, key
     )
+
+
+def _renewed_item(request: SignedInRequest, selection: ReviewList, kind: InboxKind, key: str) -> HttpResponse:
+    """The item as it is now, where it changed since the page was drawn: another person may have been faster."""
+    viewer = InboxViewer(request.user)
+    need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
+    if need is None:
+        context = {"task": _item_subject(viewer, kind, key).task, "id": f"{kind.key}-{key}", "words": GONE}
+        return render(request, "reviews/inbox/gone.html", {**context, "typed": "", "renewed": True})
+    row = InboxRow(offer_item(kind, need, viewer))
+    if row.seen == request.GET.get("seen"):
+        return HttpResponse(status=204)  # nothing is swapped under a reader's hands
+    context = {"row": row, "query": selection.query, "scope": selection.scope}
+    return render(request, "reviews/inbox/row.html", context)
 
 
 def _uuid_or_404(key: str) -> UUID:
@@ -195,16 +218,15 @@ def _run_verb(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
         faults = problem.problems if isinstance(problem, Invalid) else ()
         row = InboxRow(offer_item(of_kind, again, viewer), str(problem), verb.key, typed, faults)
         return _refused_response(request, row, status)
-    return _done_response(request, offered, verb, done)
+    return _done_response(request, offered, done)
 
 
-def _done_response(request: SignedInRequest, offered: OfferedItem, verb: Act, words: str) -> HttpResponse:
-    if not _is_htmx(request):
-        messages.success(request, f"{words}: {offered.need.task.name}")
-        return redirect(_inbox_url(request))
-    response = render(request, "reviews/inbox/done.html", {"need": offered.need, "words": words})
-    response["HX-Trigger"] = "gl:inbox"
-    return response
+def _done_response(request: SignedInRequest, offered: OfferedItem, words: str) -> HttpResponse:
+    """Go to what comes next in the inbox, else to the task, which moves."""
+    messages.success(request, f"{words}: {offered.need.task.name}")
+    selection = review_list(request, NEEDS_ME)
+    url = next_item_url(request.user, selection, item_row(offered, selection)) or offered.need.task_url
+    return HttpResponse(headers={"HX-Redirect": url}) if _is_htmx(request) else redirect(url)
 
 
 def _refused_response(request: SignedInRequest, row: InboxRow, status: int) -> HttpResponse:
@@ -240,7 +262,7 @@ def _item_subject(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
 def _too_late(request: SignedInRequest, viewer: InboxViewer, kind: InboxKind, key: str) -> HttpResponse:
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
     task: Task = _item_subject(viewer, kind, key).task
-    words = "Somebody was faster: this no longer needs you."
+    words = f"Somebody was faster: {GONE[:1].lower()}{GONE[1:]}"
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted_metadata(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))
     if not _is_htmx(request):

@@ -8,13 +8,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from pipelines.models import Job, Status, Task
+from pipelines.models import Job, Status, Task, User
 from pipelines.queries.line_filter import line_choices
 from pipelines.web.shell.page import SignedInRequest
 from reviews.decision.entitlements import Entitlements
 from reviews.inbox.item import InboxViewer
 from reviews.inbox.list_selection import NEEDS_ME, OLDEST, STATES_OF, TABS, ReviewList, parse_place
-from reviews.inbox.lists import list_page, tab_counts
+from reviews.inbox.lists import ListRow, list_page, tab_counts
 
 SORTS = (("", "Due first"), (OLDEST, "Oldest first"))
 
@@ -52,7 +52,16 @@ def pane_fragment(request: SignedInRequest, selection: ReviewList) -> HttpRespon
     if name not in ("list", "more"):
         return None
     context = {**pane_context(request, selection, request.GET.get("selected", "")), "scope": selection.scope}
-    return render(request, f"reviews/_{'list' if name == 'list' else 'rows'}.html", context)
+    return render(request, f"reviews/_{'list_renewed' if name == 'list' else 'rows'}.html", context)
+
+
+def next_item_url(user: User, selection: ReviewList, row: ListRow) -> str:
+    """Return the address of what comes after this row in the list of what needs the person, else of the first; "" where
+    nothing is left."""
+    rows = list_page(user, selection, timezone.now()).rows
+    after = (candidate for candidate in rows if candidate.order > row.order)
+    following = next(after, None) or next(iter(rows), None)
+    return following.url if following else ""
 
 
 def count_running(viewer: InboxViewer) -> int:

@@ -22,12 +22,13 @@ from django.db.models import (
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
 from pipelines.engine.moves.absences import seats_of_user_by_project
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.models import GateVisit, Snapshot, VisitCommit, Word
+from pipelines.models import GateVisit, Snapshot, Task, VisitCommit, Word
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
 from pipelines.web.changes.task_changes import record_opened_file
@@ -48,6 +49,7 @@ from reviews.decision.forms import DecisionForm
 from reviews.decision.review_access import decidable_visits, order_time
 from reviews.inbox.kinds import BY_KEY
 from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
+from reviews.inbox.lists import list_page
 from reviews.mail import folder
 from reviews.models import Remark
 from reviews.review import inbox_pages
@@ -66,7 +68,20 @@ def needs_page(request: SignedInRequest) -> HttpResponse:
     """Everything that needs this person, next to the first of it."""
     if is_fragment_request(request, "first"):
         return inbox_pages.home_panels(request)
+    if "after-task" in request.GET:
+        return _redirect_after_work(request)
     return _inbox_page(request, review_list(request, NEEDS_ME))
+
+
+def _redirect_after_work(request: SignedInRequest) -> HttpResponseRedirect:
+    """Go to the first of what is left after the work on a task, else to that task."""
+    selection, key = review_list(request, NEEDS_ME), request.GET["after-task"]
+    if key.isascii() and key.isdigit() and len(key) < 19 and not _first_item_url(request, selection):
+        visible = Task.objects.filter(project__in=selection.scope.visible_projects)
+        task = visible.select_related("project__owner").filter(pk=key).first()
+        if task is not None:
+            return redirect("task", task.project.owner.key, task.project.key, task.name)
+    return redirect(selection.address)
 
 
 @require_GET
@@ -238,8 +253,16 @@ def _redirect_to_next(request: SignedInRequest, visit: GateVisit) -> HttpRespons
     )
     for _at, following in left:
         return redirect(reverse("gate-visit", args=[following]) + selection.suffix)
+    if url := _first_item_url(request, selection):
+        return redirect(url)
     project = visit.task.project
     return redirect("task", project.owner.key, project.key, visit.task.name)
+
+
+def _first_item_url(request: SignedInRequest, selection: ReviewList) -> str:
+    """Return the address of the first of what needs this person, "" where nothing does."""
+    rows = list_page(request.user, selection, timezone.now()).rows
+    return rows[0].url if rows else ""
 
 
 def _review_page(

@@ -1,7 +1,7 @@
 /**
  * Lists of items: J and K go to the next and the previous one (`data-item`; what is an address or takes the focus), Enter
  * opens the one that has the focus by its first link.
- * A list that fetches itself anew (`data-keep-typing`) waits while somebody types in one of its forms.
+ * A form that is unfolded in an item gets the cursor. A list that fetches itself anew (`data-keep-typing`) waits while somebody types in one of its forms.
  */
 export function startItems(): void {
   document.addEventListener("keydown", (event) => {
@@ -33,6 +33,15 @@ export function startItems(): void {
     next.scrollIntoView({ block: "nearest" });
   });
   startFollowing();
+  // `toggle` does not bubble. What a page opens by itself was not asked for just now, but for a form that was refused.
+  document.addEventListener(
+    "toggle",
+    ({ target }) => {
+      if (!(target instanceof HTMLDetailsElement) || !target.open || !target.closest("[data-item]")) return;
+      target.querySelector<HTMLElement>(FIELD)?.focus();
+    },
+    true,
+  );
   // Before it asks, and once more before the answer replaces what somebody began to type meanwhile.
   for (const type of ["htmx:beforeRequest", "htmx:beforeSwap"]) {
     document.addEventListener(type, (event) => {
@@ -60,6 +69,7 @@ function allItems(): HTMLElement[] {
 }
 
 const CHOICE = "[type=radio], [type=checkbox]";
+const FIELD = "form :is(textarea, select, input:not([type=hidden]))";
 /** A slider has a value always: nobody typed it. */
 const FILLED = `:is(textarea, input:not([type=hidden], [type=range], ${CHOICE}), input:is(${CHOICE}):checked)`;
 

@@ -237,10 +237,16 @@ def test_a_question_is_answered_in_place_by_keys_alone_and_the_page_is_clean(
     expect(page.locator("#needs-count")).to_have_text("2")
     page.keyboard.press("j")
     expect(page.locator(".inbox-row").nth(1)).to_be_focused()
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    expect(page.locator("#dossier-title"), "the open item has the focus").to_be_focused()
     first = page.locator(".need").first
     answer = first.locator("summary", has_text="Answer")
-    answer.focus()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    expect(answer, "a few steps, and not past the whole shell").to_be_focused()
     page.keyboard.press("Enter")
+    expect(first.get_by_label("Answer"), "the form has the cursor").to_be_focused()
     assert Axe().run(page).response["violations"] == []
     first.get_by_label("Answer").fill(" ")
     page.keyboard.press("Tab")
@@ -251,7 +257,9 @@ def test_a_question_is_answered_in_place_by_keys_alone_and_the_page_is_clean(
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status").filter(has_text="Answered")).to_be_visible()
+    expect(page.locator("#dossier-title"), "the next item").to_contain_text(held.name)
     expect(page.locator("#needs-count")).to_have_text("1")
+    expect(page.locator("#inbox-tab-needs-me .badge")).to_have_text("1")
     assert world.job(asked).feedback == "Blue"
     assert world.status(held) == "held"
     page.set_viewport_size(PHONE)

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from tests.factories import World
+from tests.factories import World, station
+from tests.pages.conftest import at
+from tests.reviews.conftest import gated
 from tests.reviews.inbox_items import (
     act,
     approval,
@@ -15,6 +17,7 @@ from tests.reviews.inbox_items import (
     found,
     held,
     in_vain,
+    manual,
     missing,
     page,
     question,
@@ -30,10 +33,54 @@ def test_a_question_is_answered_in_place(world: World) -> None:
     (one,) = found(world.operator)
     answer = act(world.operator, one, "answer", text="Blue")
     assert answer.status_code == 200
-    assert "Answered" in answer.content.decode()
-    assert answer.headers["HX-Trigger"] == "gl:inbox"
     assert world.job(task).feedback == "Blue"
     assert found(world.operator) == []
+    assert answer.headers["HX-Redirect"] == at(world, "task", task.name), "nothing is left: the task moves"
+
+
+def test_after_an_act_the_next_item_opens(world: World) -> None:
+    question(world), stuck(world), held(world)
+    first, second, third = found(world.operator)
+    for one, following in ((second, third), (third, first)):
+        answer = act(world.operator, one, one.verbs[0].key)
+        assert answer.headers["HX-Redirect"] == reverse(
+            "need-act", args=[following.need.kind, following.need.key]
+        )
+
+
+def test_after_a_manual_station_the_next_item_opens_or_the_task(world: World) -> None:
+    task, other = manual(world), question(world)
+    for left in (found(world.operator)[1], None):
+        job, client = world.job(task), as_(world.operator)
+        form = {"token_version": job.token.version, "result": "success"}
+        answer = client.post(at(world, "job-complete", task.name, job.pk) + "?fragment=form", form)
+        here = answer.headers["HX-Redirect"]
+        shown = client.get(here, follow=True)
+        if left is not None:
+            assert shown.context["need"].key == left.need.key
+            assert f"Completed: {task.name}" in shown.content.decode()
+            act(world.operator, left, "answer", text="Blue")
+            task = manual(world)
+        else:
+            assert shown.redirect_chain[-1][0] == at(world, "task", task.name)
+    assert client.get(reverse("needs-me"), {"after-task": "9" * 40}).status_code == 302
+    assert as_(world.stranger).get(here, follow=True).redirect_chain == [(reverse("needs-me"), 302)]
+    assert world.status(other) == "queued"
+
+
+def test_an_open_item_is_drawn_anew_only_when_something_else_is_asked(world: World) -> None:
+    task = stuck(world)
+    (one,) = found(world.operator)
+    address, client = reverse("need-act", args=[one.need.kind, one.need.key]), as_(world.operator)
+    seen = f"{one.need.version}-{one.need.status}"
+    assert client.get(address, {"fragment": "item", "seen": seen}).status_code == 204
+    assert "Retry" in client.get(address, {"fragment": "item", "seen": "0-stuck"}).content.decode()
+    act(world.admin, one, "retry")
+    gone = client.get(address, {"fragment": "item", "seen": seen})
+    assert (gone.status_code, "This no longer needs you" in gone.content.decode()) == (200, True)
+    assert "Retry" not in gone.content.decode()
+    assert as_(world.stranger).get(address, {"fragment": "item", "seen": seen}).status_code == 404
+    assert world.status(task) == "queued"
 
 
 def test_a_blank_answer_is_said_in_place_and_keeps_the_form_open(world: World) -> None:
@@ -132,12 +179,12 @@ def test_a_verb_that_is_not_offered_does_nothing(world: World) -> None:
     assert world.status(task) == "stuck"
 
 
-def test_without_scripts_a_form_leads_back_to_the_page(world: World) -> None:
-    question(world)
+def test_without_scripts_a_form_leads_on_as_well(world: World) -> None:
+    task = question(world)
     (one,) = found(world.operator)
     assert act(world.operator, one, "answer", htmx=False, text="").status_code == 422
     answer = act(world.operator, one, "answer", htmx=False, text="Blue")
-    assert answer.headers["Location"] == reverse("needs-me")
+    assert answer.headers["Location"] == at(world, "task", task.name)
 
 
 def test_what_one_may_not_act_on_is_forbidden_and_what_one_may_not_see_is_not_there(world: World) -> None:
@@ -159,3 +206,22 @@ def test_who_is_not_of_the_role_is_not_asked_about_an_escalation(world: World) -
     assert act(world.operator, one, "resolve", word="cancel", reason="x").status_code == 409
     assert act(world.admin, one, "resolve", word="cancel", reason="Not wanted").status_code == 200
     assert world.status(task) == "cancelled"
+
+
+def test_work_that_was_sent_back_is_corrected_and_not_typed_anew(world: World) -> None:
+    fields = [{"key": "notes", "type": "long_text", "label": "Notes"}, {"key": "done", "type": "yes_no"}]
+    write = station(
+        "write",
+        {"id": "on", "to": "ship", "gates": ["review"]},
+        kind="manual",
+        work={"instructions": "Write.", "form": fields},
+    )
+    task = world.start(world.line(**{**gated(offers=["approve", "send_back"]), "stations": [write, "ship"]}))
+    job, client = world.job(task), as_(world.operator)
+    typed = {"outcome.output.notes": "Frist draft", "summary": "Wrote it", "result": "success"}
+    address = at(world, "job-complete", task.name, job.pk)
+    assert client.post(address, {"token_version": job.token.version, **typed}).status_code == 302
+    world.vote(task, "send_back", reason="First is misspelt.")
+    again = client.get(at(world, "job-complete", task.name, world.job(task).pk)).content.decode()
+    assert "Sent back" in again and "First is misspelt." in again and "Message from the sender" not in again
+    assert "Frist draft" in again and "Wrote it" in again

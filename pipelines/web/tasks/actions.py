@@ -7,6 +7,7 @@ page says so and keeps the typed text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -239,13 +240,11 @@ def _submit_manual_completion(
         return conflict_page(request, task, late.detail, _typed_text_by_label(inputs, post))
     except Invalid as fault:
         return _completion_page(request, task, job, inputs, post, fault.problems)
+    messages.success(request, f"Completed: {task.name}")
     if not is_fragment_request(request, "form"):
-        messages.success(request, "Completed")
         return redirect_to_task(task)
-    response = render_in_shell(request, "tasks/complete.html#done", project=task.project, task=task)
-    # The inbox and its counts load themselves anew.
-    response["HX-Trigger"] = "gl:inbox"
-    return response
+    # The inbox goes on with what comes first in it, else to the task.
+    return HttpResponse(headers={"HX-Redirect": f"{reverse('needs-me')}?after-task={task.pk}"})
 
 
 def _text_with_unix_line_ends(post: Mapping[str, str], name: str) -> str:
@@ -260,6 +259,26 @@ def _typed_text_by_label(inputs: tuple[Input, ...], post: Mapping[str, str]) -> 
     return typed | {"Summary": post.get("summary", "")}
 
 
+def _last_report(job: Job, inputs: tuple[Input, ...]) -> dict[str, Any] | None:
+    """Return the form as it was filled in at the last visit of this station; None at the first."""
+    earlier = Job.objects.filter(
+        task=job.task_id, station=job.station, purpose=job.purpose, visit__lt=job.visit, outcome__isnull=False
+    )
+    last = earlier.order_by("-visit").first()
+    if last is None or last.outcome is None:
+        return None
+    output = last.outcome.get("output")
+    values = output if isinstance(output, dict) else {}
+    # A secret is chosen anew, by whoever does the work now
+    fields = {f"{AT}.{field.key}": values.get(field.key) for field in inputs if field.type != "secret"}
+    texts = {
+        name: json.dumps(value) if isinstance(value, dict | list) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+    return {"result": "success", "summary": last.summary, **texts}
+
+
 def _completion_page(
     request: SignedInRequest,
     task: Task,
@@ -269,6 +288,9 @@ def _completion_page(
     problems: Any,
 ) -> HttpResponse:
     station = versions.by_id(job.pinned_id).station(job.station)
+    if typed is None and job.feedback:
+        # Work that came back is corrected, and not typed anew
+        typed = _last_report(job, inputs)
     own = {f"{AT}.{form_input.key}" for form_input in inputs}
     view = TaskView(task, timezone.now())
     before = [
