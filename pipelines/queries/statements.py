@@ -267,6 +267,8 @@ WITHOUT_JOB = " AND job.id <> %s"
 
 IN_PROJECT = "line.project_id = %s"
 
+ENDED_SINCE = f"{IN_PROJECT} AND job.ended_at > %s"
+
 MONTH_ENDED = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
 
 IN_THIS_MONTH = (

@@ -124,7 +124,18 @@ class SearchPaginator(BoundedPaginator):
 
 
 ROW_FIELDS = (
-    *("project", "line", "number", "title", "labels", "status", "priority", "due_at", "requested_by"),
+    *(
+        "project",
+        "line",
+        "pinned",
+        "number",
+        "title",
+        "labels",
+        "status",
+        "priority",
+        "due_at",
+        "requested_by",
+    ),
     *("created_at", "ended_at"),
 )
 """Of a row of a table; an object of each project and line for each row costs more than the rest."""
@@ -224,7 +235,7 @@ def lines_with_counts(project: Project) -> list[Line]:
     before it is drawn) of each, those that are archived last. Tasks that have ended are not read."""
     lines = (
         Line.objects.filter(project=project)
-        .select_related("live", "draft_by")
+        .select_related("live__published_by", "draft_by")
         .annotate(
             is_paused=line_is_paused_condition(),
             drawing_digest=Case(When(drawing__wide__gt="", then="drawing__digest")),

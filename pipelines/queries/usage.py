@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.statements import (
     COST_OF_TASK,
+    ENDED_SINCE,
     IN_PROJECT,
     IN_THIS_DAY,
     IN_THIS_MONTH,
@@ -141,6 +142,11 @@ def spending_of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
 def spending_of_open_tasks_by_line(project_ids: Iterable[int]) -> dict[int, Spending]:
     """Return what the open tasks of each line of these projects cost so far, by the id of the line."""
     return _spending_sums("line.id", OF_OPEN_TASKS, [list(project_ids)], LINES)
+
+
+def spending_by_line_since(project_id: int, since: datetime) -> dict[int, Spending]:
+    """Return what runs that ended since then reported, by the id of the line."""
+    return _spending_sums("line.id", ENDED_SINCE, [project_id, since], LINES)
 
 
 def spending_by_month(project_id: int) -> dict[date, Spending]:

@@ -17,6 +17,7 @@ from pipelines.templatetags.small import elapsed, moment, status_pill
 register = template.Library()
 
 NOTHING = mark_safe("")
+COLUMNS = ("several", "line_view", "has_places", "has_priorities", "has_due")
 ROW = """
   <tr>
     <td class="mono small unbroken hide-phone">{name}</td>
@@ -26,8 +27,8 @@ ROW = """
       {of_project} {labels}
     </th>
     {project}{line}
-    <td>{status}</td>
-    {priority}{due}
+    <td>{status}{where}</td>
+    {place}{priority}{due}
     <td class="hide-phone">{requester}</td>
     <td class="numbers hide-phone">{started}</td>
     <td class="numbers hide-phone">{took}</td>
@@ -36,10 +37,9 @@ ROW = """
 
 @register.simple_tag(takes_context=True)
 def task_rows(context: Context) -> SafeString:
-    """Return the rows of `rows`; `several`, `line_view`, `has_priorities` and `has_due` decide the columns,
-    as in the head."""
+    """Return the rows of `rows`; what stands in COLUMNS decides the columns, as in the head."""
     tasks: Iterable[Any] = context["rows"]
-    columns = [name for name in ("several", "line_view", "has_priorities", "has_due") if context.get(name)]
+    columns = [name for name in COLUMNS if context.get(name)]
     return mark_safe("".join(_row_html(task, columns) for task in tasks))
 
 
@@ -60,6 +60,8 @@ def _row_html(task: Any, columns: list[str]) -> SafeString:
         status=status_pill(
             task.display_status, _unmerged_label() if getattr(task, "unmerged", False) else ""
         ),
+        where=format_html('<p class="only-phone muted small">{}</p>', task.place) if task.place else NOTHING,
+        place=_cell_html(task.place) if "has_places" in columns else NOTHING,
         priority=_cell_html(task.get_priority_display()) if "has_priorities" in columns else NOTHING,
         due=_due_cell(task) if "has_due" in columns else NOTHING,
         requester=task.requested_by,

@@ -10,7 +10,7 @@ from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.help import palette
 from pipelines.web.home import home
-from pipelines.web.lines import edit, images, lines, scenarios
+from pipelines.web.lines import edit, images, lines, list_page, scenarios
 from pipelines.web.lines import settings as line_settings
 from pipelines.web.project import (
     agents,
@@ -174,7 +174,7 @@ urlpatterns = [
     path(f"{IN}settings/secrets/", stored_values.stored_values_page, name="project-secrets"),
     path(f"{IN}settings/secrets/<int:value>/delete/", stored_values.delete, name="project-secret-delete"),
     # Lines
-    path(f"{IN}lines/", lines.lines_page, name="lines"),
+    path(f"{IN}lines/", list_page.lines_page, name="lines"),
     path(f"{IN}pause/", pausing.pause_project, name="project-pause"),
     path(f"{IN}resume/", pausing.resume_project, name="project-resume"),
     path(f"{IN}lines-new/", lines.new_line, name="lines-new"),

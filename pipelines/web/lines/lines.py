@@ -1,4 +1,4 @@
-"""Lines of a project: list, import, overview, versions, export. Changing one: `edit`."""
+"""Lines of a project: import, overview, versions, export. Changing one: `edit`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from pipelines.formats.foreign.known_systems import systems_by_key, written_syst
 from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, template_with_commands
-from pipelines.models import Delivery, Line, Pause, Project, Repository, Status
+from pipelines.models import Line, Pause, Project, Repository
 from pipelines.people.repositories import corrected_proposal
 from pipelines.queries import line_stats, unclaimable_jobs
-from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
-from pipelines.queries.pauses import paused_stations, pauses_over_line, pauses_over_project
+from pipelines.queries.pauses import paused_stations, pauses_over_line
 from pipelines.queries.workers import unenforced_networks_of_project
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.basics.keys import first_unused_key
@@ -66,38 +65,6 @@ gates:
   - {key: review, name: Review}
 """
 MEDIA = {"yaml": "application/yaml", "json": "application/json"}
-
-
-@project_required("view")
-@require_safe
-def lines_page(request: SignedInRequest, project: Project) -> HttpResponse:
-    project_lines = task_queries.lines_with_counts(project)
-    return render_in_shell(
-        request,
-        "lines/lines.html",
-        project=project,
-        section="lines",
-        trail=project_breadcrumb(project, "Lines"),
-        lines=project_lines,
-        has={
-            name: any(getattr(line, f"{name}_{kind}") for line in project_lines)
-            for name, kind in (
-                ("open", "count"),
-                ("review", "count"),
-                ("stuck", "count"),
-                ("drawing", "digest"),
-            )
-        },
-        live_project=f"{project.owner.key}/{project.key}",
-        pauses=pauses_over_project(project),
-        to_set_up=not project.archived_at and not _has_merged_change(project),
-    )
-
-
-def _has_merged_change(project: Project) -> bool:
-    """Return whether a change was merged by a task that completed."""
-    landed = Delivery.objects.filter(task__project=project, task__status=Status.COMPLETED)
-    return landed.exclude(landed_at=None).exists()
 
 
 @project_required("design")

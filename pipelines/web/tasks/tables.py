@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +12,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from pipelines.models import DISPLAYED, Line, Priority, Project, Task
+from pipelines.queries.dates import DateRange
 from pipelines.queries.line_filter import find_option, line_choices
+from pipelines.queries.task_places import places_by_task
 from pipelines.queries.tasks import SORTS, TaskFilter, search_page
 from pipelines.templatetags.small import at_task
 from pipelines.web.shell.page import (
@@ -23,6 +25,7 @@ from pipelines.web.shell.page import (
     is_fragment_request,
     line_required,
     page_scope,
+    parse_day,
     project_breadcrumb,
     project_required,
     render_in_shell,
@@ -32,6 +35,15 @@ from pipelines.web.shell.page import (
 )
 
 FIELDS = ("q", "status", "line", "priority", "requester", "late", "sort")
+VIEW_FIELDS = ("q", "status", "priority", "requester", "late")
+VIEWS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("All", {}),
+    ("Open", {"status": "open"}),
+    ("Waiting for people", {"status": "waiting"}),
+    ("Late", {"late": "yes"}),
+    ("Requested by you", {"requester": "me"}),
+    ("Failed in 7 days", {"status": "failed", "since": "7d"}),
+)
 STATUSES = ("open", "waiting", "ended", *(value for value, _word in DISPLAYED))
 
 
@@ -90,6 +102,21 @@ def _set_task_and_line_urls(rows: Iterable[Task]) -> None:
         task.line_address = lines[task.line_id]  # type: ignore[attr-defined]
 
 
+def _ready_views(search: TaskFilter, scope: PageScope, line: Line | None) -> list[tuple[str, str, bool]]:
+    """(label, query, whether it is the one on the page) of views that many look at."""
+    project = {"project": scope.project_key} if scope.chosen_project and not line else {}
+    chosen = {name: value for name in VIEW_FIELDS if (value := getattr(search, name))} | search.dates.query
+    return [
+        (label, urlencode({**project, **narrowed}), _as_dates(narrowed) == chosen)
+        for label, narrowed in VIEWS
+    ]
+
+
+def _as_dates(narrowed: Mapping[str, str]) -> dict[str, str]:
+    since = DateRange(parse_day(narrowed["since"])).query if "since" in narrowed else {}
+    return {**narrowed, **since}
+
+
 def _render_tasks_page(
     request: SignedInRequest,
     scope: PageScope,
@@ -101,11 +128,16 @@ def _render_tasks_page(
     search = replace(search, line=chosen)
     rows = search_page(scope.projects, search, request.user, page_number_or_default(request.GET.get("page")))
     _set_task_and_line_urls(rows)
+    places = places_by_task(list(rows))
+    for task in rows:
+        task.place = places.get(task.pk, "")
     context: dict[str, Any] = {
         "search": search,
         "rows": rows,
         "several": scope.has_several_projects,
         "has_priorities": any(task.priority != Priority.MEDIUM for task in rows),
+        "has_places": bool(places),
+        "views": _ready_views(search, scope, line),
         "has_due": any(task.due_at for task in rows),
         "query": urlencode(
             {k: v for k, v in request.GET.items() if k in (*FIELDS, "project", "since", "until") and v}
