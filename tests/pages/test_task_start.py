@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_the_start_form_is_made_from_the_inputs_of_the_line(world: World, signed_in: As) -> None:
     version = world.line(ASKING)
     page = text(signed_in(world.operator).get(at(world, "task-new", version.line.key)))
-    for words in ("Repository", "How often", 'type="date"', "fast", 'value="main"'):
+    for words in ("Repository", "How often", "As 2026-11-30.", "fast", 'value="main"'):
         assert words in page
 
 

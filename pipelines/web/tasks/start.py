@@ -105,7 +105,7 @@ class StartField:
     @property
     def input_type(self) -> str:
         """Kind of the typed field, where the value is typed."""
-        return {"long_text": "textarea", "date": "date"}.get(self.html_control, "text")
+        return "textarea" if self.html_control == "long_text" else "text"
 
     @property
     def phone_keyboard(self) -> str:
@@ -125,6 +125,8 @@ class StartField:
         field = self.input
         if field.type == "repository" and self.repositories is None:
             yield "The name of a connected repository, or an https or ssh address."
+        if field.type == "date":
+            yield "As 2026-11-30."
         if field.type == "file":
             yield f"{', '.join(field.accept) or 'Any file'}, at most {self.max_size_mib} MiB."
         elif None not in (field.minimum, field.maximum):
