@@ -38,6 +38,8 @@ from config.request_capacity import (
     raise_file_limit_for_connections,
     too_large,
 )
+from config.socket_frames import frame_writer
+from pipelines.web.live.consumer import FRAMES
 from pipelines.web.shell.rate_limits import rate_limit_key
 from pipelines.work.file_measure import is_no_room_left
 from pipelines.work.transport.http import wire_format
@@ -366,6 +368,11 @@ class BoundedServer(Server):
     @http_factory.setter
     def http_factory(self, factory: Any) -> None:
         self._factory = BoundedFactory(self)
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        if scope["type"] == "websocket":
+            scope.setdefault("extensions", {})[FRAMES] = frame_writer(protocol)
+        return super().create_application(protocol, scope)
 
     def application_checker(self) -> None:
         """Look after the applications each second while there is a connection."""

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 import logging
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.layers import get_channel_layer
 
 from pipelines.ports.bus import bus_errors
-from pipelines.web.live.hint_repair import healer
-from pipelines.web.live.hints import Row, line_group_name, person_group_name, project_group_name
+from pipelines.web.live.audiences import RESYNC, Frame
+from pipelines.web.live.hint_repair import audiences, healer
+from pipelines.web.live.hints import line_group_name
 from pipelines.web.live.presence import Presence
 from pipelines.web.live.subscriptions import Subscription, requested_subscription
 
 TRY_AGAIN = 1013  # closing code of RFC 6455: the client comes back
 log = logging.getLogger(__name__)
 NO_LONGER = 4403  # closing code: signed out, or no member any more; the client does not come back
+MOST_WAITING = 100
+"""Messages that wait for one client, where the server tells how fast it takes them; beyond, it is behind."""
+FRAMES = "gateline.frames"
+"""Extension of the scope by which a server takes a frame at once (config/socket_frames.py)."""
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -30,8 +38,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
     {"socket", "gone"}}` of the others who have it open. Whoever may not see the project is refused before the socket is
     accepted (403)."""
 
+    # The process has one channel for all of them (audiences.py).
+    channel_layer_alias = ""
     subscription: Subscription  # unset until the socket is accepted
     presence: Presence | None = None
+    _write: Callable[[bytes], bool] | None = None
+    _is_accepted = _is_behind = False
+    _sending: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Run the socket while the bus is there; without it the socket does not open, and an open one ends:
@@ -40,9 +53,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await super().__call__(scope, receive, send)
         except bus_errors(OSError) as error:
             log.warning("live: a socket ends, the bus is away: %s", str(error).strip())
-            if hasattr(self, "subscription"):
-                # Its groups are not left: that needs the bus.
-                healer.remove_socket(self)
+            healer.remove_socket(self)
             await send({"type": "websocket.close", "code": TRY_AGAIN})
 
     async def connect(self) -> None:
@@ -53,15 +64,15 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.close()
             return
         self.subscription = subscription
-        # Subscribed before it is accepted: the snapshot that the client takes then misses nothing.
-        for project_id in subscription.project_ids:
-            await self.channel_layer.group_add(project_group_name(project_id), self.channel_name)
-        await self.channel_layer.group_add(person_group_name(subscription.user_id), self.channel_name)
+        self._write = self.scope.get("extensions", {}).get(FRAMES)
+        self._waiting: deque[Frame] = deque()
         if subscription.draws and subscription.line_id is not None:
             self.presence = Presence(subscription.user_id, self._send_to_room)
-            await self.channel_layer.group_add(line_group_name(subscription.line_id), self.channel_name)
+        # Subscribed before it is accepted: the snapshot that the client takes then misses nothing.
+        await audiences.join(self)
         await self.accept()
         # After `accept`: nothing can be sent before.
+        self._is_accepted = True
         healer.add_socket(self)
 
     async def disconnect(self, code: int) -> None:
@@ -73,56 +84,35 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if self.presence is not None:
             await self.presence.receive(text_data)
 
-    # -- from the layer ------------------------------------------------------------------------------------------
-
-    async def dispatch(self, message: dict[str, Any]) -> None:
-        """Hints touch no database, so they skip the look at old connections that Channels takes before every message:
-        it goes through the one thread that all sockets share, 1 ms for each of them."""
-        handler = HANDLERS.get(message["type"])
-        if handler is None:
-            await super().dispatch(message)
-        else:
-            await handler(self, message)
-
-    async def live_hints(self, message: dict[str, Any]) -> None:
-        rows = [(line_id, name, seq) for line_id, name, seq in message["hints"]]
-        healer.note_sent_versions(rows)
-        await self.send_hints(rows)
-
-    async def live_resync(self, message: dict[str, Any]) -> None:
-        await self.send_resync()
-
-    async def live_line(self, message: dict[str, Any]) -> None:
-        if self.subscription.line_id is not None:
-            healer.note_sent_revision(self.subscription.line_id, message["what"], message["number"])
-        await self.send_line_revision(message["what"], message["number"])
-
-    async def live_person(self, message: dict[str, Any]) -> None:
-        await self.send(text_data='{"notified":true}')
-
-    async def live_who(self, message: dict[str, Any]) -> None:
-        if self.presence is not None:
-            await self.presence.announce()
-
-    async def live_here(self, message: dict[str, Any]) -> None:
-        await self.send(text_data=json.dumps({"here": message["here"]}, separators=(",", ":")))
-
     # -- to the client -------------------------------------------------------------------------------------------
 
-    async def send_hints(self, rows: list[Row]) -> None:
-        hints: list[dict[str, Any]] = [
-            {"task": name, "version": seq, **({"of": line_id} if self.subscription.every else {})}
-            for line_id, name, seq in rows
-            if self._is_relevant(line_id, name)
-        ]
-        if hints:
-            await self.send(text_data=json.dumps({"hints": hints}, separators=(",", ":")))
+    def tell(self, frame: Frame) -> None:
+        """Send it, and wait for nobody: a client that does not read what is sent is behind, and is told to fetch
+        everything as soon as it reads again."""
+        if self._is_accepted and not self._is_behind:
+            self._is_behind = not (self._write(frame.data) if self._write else self._queue(frame))
 
-    async def send_line_revision(self, what: str, number: int) -> None:
-        await self.send(text_data=json.dumps({"line": what, "number": number}, separators=(",", ":")))
+    def catch_up(self) -> None:
+        """Tell a client that was behind to fetch everything, if it takes it. Called every second."""
+        if self._is_behind:
+            self._is_behind = not (self._write(RESYNC.data) if self._write else self._queue(RESYNC))
 
-    async def send_resync(self) -> None:
-        await self.send(text_data='{"resync":true}')
+    def _queue(self, frame: Frame) -> bool:
+        if len(self._waiting) >= MOST_WAITING:
+            return False
+        self._waiting.append(frame)
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.ensure_future(self._send_waiting())
+        return True
+
+    async def _send_waiting(self) -> None:
+        while self._waiting:
+            try:
+                await self.send(text_data=self._waiting.popleft().text)
+            # The client went: the server says so by itself.
+            except (OSError, RuntimeError) as error:
+                log.debug("live: not sent: %s", error)
+                return
 
     async def dismiss(self, *, again: bool) -> None:
         """`again`: the client comes back, and is told of the projects that its person sees then."""
@@ -130,32 +120,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.close(code=TRY_AGAIN if again else NO_LONGER)
 
     async def _leave(self) -> None:
+        self._is_accepted = False
         healer.remove_socket(self)
-        for project_id in self.subscription.project_ids:
-            await self.channel_layer.group_discard(project_group_name(project_id), self.channel_name)
-        await self.channel_layer.group_discard(
-            person_group_name(self.subscription.user_id), self.channel_name
-        )
-        if self.presence is not None and self.subscription.line_id is not None:
-            await self.channel_layer.group_discard(
-                line_group_name(self.subscription.line_id), self.channel_name
-            )
+        await audiences.leave(self)
+        if self.presence is not None:
             await self.presence.leave()
 
     async def _send_to_room(self, message: dict[str, Any]) -> None:
         if self.subscription.line_id is not None:
-            await self.channel_layer.group_send(line_group_name(self.subscription.line_id), message)
-
-    def _is_relevant(self, line_id: int, name: str) -> bool:
-        # None: every line, or every task
-        return self.subscription.line_id in (None, line_id) and self.subscription.task in (None, name)
-
-
-HANDLERS = {
-    "live.hints": LiveConsumer.live_hints,
-    "live.resync": LiveConsumer.live_resync,
-    "live.line": LiveConsumer.live_line,
-    "live.person": LiveConsumer.live_person,
-    "live.who": LiveConsumer.live_who,
-    "live.here": LiveConsumer.live_here,
-}
+            name = line_group_name(self.subscription.line_id)
+            await get_channel_layer().group_send(name, {**message, "line": self.subscription.line_id})

@@ -20,8 +20,9 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError
 
 from pipelines.models.plumbing.compiled_queries import fetch
+from pipelines.web.live.audiences import Audiences, LiveSocket
 from pipelines.web.live.hints import Row
-from pipelines.web.live.subscriptions import Subscription, check_subscriptions
+from pipelines.web.live.subscriptions import check_subscriptions
 from pipelines.web.statements import CHANGED_TASKS, LINE_NUMBERS
 
 log = logging.getLogger(__name__)
@@ -32,13 +33,8 @@ OVERLAP = timedelta(seconds=5)  # a commit becomes visible this much after its c
 MOST = 2_000  # rows; beyond, the sockets are told to take a new snapshot
 
 
-class Socket(Protocol):
-    subscription: Subscription
-
-    async def send_hints(self, rows: list[Row]) -> None: ...
-    async def send_line_revision(self, what: str, number: int) -> None: ...
-    async def send_resync(self) -> None: ...
-    async def dismiss(self, *, again: bool) -> None: ...
+class RepairedSocket(LiveSocket, Protocol):
+    def catch_up(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ class HintRepair:
     """Runs while its process has sockets, on their loop."""
 
     def __init__(self) -> None:
-        self._sockets: set[Socket] = set()
+        self._sockets: set[RepairedSocket] = set()
         self._told: dict[tuple[int, str], tuple[int, datetime | None]] = {}  # by line id and name
         self._missing: dict[tuple[int, str], int] = {}  # versions that nobody was told of at the look before
         self._rooms: dict[tuple[int, str], int] = {}
@@ -89,7 +85,7 @@ class HintRepair:
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def add_socket(self, socket: Socket) -> None:
+    def add_socket(self, socket: RepairedSocket) -> None:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:  # a test's loop came and went
             self._sockets, self._task, self._loop = set(), None, loop
@@ -98,7 +94,7 @@ class HintRepair:
             self._since, self._told, self._missing, self._rooms = None, {}, {}, {}
             self._task = loop.create_task(self._run())
 
-    def remove_socket(self, socket: Socket) -> None:
+    def remove_socket(self, socket: RepairedSocket) -> None:
         self._sockets.discard(socket)
 
     def count(self) -> int:
@@ -120,6 +116,8 @@ class HintRepair:
         tick = 0
         while self._sockets:
             try:
+                for socket in list(self._sockets):
+                    socket.catch_up()
                 await self.send_lost_hints()
                 await self.send_lost_revisions()
                 if tick % SEATS_EVERY == 0:
@@ -138,17 +136,17 @@ class HintRepair:
         now, changed = await database_sync_to_async(now_and_changed_tasks)(projects, since)
         self._since = now
         if len(changed) > MOST:
-            # A copy: sockets join and leave while this waits.
-            await asyncio.gather(*(socket.send_resync() for socket in list(self._sockets)))
+            await audiences.tell_resync()
             return
         news = self._lost_tasks(changed)
         self.note_sent_versions((one.line_id, one.name, one.seq) for one in news)
         self._prune_sent_versions(changed, now)
         for project_id in {one.project_id for one in news}:
             rows = [(one.line_id, one.name, one.seq) for one in news if one.project_id == project_id]
-            await asyncio.gather(
-                *(s.send_hints(rows) for s in list(self._sockets) if project_id in s.subscription.project_ids)
-            )
+            await audiences.tell_hints(project_id, rows)
+        if news:
+            # The layer may have forgotten who is to hear of them.
+            await audiences.join_groups_again()
 
     def _lost_tasks(self, changed: list[ChangedTask]) -> list[ChangedTask]:
         """Return the tasks of which a version was missing at the previous look and still is."""
@@ -179,13 +177,7 @@ class HintRepair:
         news = [key for key, number in now.items() if self._rooms.get(key, 0) < number]
         self._rooms = now
         for line_id, what in news:
-            await asyncio.gather(
-                *(
-                    s.send_line_revision(what, now[line_id, what])
-                    for s in list(self._sockets)
-                    if s.subscription.draws and s.subscription.line_id == line_id
-                )
-            )
+            await audiences.tell_line_revision(line_id, what, now[line_id, what])
 
     def _prune_sent_versions(self, changed: list[ChangedTask], now: datetime) -> None:
         """Keep the versions told of what can still show up in the next looks, and drop the others."""
@@ -213,3 +205,4 @@ class HintRepair:
 
 
 healer = HintRepair()
+audiences = Audiences(healer)

@@ -40,8 +40,8 @@ def line_group_name(line_id: int) -> str:
     return f"live.line.{line_id}"
 
 
-def line_message(what: str, number: int) -> dict[str, Any]:
-    return {"type": "live.line", "what": what, "number": number}
+def line_message(line_id: int, what: str, number: int) -> dict[str, Any]:
+    return {"type": "live.line", "line": line_id, "what": what, "number": number}
 
 
 def person_group_name(user_id: int) -> str:
@@ -49,8 +49,8 @@ def person_group_name(user_id: int) -> str:
     return f"live.person.{user_id}"
 
 
-def hints_message(rows: Sequence[Row]) -> dict[str, Any]:
-    return {"type": "live.hints", "hints": [list(row) for row in rows]}
+def hints_message(project_id: int, rows: Sequence[Row]) -> dict[str, Any]:
+    return {"type": "live.hints", "project": project_id, "hints": [list(row) for row in rows]}
 
 
 class HintSender:
@@ -143,16 +143,20 @@ async def _publish_hints(batch: list[LiveHint]) -> None:
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for hint in batch:
         if isinstance(hint, PersonHint):
-            await layer.group_send(person_group_name(hint.user_id), {"type": "live.person"})
+            await layer.group_send(
+                person_group_name(hint.user_id), {"type": "live.person", "user": hint.user_id}
+            )
         elif isinstance(hint, LineHint):
-            await layer.group_send(line_group_name(hint.line_id), line_message(hint.what, hint.number))
+            message = line_message(hint.line_id, hint.what, hint.number)
+            await layer.group_send(line_group_name(hint.line_id), message)
         else:
             rows[hint.project_id].append((hint.line_id, hint.task, hint.seq))
     for project_id, of_project in rows.items():
         # NOTIFY takes 8,000 bytes
         for start in range(0, len(of_project), PER_MESSAGE):
             await layer.group_send(
-                project_group_name(project_id), hints_message(of_project[start : start + PER_MESSAGE])
+                project_group_name(project_id),
+                hints_message(project_id, of_project[start : start + PER_MESSAGE]),
             )
 
 

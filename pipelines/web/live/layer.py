@@ -34,12 +34,13 @@ class Mailbox:
         self._capacity = capacity
 
     def put(self, message: dict[str, Any]) -> None:
-        """Add a message, on the loop of the mailbox. Consecutive waiting hints become one message: where
-        tasks move faster than sockets can receive, each socket gets as many as there is time for, of the
-        last version of every task."""
+        """Add a message, on the loop of the mailbox. Waiting hints of one project become one message: where
+        tasks move faster than can be told, each socket gets as many as there is time for, of the last version
+        of every task."""
         waiting = self._waiting
-        if waiting and waiting[-1]["type"] == message["type"] == HINTS:
-            waiting[-1] = _merge_hints(waiting[-1], message)
+        place = _place_of_hints(waiting, message)
+        if place is not None:
+            waiting[place] = _merge_hints(waiting[place], message)
         elif len(waiting) < self._capacity:
             waiting.append(message)
         else:
@@ -55,13 +56,25 @@ class Mailbox:
         return self._waiting.popleft()
 
 
+def _place_of_hints(waiting: deque[dict[str, Any]], message: dict[str, Any]) -> int | None:
+    """Return where hints of the same project wait already, behind everything that is of another kind."""
+    if message["type"] != HINTS:
+        return None
+    for place in range(len(waiting) - 1, -1, -1):
+        if waiting[place]["type"] != HINTS:
+            return None
+        if waiting[place].get("project") == message.get("project"):
+            return place
+    return None
+
+
 def _merge_hints(first: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
     newest = {(line, name): seq for line, name, seq in first["hints"]}
     for line, name, seq in then["hints"]:
         newest[line, name] = max(seq, newest.get((line, name), seq))
     if len(newest) > MOST:
         return RESYNC
-    return {"type": HINTS, "hints": [(line, name, seq) for (line, name), seq in newest.items()]}
+    return {**then, "hints": [(line, name, seq) for (line, name), seq in newest.items()]}
 
 
 def _put_in_mailboxes(mailboxes: list[Mailbox], message: dict[str, Any]) -> None:
