@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -24,7 +24,8 @@ from pipelines.queries.unmerged import unmerged_among
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, target_name
 
-PER_COLUMN = 40
+PER_COLUMN = 20
+"""Cards of a column at first: a screen, and some to scroll to. The page asks for more when it is scrolled."""
 ENDED_SHOWN = 12
 ENDED_HOURS = 24
 ENDED_CARD = ("number", "title", "status", "end", "pinned", "project", "created_at", "ended_at")
@@ -91,10 +92,16 @@ class Board:
         return not self.counts["tasks"] and not any(self.ends.values())
 
 
-def line_board(line: Line, filters: Filters, now: datetime, user_id: int | None = None) -> Board:
-    """`now` is what lateness is measured against."""
+def line_board(
+    line: Line,
+    filters: Filters,
+    now: datetime,
+    user_id: int | None = None,
+    rows: Mapping[str, int] | None = None,
+) -> Board:
+    """Return the board of a line. `now` is what lateness is measured against; `rows`: how many cards of a column."""
     open_tasks = Task.objects.filter(line=line, ended_at__isnull=True)
-    board_places = filtered_places(open_tasks, filters, now, user_id, BY_POSITION)
+    board_places = filtered_places(open_tasks, filters, now, user_id, BY_POSITION, rows)
     cards = displayed_cards(board_places, {line.project_id: line.project}, now)
     for card in cards:
         card.task.line = line
@@ -153,10 +160,17 @@ def open_board(columns: list[Column], board_places: BoardPlaces, filters: Filter
 
 
 def filtered_places(
-    open_tasks: QuerySet[Task], filters: Filters, now: datetime, user_id: int | None, by: str
+    open_tasks: QuerySet[Task],
+    filters: Filters,
+    now: datetime,
+    user_id: int | None,
+    by: str,
+    rows: Mapping[str, int] | None = None,
 ) -> BoardPlaces:
     tasks, late = narrow_tasks_by_filters(open_tasks, filters, user_id), filters.show == "late"
-    return board_places(open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=PER_COLUMN, by=by)
+    return board_places(
+        open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=PER_COLUMN, rows=rows, by=by
+    )
 
 
 MOST_CHOSEN = 1_000

@@ -7,7 +7,8 @@ first cards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -71,11 +72,12 @@ def board_places(
     *,
     late: bool,
     most: int,
+    rows: Mapping[str, int] | None = None,
     by: str = BY_POSITION,
 ) -> BoardPlaces:
     """Return the living positions of `tasks`: the first `most` of each column, among those of `statuses` (None: any)
-    or, with `late`, among those that are late. `open_tasks`: among which they are, not narrowed; `by`: what makes a
-    column."""
+    or, with `late`, among those that are late. `open_tasks`: among which they are, not narrowed; `rows`: of which
+    columns another number comes; `by`: what makes a column."""
     # Without their order, which would be sorted for nothing inside of the other statement
     chosen, parameters = (
         tasks.order_by()
@@ -92,7 +94,14 @@ def board_places(
         review=Status.AWAITING_REVIEW.value,
         **{name: Status(name).value for name in ("blocked", "stuck", "held", "running")},
     )
-    values = {**names, **_expected_time_columns(open_tasks), "now": now, "late": late, "most": most}
+    values = {
+        **names,
+        **_expected_time_columns(open_tasks),
+        "now": now,
+        "late": late,
+        "most": most,
+        "rows": json.dumps(rows or {}),
+    }
     values["statuses"] = None if statuses is None else [str(status) for status in statuses]
     board_places = BoardPlaces()
     for place, status, late_ones, is_visible, number, oldest, seq, ids in fetch(sql, values):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -64,10 +64,16 @@ class LineWork:
 
 
 def board_by_state(
-    projects: Sequence[Project], line: str, filters: Filters, now: datetime, user_id: int
+    projects: Sequence[Project],
+    line: str,
+    filters: Filters,
+    now: datetime,
+    user_id: int,
+    rows: Mapping[str, int] | None = None,
 ) -> Board:
-    """Return the open positions of these projects in columns by state. `line` narrows, as `line_filter` has it."""
-    board_places = filtered_places(open_tasks_of(projects, line), filters, now, user_id, BY_STATE)
+    """Return the open positions of these projects in columns by state. `line` narrows, as `line_filter` has it;
+    `rows`: how many cards of a column."""
+    board_places = filtered_places(open_tasks_of(projects, line), filters, now, user_id, BY_STATE, rows)
     by_id = {project.pk: project for project in projects}
     cards = displayed_cards(board_places, by_id, now)
     lines = Line.objects.only("key", "name").in_bulk({card.task.line_id for card in cards})

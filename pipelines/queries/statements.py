@@ -143,7 +143,8 @@ BOARD_PLACES = """
     UNION ALL
     -- Looking through all for each place is cheaper than sorting all by it, up to about a dozen places.
     SELECT place, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY(
-      SELECT id FROM living l WHERE l.shown AND l.place = p.place ORDER BY entered_at, id LIMIT %(most)s)
+      SELECT id FROM living l WHERE l.shown AND l.place = p.place ORDER BY entered_at, id
+      LIMIT coalesce((%(rows)s::jsonb ->> p.place)::int, %(most)s))
     FROM (SELECT DISTINCT place FROM counted WHERE shown) p
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, count(DISTINCT task_id), NULL, NULL, NULL FROM living

@@ -26,6 +26,7 @@ SPANS = {"1h": 1, "6h": 6, "1d": 24, "7d": 7 * 24, "30d": 30 * 24}
 DEFAULT_HOURS = 24
 ALL = "'all'"
 """One place for all positions."""
+MOST_ROWS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def line_timelines(
     """Return the open tasks of a line, and what ended there in the last day. `hours`: of the stretch of time; None: as
     long as the oldest displayed task is there, at most a day."""
     open_tasks = Task.objects.filter(line=line, ended_at__isnull=True)
-    board_places = filtered_places(open_tasks, filters, now, user_id, ALL)
+    board_places = filtered_places(open_tasks, filters, now, user_id, ALL, {"all": MOST_ROWS})
     cards = displayed_cards(board_places, {line.project_id: line.project}, now)
     for card in cards:
         card.task.line, card.place = line, place_name_of_card(card)
@@ -107,7 +108,9 @@ def open_timelines(
     hours: int | None = None,
 ) -> TaskTimelines:
     """Return the open tasks of these projects. `line` narrows, as `line_filter` has it; `hours` as above."""
-    board_places = filtered_places(open_tasks_of(projects, line), filters, now, user_id, ALL)
+    board_places = filtered_places(
+        open_tasks_of(projects, line), filters, now, user_id, ALL, {"all": MOST_ROWS}
+    )
     cards = displayed_cards(board_places, {project.pk: project for project in projects}, now)
     lines = Line.objects.only("key", "name").in_bulk({card.task.line_id for card in cards})
     for card in cards:

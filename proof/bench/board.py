@@ -3,16 +3,18 @@
     python -m proof.bench.board [--tasks 5000] [--moves 50] [--minutes 10] [--pictures 24]
 
 The moves are replayed, so that the browser has a core: the board is fetched from a real web process beside real moves
-first, and from then on the page gets those pictures of it, in turn, whenever it fetches what a hint names. Hints come
-over its socket, so many a second. Frames are counted by `requestAnimationFrame`; memory is that of the heap after a
-collection. The same page, quiet, stands beside them, since whatever else runs on the machine costs frames, too; the
-milliseconds of the processor that the page's thread takes for a fetch are not changed by that."""
+first, and from then on the page gets those pictures of it, in turn, whenever it fetches what a hint names, without the
+cards that it says it has, as from the server. Hints come over its socket, so many a second. Frames are counted by
+`requestAnimationFrame`; memory is that of the heap after a collection. The same page, quiet, stands beside them, since
+whatever else runs on the machine costs frames, too; the milliseconds of the processor that the page's thread takes for
+a fetch are not changed by that."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from typing import Any
@@ -58,12 +60,28 @@ def move_some(world: Any, tasks: list[Any], turn: int, count: int) -> None:
         engine.move(token.pk, user=world.operator, token_version=token.version, to=to)
 
 
+CARD = re.compile(
+    r'<article [^>]*data-drawn="(?P<drawn>[^"]*)" data-card="(?P<key>[^"]*)".*?</article>', re.DOTALL
+)
+
+
+def without_shown(picture: str, shown: set[str]) -> str:
+    """The picture with a mark in the place of each card that the page has, as the server draws it."""
+
+    def drawn(found: re.Match[str]) -> str:
+        if found["drawn"] not in shown:
+            return found[0]
+        return f'<article data-card="{found["key"]}" data-drawn="{found["drawn"]}" data-same></article>'
+
+    return CARD.sub(drawn, picture)
+
+
 class Replay:
     """Pictures of the board in turn, and the page's socket."""
 
     def __init__(self, page: Any) -> None:
         self.pictures: list[str] = []
-        self.fetched, self.replays, self._socket = 0, False, None
+        self.fetched, self.sent, self.replays, self._socket = 0, 0, False, None
         page.route("**/*fragment=board*", self._answer)
         page.route_web_socket("**/live/**", self._open)
 
@@ -76,7 +94,9 @@ class Replay:
             return
         picture = self.pictures[self.fetched % len(self.pictures)]
         self.fetched += 1
-        route.fulfill(status=200, content_type="text/html; charset=utf-8", body=picture)
+        body = without_shown(picture, set(route.request.headers.get("gateline-cards", "").split(",")))
+        self.sent += len(body)
+        route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
 
     def hint(self, names: list[str], version: int) -> None:
         hints = [{"task": name, "version": version} for name in names]
@@ -150,7 +170,7 @@ def main() -> int:
         ):
             replay = Replay(page)
             at = f"{address}/p/{world.project.owner.key}/{world.project.key}/lines/busy/live/"
-            page.goto(at)
+            first_page = len(page.goto(at).body())
             cards = page.locator("[data-card]").count()
             for turn in range(given.pictures):
                 move_some(world, tasks, turn, given.moves // 4 or 1)
@@ -180,7 +200,9 @@ def main() -> int:
                     "load": [round(value, 1) for value in os.getloadavg()],
                     "tasks": given.tasks,
                     "cards drawn": cards,
+                    "kB of the first page": round(first_page / 1000),
                     "kB of a picture": round(len(replay.pictures[0]) / 1000),
+                    "kB of an answer": round(replay.sent / 1000 / max(1, replay.fetched), 1),
                     "moves a second": given.moves,
                     "minutes": given.minutes,
                     "fetched": replay.fetched - first,

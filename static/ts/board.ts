@@ -2,6 +2,7 @@
 // moved (at most 300 ms, transform and opacity only); the columns are kept by pages/columns.ts.
 
 import "./moving";
+import "./windows";
 
 const MOVE_MS = 300;
 const EASE = "cubic-bezier(0.2, 0, 0, 1)";

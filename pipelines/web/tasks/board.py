@@ -30,6 +30,7 @@ from pipelines.web.shell.page import (
     show_line,
 )
 from pipelines.web.tasks.live_graph import live_path_json
+from pipelines.web.tasks.shown_cards import requested_rows, shown_cards_context
 
 SHOWS = ("running", "queued", "waiting", "review", "input", "blocked", "held", "stuck", "late")
 
@@ -86,7 +87,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
         timelines = line_timelines(line, filters, now, request.user.pk, SPANS.get(span))
         line_board = timelines.board
     else:
-        line_board = board_of(line, filters, now, request.user.pk)
+        line_board = board_of(line, filters, now, request.user.pk, requested_rows(request))
     if view != "board":
         parameters["view"] = view
     if view == "timeline" and span:
@@ -99,6 +100,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
         "filters": filters,
         "board": line_board,
         "drawing": None,
+        **shown_cards_context(request),
         "card_pages": url_and_permissions_by_project(request, [line.project]),
         "more_at": reverse("line-tasks", args=[line.project.owner.key, line.project.key, line.key]) + "?",
         "query": urlencode(parameters),

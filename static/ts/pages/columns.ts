@@ -46,6 +46,12 @@ document.addEventListener("htmx:beforeSwap", () => {
   if (board) scrolled.set("board", board.scrollLeft);
 });
 
+// A board that stays where it is may have other columns.
+document.addEventListener("htmx:afterSwap", () => {
+  const board = document.querySelector(".board");
+  if (board) show(board);
+});
+
 each<HTMLElement>(".board", (board) => {
   show(board);
   board.scrollLeft = scrolled.get("board") ?? 0;
