@@ -20,6 +20,7 @@ from pipelines.engine.commands.manual_actions import (
 from pipelines.engine.commands.move import SUCCESS, MovePlan, move, plan_move
 from pipelines.engine.commands.override import override_gate_as_administrator
 from pipelines.engine.commands.pauses import PauseScope, pause, resume
+from pipelines.engine.commands.preview import ReportPreview, preview_report
 from pipelines.engine.commands.push_visits import ObservedPush, record_push_visit
 from pipelines.engine.commands.reconsider import decide_held_tokens_again
 from pipelines.engine.commands.report import report
@@ -53,6 +54,7 @@ __all__ = [
     "ObservedPush",
     "PauseScope",
     "Report",
+    "ReportPreview",
     "ReportResult",
     "TaskMigration",
     "TaskMoment",
@@ -74,6 +76,9 @@ __all__ = [
     "pause",
     "plan_fork",
     "plan_move",
+    "preview_report",
+    "put_back",
+    "reconsider",
     "record_push_visit",
     "register_agent",
     "release",

@@ -176,7 +176,7 @@ def _hashable_short_outcome(outcome: Any) -> OutcomeKey | None:
     return tuple(outcome.items())
 
 
-def _outcome_with_observers(member: CheckedReport, job: Job) -> dict[str, Any]:
+def outcome_with_observers(member: CheckedReport, job: Job) -> dict[str, Any]:
     """The outcome as received, with the observer of each group of facts (law §13)."""
     facts = member.outcome.facts
     if not facts:
@@ -205,7 +205,7 @@ def record_outcome_and_move(batch: Batch, member: CheckedReport) -> ReportResult
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     # law §5 step 2: record
     # Over before it is decided: what goes on at the same agent takes the place that becomes free
-    store_outcome_and_end_job(batch, job, _outcome_with_observers(member, job), job_report.by)
+    store_outcome_and_end_job(batch, job, outcome_with_observers(member, job), job_report.by)
     _store_outcome_fields_for_lists(job, member.outcome)
     job.report_digest = member.digest
     # Of one attempt: a cause makes at most one decision (house §3 I4)

@@ -106,6 +106,12 @@ def counts_and_open_escalations_facts(task: Task) -> dict[str, Any]:
 
 def decision_situation(turn: DecisionContext) -> dict[str, Any]:
     """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
+    situation, drawn = situation_without_samples(turn), _drawn_sample_facts(turn)
+    return {**situation, "facts": {**situation["facts"], **drawn}} if drawn else situation
+
+
+def situation_without_samples(turn: DecisionContext) -> dict[str, Any]:
+    """The same before anything is drawn for the gates that ask about a sample. Writes nothing."""
     token = turn.token
     return {
         "station": token.station,
@@ -116,7 +122,6 @@ def decision_situation(turn: DecisionContext) -> dict[str, Any]:
             "origin": token.origin or None,
             **_cost_of_other_jobs_fact(turn.judging_line, turn.job),
             **_other_station_facts(turn),
-            **_sample_draws_fact(turn),
             **_still_valid_approvals_fact(turn),
         },
     }

@@ -72,6 +72,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "move": ("move", "move_stale", "retry", "retry_stale", "skip", "skip_stale"),
     "plan_fork": (),  # The fork, taken back: see test_fork
     "plan_move": ("skip", "skip_stale"),
+    "preview_report": (),  # The report, taken back: see test_preview
     "pause": tuple(key for key in COMMANDS if key.startswith("pause_")),
     "resume": tuple(key for key in COMMANDS if key.startswith("resume_")),
     "override_gate_as_administrator": (),  # In the place of those whom a gate asks: see test_override
