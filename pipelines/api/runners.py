@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from django.http import FileResponse, HttpRequest, HttpResponse
 from ninja import Header
@@ -27,14 +27,14 @@ from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
-from pipelines.work.runners import files, logs, presence, result_storage, runner_claims
+from pipelines.work.runners import agent_questions, files, logs, presence, result_storage, runner_claims
 from pipelines.work.runners.presence import runner_claim
 from pipelines.work.transport.http import wire_format
 from pipelines.work.transport.local import stored_results
 from pipelines.work.transport.local.claimable import claimable_jobs
-from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportFailed
+from pipelines.work.transport.protocol import LeaseLost, NotStored, QuestionRefused, ReportFailed
 
-router = Operations("runners", (400, 401, 404, 409, 422, 503), auth=RunnerBearer())
+router = Operations("runners", (400, 401, 404, 409, 422, 429, 503), auth=RunnerBearer())
 RUNNER = "/runner/{runner}"
 JOB = RUNNER + "/jobs/{job}"
 LEASE = Header(..., alias=wire_format.LEASE)
@@ -151,6 +151,13 @@ class LogIn(BaseModel):
     again: StrictBool = False
 
 
+class AgentQuestionIn(BaseModel):
+    """Question of an agent at work. `outcome`: with which it would end, of `what_if` and `gate_checks`."""
+
+    question: Literal["get_task", "what_if", "gate_checks"]
+    outcome: dict[str, Any] | None = None
+
+
 class MissingFilesOut(BaseModel):
     wanted: list[str]
 
@@ -162,8 +169,10 @@ def translating_errors() -> Iterator[None]:
         yield
     except LeaseLost as error:
         raise Conflict("This runner does not have this job. Nothing was changed.") from error
-    except NotStored as error:
+    except (NotStored, QuestionRefused) as error:
         raise HttpError(422, str(error)) from error
+    except agent_questions.TooManyQuestions as error:
+        raise HttpError(429, str(error)) from error
     except ReportFailed as error:
         raise HttpError(503, str(error)) from error
 
@@ -350,6 +359,20 @@ def log(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: LogIn, lease: uuid.UUID = LEASE
 ) -> None:
     logs.append_to_log(_get_leased_job(request, runner, job, lease), payload.text, again=payload.again)
+
+
+# Ask
+
+
+@router.post(JOB + "/ask", response=dict[str, Any], url_name="runner-ask")
+@translates_errors
+def ask(
+    request: RunnerRequest, runner: uuid.UUID, job: int, payload: AgentQuestionIn, lease: uuid.UUID = LEASE
+) -> dict[str, Any]:
+    """Answer what the agent of this job asks about its own task. Nothing is changed, and no other task can be named."""
+    worker = _get_runner(request, runner)
+    runner_claims.job_under_lease(worker, bodies.checked_job_id(job), lease)
+    return agent_questions.answer_question(worker, job, lease, payload.question, payload.outcome)
 
 
 # Report

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pipelines.models import Job, Purpose, Token
 from pipelines.queries.usage import Spending, dollars_text
-from pipelines.routing.basics.facts import OUTPUT
+from pipelines.routing.basics.facts import OUTPUT, REPORT
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.outcome_judgement import exact_amount
@@ -22,6 +22,7 @@ from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.sentences.names import rule_name, station_name
 
 PATHS = 3
+LONGEST_CLAIM: Final = 300
 OMITTED_GROUPS: Final = (("git", DELIVER.key), ("commands", COMMAND.key))
 """Groups of kinds that say nothing new: what a delivery sees of git is no change of its own, since what was approved is
 in the branch then; and that a command ran is known."""
@@ -182,7 +183,21 @@ def _claim_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     contradicted = members.get("contradicted")
     n = len(contradicted) if isinstance(contradicted, list) else 0
     words = singular_or_plural("%(n)s claim contradicted", "%(n)s claims contradicted", n) % {"n": n}
-    return [FactRow("danger", words, by, "danger")] if n else []
+    rows = [FactRow("danger", words, by, "danger")] if n else []
+    return [*rows, *_report_rows(members.get("made"), by)]
+
+
+def _report_rows(made: Any, by: str) -> list[FactRow]:
+    """Return what an agent reported by its tool, named as the claim that it is."""
+    claims = made if isinstance(made, list) else []
+    reports = [claim for claim in claims if isinstance(claim, dict) and claim.get("kind") == REPORT]
+    statement = reports[-1].get("said") if reports else None
+    if not isinstance(statement, dict):
+        return []
+    outcome, summary = (
+        escape_hidden(str(statement.get(key) or ""))[:LONGEST_CLAIM] for key in ("outcome", "summary")
+    )
+    return [FactRow("bot", f"The agent claims: {outcome}", by, more=[summary] if summary else [])]
 
 
 def _prepare_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:

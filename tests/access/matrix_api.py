@@ -203,6 +203,7 @@ PUT  {RUNNER}/jobs/{{job}}/files/{{digest}}  >    >         >       >         > 
 POST {RUNNER}/jobs/{{job}}/files/{{digest}}/parts  >  >     >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/store       >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/log         >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/ask         >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/report      >          >         >       >         >         >         >      >
 POST {RUNNER}/claims                   >          >         >       >         >         >         >      >
 POST {RUNNER}/reports                  >          >         >       >         >         >         >      >

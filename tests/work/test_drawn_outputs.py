@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.values import MISSING
+from pipelines.work.agents.line_feed import LineFeed, last_output
 from pipelines.work.agents.streams import STREAMS
-from pipelines.work.handlers.agent import LineFeed, last_output
 from pipelines.work.handlers.chat import reply_output
 from pipelines.work.language_models.completion import StreamedAnswer
 from pipelines.work.results.lines import LineCutter

@@ -16,6 +16,8 @@ Read = Callable[[Any, str], Any]
 SOURCE: Final = "source"
 CLAIMS: Final = "claims"
 OUTPUT: Final = "output"
+REPORT: Final = "report"
+"""The kind of a claim that an agent made by its tool `report`."""
 PRICES: Final = ("reported", "table", "none")
 PROVIDER: Final = ("answered", "unavailable")
 OF_RUN, OF_TASK, OF_MONTH = COST_LIMITS = ("run", "task", "month")
@@ -144,10 +146,8 @@ def facts_with_source(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict
     }
 
 
-def facts_with_claim(
-    kind: str, claim: Mapping[str, Any], facts: Facts | None = None
-) -> dict[str, dict[str, Any]]:
-    """The facts with one claim more. `kind`: `facts`, or `result` where a fact decided otherwise."""
+def facts_with_claim(kind: str, claim: Mapping[str, Any], facts: Facts | None = None) -> dict[str, dict[str, Any]]:
+    """The facts with one claim more. `kind`: `facts`, `report`, or `result` where a fact decided otherwise."""
     group = (facts or {}).get(CLAIMS, {})
     made = [*group.get("made", ()), {"kind": kind, **claim}]
     return {**{key: dict(members) for key, members in (facts or {}).items()}, CLAIMS: {**group, "made": made}}

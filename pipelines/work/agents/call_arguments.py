@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
+from pipelines.routing.document.agents.preset import ToolServerOptions
 from pipelines.work.spec.agent_call import AgentCall
 
 # Begins with no dash: the name comes from an agent, and becomes an argument.
@@ -15,7 +17,24 @@ SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 TOOL: Final = "tool:"
 LEAST: Final = 0.01
 """US dollars: a program takes no cap of nothing."""
+SERVER: Final = "gateline"
+"""Name of the server with the tools of the task, as programs call it."""
 _PLACE = re.compile(r"\{([a-z]+)\}")
+
+
+@dataclass(frozen=True)
+class ToolCommand:
+    """Command that starts the pipe to the tools of the task. `servers`: the file that names it to a program."""
+
+    program: str
+    arguments: tuple[str, ...]
+    servers: str
+
+
+def servers_document(command: ToolCommand, options: ToolServerOptions) -> dict[str, Any]:
+    """Return the document that tells a program of the server."""
+    entry = {"command": command.program, "args": list(command.arguments), **dict(options.entry)}
+    return {"mcpServers": {SERVER: entry}}
 
 
 def can_resume(call: AgentCall) -> bool:
@@ -24,7 +43,12 @@ def can_resume(call: AgentCall) -> bool:
 
 
 def agent_argv(
-    call: AgentCall, *, resumed: bool, isolated: bool, places: Mapping[str, str]
+    call: AgentCall,
+    *,
+    resumed: bool,
+    isolated: bool,
+    places: Mapping[str, str],
+    tools: ToolCommand | None = None,
 ) -> tuple[str, ...]:
     """The program and its arguments. `places`: what {prompt}, {file} and {folder} are."""
     preset = call.preset
@@ -40,7 +64,14 @@ def agent_argv(
         *(preset.isolated if isolated else preset.exposed),
         *(preset.model if call.model else ()),
         *(preset.cap if call.cost is not None else ()),
+        *(preset.tools.argv if preset.tools and tools else ()),
     ]
+    if tools:
+        # JSON: Codex reads TOML, in which such texts and lists are written the same
+        program, arguments = (
+            json.dumps(value, ensure_ascii=False) for value in (tools.program, tools.arguments)
+        )
+        known |= {"servers": tools.servers, "program": program, "arguments": arguments}
     options = [*(_filled_part(part, known) for part in more), *_permission_options(call)]
     # Before what is no option at the end: "-" for standard input, "resume ID -" of Codex.
     at = next((index for index, part in enumerate(parts) if part in ("resume", "-")), len(parts))
@@ -63,14 +94,22 @@ def _permission_options(call: AgentCall) -> Iterator[str]:
             yield _filled_part(part, {"tool": entry.removeprefix(TOOL).strip(), "command": entry.strip()})
 
 
-def agent_environment(call: AgentCall) -> dict[str, str]:
-    """Variables that are always set, and the permissions of a program that takes them so."""
+def agent_environment(call: AgentCall, tools: ToolCommand | None = None) -> dict[str, str]:
+    """Variables that are always set, the permissions of a program that takes them so, and where the tools are."""
     preset = call.preset
     variables = dict(preset.settings)
     if preset.sign_in and call.signed_in:
         variables |= dict(preset.sign_in.settings)
+    options = preset.tools if tools else None
+    if options and options.variable and tools:
+        variables[options.variable] = tools.servers
     if preset.permissions:
-        variables[preset.permissions] = json.dumps({"permission": opencode_permissions(call.allow)})
+        document: dict[str, Any] = {"permission": opencode_permissions(call.allow)}
+        if options and options.in_permissions and tools:
+            entry = {"type": "local", "command": [tools.program, *tools.arguments], "enabled": True}
+            document |= {"mcp": {SERVER: entry}}
+            document["permission"][f"{SERVER}_*"] = "allow"
+        variables[preset.permissions] = json.dumps(document)
     return variables
 
 

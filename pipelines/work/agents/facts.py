@@ -32,6 +32,16 @@ def agent_facts(preset: Preset, stream: Stream, price: Price = None) -> dict[str
     }
 
 
+def facts_so_far(preset: Preset, stream: Stream, price: Price = None) -> dict[str, Any]:
+    """Return the facts of a run that goes on, as if it ended in order now."""
+    facts = agent_facts(preset, stream, price)
+    if preset.final_event:
+        facts["agent"]["final_event"] = True
+    # Its model answered: it asks
+    facts["agent"].pop("provider", None)
+    return facts
+
+
 def facts_of_command_counts(stream: Stream) -> dict[str, Any]:
     counts = stream.commands
     last = {} if counts.last_exit_code is None else {"last_exit_code": counts.last_exit_code}

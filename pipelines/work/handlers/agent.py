@@ -6,28 +6,29 @@ reports them, whether its final event came, whether its model answered."""
 from __future__ import annotations
 
 import asyncio
-import codecs
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
-from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
-from pipelines.routing.basics.values import MISSING
+from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK, REPORT, with_claim
 from pipelines.work.agents import sign_in
-from pipelines.work.agents.call_arguments import agent_argv, agent_environment, can_resume
-from pipelines.work.agents.facts import REPORTED, agent_facts, reported_or_computed_cost
+from pipelines.work.agents.call_arguments import ToolCommand, agent_argv, agent_environment, can_resume
+from pipelines.work.agents.facts import REPORTED, agent_facts, facts_so_far, reported_or_computed_cost
+from pipelines.work.agents.line_feed import LineFeed, last_output
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
+from pipelines.work.agents.task_tools import TaskTools
 from pipelines.work.handlers import command
+from pipelines.work.handlers.agent_tools import ToolSocket, listening_for_tools
 from pipelines.work.handlers.program_start import NotPrepared, starting_program
 from pipelines.work.processes.process import CannotStart, ProcessEnd
 from pipelines.work.results import document, output
 from pipelines.work.results.files import remove_path
-from pipelines.work.results.signals import MOST
+from pipelines.work.results.signals import MOST, is_valid
 from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.agent_call import AgentCall, LentFiles
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
@@ -43,7 +44,14 @@ MOST_RETRIES: Final = 6
 """Times in a row that it may ask a model that does not answer."""
 UNANSWERED_SECONDS: Final = 120.0
 """That it may go on asking: the pauses between its tries grow."""
-LONGEST_LINE: Final = 4 * 1024 * 1024
+QUESTION_SECONDS: Final = 90.0
+"""That it may take to end once it asked a person: its model has a last turn."""
+ENDS: Final[Mapping[str, Outcome]] = {
+    "success": {"exit_code": 0},
+    "failure": {"result": "failure"},
+    "blocked": {"result": "blocked"},
+}
+"""What it says of how the work went, as an outcome."""
 KEPT_STEPS: Final = 200
 LIMITS: Final = {
     "": "the cost limit",
@@ -65,28 +73,36 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     # A session lies in the agent's HOME: without files there is nothing to continue.
     resumed = can_resume(call) and await asyncio.to_thread(_has_files, spec.attempt.home)
     prompt = call.remark if resumed else spec.prompt
-    made = await asyncio.to_thread(_program_spec, spec, call, prompt, resumed)
     if resumed:
         await sink.note("[gateline] The agent's session is continued.")
-    try:
-        await asyncio.to_thread(_write_files, spec.attempt.home, call.files)
-        if call.signed_in is None:
-            outcome = await _run_watched(made, call, sink)
-        else:
-            outcome = await _run_signed_in(made, call, call.signed_in, sink)
-    finally:
-        # Shielded: secrets are taken out also where the call is cancelled.
-        await asyncio.shield(asyncio.to_thread(_remove_files, spec.attempt.home, call.files))
+    async with listening_for_tools(spec, call, sink) as tools:
+        words = tools.command if tools else None
+        made = await asyncio.to_thread(_program_spec, spec, call, prompt, resumed, words)
+        outcome = await _run_with_files(made, call, tools, sink)
     took = {"duration_sec": round(time.monotonic() - began, 3)}
     outcome["usage"] = {**outcome.get("usage", {}), **took}
     return outcome
 
 
-async def _run_signed_in(made: Spec, call: AgentCall, lent: LentFiles, sink: Sink) -> Outcome:
+async def _run_with_files(made: Spec, call: AgentCall, tools: ToolSocket | None, sink: Sink) -> Outcome:
+    home = made.attempt.home
+    try:
+        await asyncio.to_thread(_write_files, home, call.files)
+        if call.signed_in is None:
+            return await _run_watched(made, call, tools, sink)
+        return await _run_signed_in(made, call, call.signed_in, tools, sink)
+    finally:
+        # Shielded: secrets are taken out also where the call is cancelled.
+        await asyncio.shield(asyncio.to_thread(_remove_files, home, call.files))
+
+
+async def _run_signed_in(
+    made: Spec, call: AgentCall, lent: LentFiles, tools: ToolSocket | None, sink: Sink
+) -> Outcome:
     """Run it with the sign-in of this machine's user, which is taken back however it ends."""
     try:
         await asyncio.to_thread(lent.lend)
-        outcome = await _run_watched(made, call, sink)
+        outcome = await _run_watched(made, call, tools, sink)
     except sign_in.NotSignedIn as error:
         outcome = {**command.outcome_of_failed_start(made, str(error)), "summary": str(error)}
         await sink.note(f"[gateline] {error}")
@@ -98,10 +114,15 @@ async def _run_signed_in(made: Spec, call: AgentCall, lent: LentFiles, sink: Sin
     return outcome
 
 
-async def _run_watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:
+async def _run_watched(made: Spec, call: AgentCall, tools: ToolSocket | None, sink: Sink) -> Outcome:
     try:
         async with starting_program(made, sink, command.command_launch) as (connected_spec, process):
-            outcome = await AgentWatch(connected_spec, sink, process, call=call).until_the_end()
+            watch = AgentWatch(connected_spec, sink, process, call=call)
+            if tools is None or watch.tools is None:
+                outcome = await watch.until_the_end()
+            else:
+                async with tools.serving(watch.tools):
+                    outcome = await watch.until_the_end()
     except CannotStart as error:
         outcome = {
             **command.outcome_of_failed_start(made, str(error)),
@@ -149,7 +170,9 @@ def _has_files(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
 
 
-def _program_spec(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool) -> Spec:
+def _program_spec(
+    spec: Spec, call: AgentCall, prompt: str | None, resumed: bool, tools: ToolCommand | None
+) -> Spec:
     """The spec of the program itself: its arguments, and its prompt by the channel that it takes."""
     preset, attempt = call.preset, spec.attempt
     attempt.home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -158,7 +181,8 @@ def _program_spec(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(prompt or "", "utf-8", "backslashreplace")
     places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": prompt or ""}
-    argv = agent_argv(call, resumed=resumed, isolated=spec.isolation.name in ISOLATED, places=places)
+    isolated = spec.isolation.name in ISOLATED
+    argv = agent_argv(call, resumed=resumed, isolated=isolated, places=places, tools=tools)
     if preset.fixed:
         locks = (part for name in LOCK_FILES for part in ("--leave", name))
         # With -I neither variables nor the folder of the station change what Python loads.
@@ -168,7 +192,7 @@ def _program_spec(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool
         spec,
         argv=argv,
         prompt=prompt if preset.prompt == "stdin" else None,
-        env={**spec.env, **agent_environment(call), "HOME": str(attempt.home)},
+        env={**spec.env, **agent_environment(call, tools), "HOME": str(attempt.home)},
         limits=replace(spec.limits, idle=idle),
     )
 
@@ -182,12 +206,48 @@ class AgentWatch(command.Watch):
     last_words: str = ""
     asking_since: float = 0.0
     stream: Stream = field(init=False)
+    tools: TaskTools | None = field(init=False)
     _lines: LineFeed = field(init=False)
     _final: asyncio.TimerHandle | None = None
 
     def __post_init__(self) -> None:
         self.stream = STREAMS[self.call.preset.dialect](KEPT_STEPS)
         self._lines = LineFeed(self.stream)
+        port = self.call.port
+        self.tools = None if port is None else TaskTools(port, self.outcome_so_far, self.put_question)
+
+    # What its tools ask
+
+    async def outcome_so_far(self, arguments: Mapping[str, Any]) -> Outcome:
+        """Return the outcome with which it would end well now, with what it says: {outcome, output, summary}."""
+        result_document = await asyncio.to_thread(
+            document.read_document,
+            self.spec.attempt,
+            self.spec.limits.document_bytes,
+            self.spec.document_style,
+        )
+        outcome = dict(result_document.fields)
+        outcome |= ENDS[arguments.get("outcome", "success")]
+        if self.signals:
+            outcome["signals"] = [*self.signals, *outcome.get("signals", [])]
+        reported = self.tools.reported if self.tools else None
+        output_value = arguments.get("output", reported.output if reported else None)
+        if output_value is not None and self.spec.result_document != "required":
+            outcome.setdefault("output", output_value)
+        if summary := arguments.get("summary", reported.summary if reported else ""):
+            outcome.setdefault("summary", summary)
+        return {**outcome, "facts": facts_so_far(self.call.preset, self.stream, self.call.price)}
+
+    async def put_question(self, question: str) -> bool:
+        """Ask a person, as by a signal (law §5 step 3): the program has some time to end by itself."""
+        if not self.spec.heeds_signals or any(map(is_valid, self.signals)):
+            return False
+        self.signals.append({"verdict": "hold", "reason": "needs_human", "meta": {"question": question}})
+        self._hurry = asyncio.get_running_loop().call_later(
+            QUESTION_SECONDS, self.process.stop, self.spec.limits.grace
+        )
+        await self.sink.note("[gateline] The agent asks a person, and has some time to end by itself.")
+        return True
 
     async def until_the_end(self) -> Outcome:
         try:
@@ -248,6 +308,9 @@ class AgentWatch(command.Watch):
         return long or self.stream.retries > MOST_RETRIES
 
     def _from_text(self) -> output.TextOutput:
+        reported = self.tools.reported if self.tools else None
+        if reported is not None and reported.output is not None:
+            return output.TextOutput(dict(reported.output))
         if self.call.preset.dialect == "text":
             return super()._from_text()
         return last_output(self.stream, self.spec.output_keys, self.spec.prompt or "")
@@ -273,6 +336,9 @@ class AgentWatch(command.Watch):
             # It was over, and only did not end.
             del outcome["exit_code"]
             outcome["result"] = "failure" if stream.problem else "success"
+        reported = self.tools.reported if self.tools else None
+        if reported is not None:
+            outcome.setdefault("summary", escaped_for_storage(reported.summary[:LONGEST_SUMMARY]))
         if summary := output.besides_output(stream.claim, self.spec.output_keys, outcome.get("output")):
             # The summary of a result document comes first.
             outcome.setdefault("summary", escaped_for_storage(summary[:LONGEST_SUMMARY]))
@@ -294,6 +360,9 @@ class AgentWatch(command.Watch):
         ):
             facts["agent"]["error"] = output.shortened_reason(stream.error)
         outcome["facts"] = {**outcome.get("facts", {}), **facts}
+        if reported is not None:
+            statement = {"outcome": reported.outcome, "summary": reported.summary}
+            outcome["facts"] = with_claim(REPORT, {"said": statement}, outcome["facts"])
         return outcome
 
     def _failure_fields(self, outcome: Outcome) -> Outcome:
@@ -322,21 +391,6 @@ class AgentWatch(command.Watch):
         return {}
 
 
-def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.TextOutput:
-    """The output in what an agent said last, and why there is none although it wrote some."""
-    cut = f"its last message is longer than {len(stream.claim)} characters, and the rest was not searched"
-    text_output = output.output_in_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
-    if not keys or text_output.value is not MISSING or text_output.unreadable:
-        return text_output
-    # Not taken for the output: what an agent does after it may have made it untrue
-    if output.output_in_text(stream.earlier_block, keys, prompt).value is not MISSING:
-        return replace(
-            text_output, unreadable="a block with output keys stands in a message before its last one"
-        )
-    cut = "a message before its last one is too long to be kept, and was searched in part"
-    return replace(text_output, unreadable=cut) if stream.earlier_cut else text_output
-
-
 # Exit codes of SIGTERM and SIGKILL, as a shell has them
 KILLED: Final = (128 + 15, 128 + 9)
 
@@ -344,39 +398,3 @@ KILLED: Final = (128 + 15, 128 + 9)
 def _failed_outcome(failure_type: str, summary: str) -> Outcome:
     failed = {"result": "failure", "verdict": "fail", "eval": "error"}
     return {**failed, "failure_type": failure_type, "summary": summary}
-
-
-class LineFeed:
-    """Cuts bytes into the lines of a stream. One that is longer than LONGEST_LINE is not read."""
-
-    def __init__(self, stream: Stream) -> None:
-        self._stream, self._began = stream, time.monotonic()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._rest: list[str] = []
-        self._size = 0
-        self._number = 0
-
-    def feed_bytes(self, data: bytes, *, final: bool = False) -> None:
-        *lines, rest = self._decoder.decode(data, final).split("\n")
-        for line in lines:
-            self._add_to_line(line)
-            self._feed_ended_line()
-        self._add_to_line(rest)
-        if final and self._size:
-            self._feed_ended_line()
-
-    def _add_to_line(self, part: str) -> None:
-        self._size += len(part)
-        # What is longer is counted, and not held.
-        if part and self._size <= LONGEST_LINE:
-            self._rest.append(part)
-
-    def _feed_ended_line(self) -> None:
-        line = "".join(self._rest) if self._size <= LONGEST_LINE else ""
-        if self._size > LONGEST_LINE:
-            self._stream.record_unreadable(
-                f"line {self._number + 1} of its stream is longer than {LONGEST_LINE} characters"
-            )
-        self._rest, self._size = [], 0
-        self._number += 1
-        self._stream.feed(line.rstrip("\r"), time.monotonic() - self._began, self._number)

@@ -142,3 +142,13 @@ class JobLog:
             self._filled.clear()
         if self._size <= BEHIND_BYTES:
             self._room.set()
+
+
+class SilentSink:
+    """A sink for work that writes nothing."""
+
+    async def write(self, stream: str, data: bytes) -> None:
+        raise AssertionError("this kind of work has no output")
+
+    async def note(self, text: str) -> None:
+        raise AssertionError("this kind of work has no output")

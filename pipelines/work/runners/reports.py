@@ -15,7 +15,7 @@ from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.routing.basics.facts import OUTPUT, SOURCE, facts_with_source
+from pipelines.routing.basics.facts import CLAIMS, OUTPUT, REPORT, SOURCE, facts_with_source
 from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped_for_storage, masked_value
@@ -109,6 +109,8 @@ def _observed_outcome(
         for group, members in (reported_facts.items() if isinstance(reported_facts, dict) else ())
         if group in REPORTED and isinstance(members, dict)
     }
+    if claims := _tool_reports(reported_facts):
+        facts[CLAIMS] = {"made": claims, SOURCE: {"observed_by": runner_report.by}}
     # Law §15: a runner's word of facts and artifacts counts for nothing. They are found in what it sent
     outcome = {
         key: value for key, value in runner_report.outcome.items() if key not in ("facts", "artifacts")
@@ -120,6 +122,15 @@ def _observed_outcome(
     if facts:
         outcome["facts"] = facts
     return outcome
+
+
+def _tool_reports(reported_facts: Any) -> list[dict[str, Any]]:
+    """Return what an agent reported by its tool: a claim, as which it is kept whoever hands it on."""
+    group = reported_facts.get(CLAIMS) if isinstance(reported_facts, dict) else None
+    made = group.get("made") if isinstance(group, dict) else None
+    claims = [claim for claim in made if isinstance(claim, dict)] if isinstance(made, list) else []
+    statements = [claim.get("said") for claim in claims if claim.get("kind") == REPORT]
+    return [{"kind": REPORT, "said": claim} for claim in statements if isinstance(claim, dict)][:1]
 
 
 def _station_outcome(

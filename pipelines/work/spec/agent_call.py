@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from pipelines.routing.document.agents import Preset
 
@@ -17,6 +17,27 @@ class LentFiles(Protocol):
     def tokens(self) -> tuple[str, ...]: ...
 
     def take_back(self) -> str: ...
+
+
+class AnswerRefused(Exception):
+    """A question of an agent about its task that is not answered; the message is for the agent."""
+
+
+class TaskPort(Protocol):
+    """The server, for questions of an agent about its own task."""
+
+    async def answer(self, question: str, outcome: Mapping[str, Any] | None) -> dict[str, Any]:
+        """`outcome`: with which it would end, of a question about that; what it left in its folder is added.
+        :raises AnswerRefused"""
+
+
+@dataclass(frozen=True)
+class AgentReport:
+    """Report of an agent about its own work, by a tool: its claim. `output` is None where it named none."""
+
+    outcome: str
+    summary: str
+    output: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -38,3 +59,5 @@ class AgentCall:
     # {path below its HOME: a stored secret that the program reads from there}
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
     remark: str | None = None
+    # Whom its tools ask about its task; None: it has none.
+    port: TaskPort | None = None

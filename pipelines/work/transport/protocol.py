@@ -35,6 +35,10 @@ class NotStored(Exception):
     """The server does not take what the attempt left; the message says why."""
 
 
+class QuestionRefused(Exception):
+    """Refusal of an agent's question about its task; the message says why."""
+
+
 class ReportFailed(Exception):
     """The engine met something unexpected; nothing moved."""
 
@@ -171,6 +175,14 @@ class JobTransport(Protocol):
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         """Return a function that appends whole, time-stamped lines to the log of this attempt."""
+
+    # Ask
+
+    async def answer_agent(
+        self, started: Started, question: str, outcome: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Answer what the agent of this job asks about its own task: `get_task`, or of an outcome `what_if` and
+        `gate_checks`. Changes nothing. :raises LeaseLost, ServerAway, QuestionRefused"""
 
     # Deliver
 

@@ -156,10 +156,10 @@ def read_named_artifacts(
 def paths_of_counted_reports(spec: Spec) -> list[str]:
     """The paths of the reports whose counts are facts. What an agent's station leaves counts nothing: its own program
     wrote it."""
-    return _report_paths(spec) if spec.kind != AGENT else []
+    return report_paths(spec) if spec.kind != AGENT else []
 
 
-def _report_paths(spec: Spec) -> list[str]:
+def report_paths(spec: Spec) -> list[str]:
     return [artifact["path"] for artifact in spec.artifacts if artifact.get("kind") in COUNTED]
 
 
@@ -346,7 +346,7 @@ def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Pack
     if full_picture is None:
         return packed
     present = {str(entry["path"]) for entry in full_picture.manifest}
-    apart = tuple(path for path in _report_paths(spec) if path in present and path not in tracked)
+    apart = tuple(path for path in report_paths(spec) if path in present and path not in tracked)
     if not apart:
         return packed
     manifest = tuple(entry for entry in full_picture.manifest if entry["path"] not in apart)

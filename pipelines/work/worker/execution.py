@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 
@@ -17,8 +18,9 @@ from pipelines.work.agents import sign_in
 from pipelines.work.config import WorkerConfig
 from pipelines.work.file_measure import is_no_room_left
 from pipelines.work.git import attempt_repository
+from pipelines.work.git.attempt import Prepared
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.handlers.job_log import JobLog
+from pipelines.work.handlers.job_log import JobLog, SilentSink
 from pipelines.work.handlers.table import HANDLERS
 from pipelines.work.orders.order import Orders, Unrenderable
 from pipelines.work.orders.specs import job_spec, pushed_spec
@@ -48,6 +50,7 @@ from pipelines.work.worker.attempt_io import (
 from pipelines.work.worker.evaluations import QuestionAnswerer
 from pipelines.work.worker.prepared_copies import PreparedCopies
 from pipelines.work.worker.prepared_files import PreparedFiles
+from pipelines.work.worker.task_questions import TaskQuestions
 from pipelines.work.workspaces import Folders, ReusableFolder, restore_workspace
 
 log = structlog.get_logger(__name__)
@@ -203,10 +206,8 @@ class JobExecution:
                 self.folders.move_home_into_attempt, orders.task_id, _home_key(orders), attempt
             )
         context, fetch = orders.scope["context"], self.transport.fetch
-        await asyncio.to_thread(
-            attempt_io.write_input_files, attempt, context, material, fetch, orders.handoff
-        )
-        folder = Folder(spec, reused_folder, access, before is not None)
+        await asyncio.to_thread(attempt_io.write_input_files, attempt, context, material, fetch, orders.handoff)
+        folder = Folder(spec, reused_folder, access, before is not None, before)
         outcome, packed = await self._run_with_log(started, folder)
         # Before the report: whoever reads the outcome finds what it names
         await self.transport.store(started, packed.results_to_store(attempt.root, before))
@@ -239,7 +240,7 @@ class JobExecution:
         """Run the work of a job: of a line without a repository the work alone; else what it works on comes
         before it, and a commit after."""
         if folder.access is None:
-            return await self._run_handler(started, folder, sink)
+            return await self._run_handler(started, self._with_questions(started, folder), sink)
         try:
             ready = await repository.prepare_workspace_files(folder.access, folder.spec, folder.filled, sink)
         except GitRefused as error:
@@ -258,10 +259,21 @@ class JobExecution:
         roots = made.files.roots
         # What was prepared is no change of the station
         await asyncio.to_thread(attempt_repository.ignore_paths, folder.spec.attempt.workspace, roots)
-        outcome, packed = await self._run_handler(started, folder, sink, (attempt_repository.GIT, *roots))
+        but = (attempt_repository.GIT, *roots)
+        folder = self._with_questions(started, folder, ready, but)
+        outcome, packed = await self._run_handler(started, folder, sink, but)
         packed = environment_preparation.without_prepared_files(packed, made)
         packed = attempt_io.without_reports(folder.spec, packed, ready.files)
         return await repository.commit_and_add_facts(ready, started.orders, folder.spec, outcome, packed)
+
+    def _with_questions(
+        self, started: Started, folder: Folder, ready: Prepared | None = None, but: tuple[str, ...] = ()
+    ) -> Folder:
+        spec, transport = folder.spec, self.transport
+        asking = TaskQuestions(
+            transport, started, spec, partial(self._masker, started), folder.before, ready, but
+        )
+        return replace(folder, spec=asking.spec_with_port())
 
     async def _run_handler(
         self, started: Started, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
@@ -374,6 +386,7 @@ class Folder:
     kept: ReusableFolder | None
     access: RepositoryAccess | None = None
     filled: bool = False
+    before: StartingWorkspace | None = None
 
 
 def _home_key(orders: Orders) -> str:
@@ -388,13 +401,3 @@ def unstorable_outcome(outcome: Outcome, why: str) -> Outcome:
     }
     reported = {**(preserved or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
     return with_output_facts(reported, {"unreadable": shortened_reason(why)})
-
-
-class SilentSink:
-    """A sink for work that writes nothing."""
-
-    async def write(self, stream: str, data: bytes) -> None:
-        raise AssertionError("this kind of work has no output")
-
-    async def note(self, text: str) -> None:
-        raise AssertionError("this kind of work has no output")

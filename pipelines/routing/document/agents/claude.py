@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import GOOGLE_KEY, AgentSignIn, Preset
+from pipelines.routing.document.agents.preset import GOOGLE_KEY, AgentSignIn, Preset, ToolServerOptions
 
 _FLAGS = (
     *("--output-format", "stream-json", "--verbose"),
@@ -20,6 +20,9 @@ PRESET = Preset(
     allow_all=("--allowedTools", "Bash"),
     allow_command=("--allowedTools", "Bash({command}:*)"),
     allow_tool=("--allowedTools", "{tool}"),
+    tools=ToolServerOptions(
+        argv=("--mcp-config", "{servers}", "--allowedTools", "mcp__gateline"), entry=(("alwaysLoad", True),)
+    ),
     dialect="claude",
     final_event="result",
     priced=True,

@@ -3,7 +3,7 @@ there."""
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import AgentSignIn, Preset
+from pipelines.routing.document.agents.preset import AgentSignIn, Preset, ToolServerOptions
 
 PRESET = Preset(
     key="codex",
@@ -13,6 +13,13 @@ PRESET = Preset(
     model=("-m", "{model}"),
     isolated=("--dangerously-bypass-approvals-and-sandbox",),
     exposed=("-s", "workspace-write"),
+    tools=ToolServerOptions(
+        argv=(
+            *("-c", "mcp_servers.gateline.command={program}"),
+            *("-c", "mcp_servers.gateline.args={arguments}"),
+            *("-c", 'mcp_servers.gateline.default_tools_approval_mode="approve"'),
+        )
+    ),
     dialect="codex",
     final_event="turn.completed",
     environment=("OPENAI_BASE_URL",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import GOOGLE_KEY, AgentSignIn, Preset
+from pipelines.routing.document.agents.preset import GOOGLE_KEY, AgentSignIn, Preset, ToolServerOptions
 
 PRESET = Preset(
     key="gemini",
@@ -14,6 +14,7 @@ PRESET = Preset(
     allow_some=("--approval-mode", "auto_edit"),
     allow_command=("--allowed-tools", "run_shell_command({command})"),
     allow_tool=("--allowed-tools", "{tool}"),
+    tools=ToolServerOptions(variable="GEMINI_CLI_SYSTEM_SETTINGS_PATH", entry=(("trust", True),)),
     dialect="gemini",
     final_event="result",
     environment=(

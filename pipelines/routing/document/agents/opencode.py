@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import AgentSignIn, Preset
+from pipelines.routing.document.agents.preset import AgentSignIn, Preset, ToolServerOptions
 
 PRESET = Preset(
     key="opencode",
@@ -12,6 +12,7 @@ PRESET = Preset(
     model=("-m", "{model}"),
     needs_model=True,
     permissions="OPENCODE_CONFIG_CONTENT",
+    tools=ToolServerOptions(in_permissions=True),
     dialect="opencode",
     priced=True,
     settings=(("OPENCODE_DISABLE_AUTOUPDATE", "1"),),

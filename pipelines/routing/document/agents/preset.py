@@ -30,6 +30,21 @@ class AgentSignIn:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ToolServerOptions:
+    """Way in which a program is told, for one call, of the server with the tools of its task (Model Context
+    Protocol)."""
+
+    argv: tuple[str, ...] = ()
+    """Arguments: {servers} is a file with `mcpServers`, {program} and {arguments} what starts the server, as JSON."""
+    variable: str = ""
+    """The variable that names that file."""
+    entry: tuple[tuple[str, bool], ...] = ()
+    """More members of the server in that file."""
+    in_permissions: bool = False
+    """Whether it stands in the document of `permissions`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preset:
     """Arguments may hold {model}, {prompt}, {file}, {folder}, {session}, {cost}, {command} and {tool}; each is filled
     in as one argument, and no shell reads it."""
@@ -60,6 +75,9 @@ class Preset:
     allow_tool: tuple[str, ...] = ()
     permissions: str = ""
     """The variable that says in OpenCode's JSON what is allowed."""
+
+    tools: ToolServerOptions | None = None
+    """None where the program has no tools for its task."""
 
     dialect: str
     """Which reader of `pipelines/work/agents/streams` understands what it writes."""

@@ -131,10 +131,14 @@ class ServerCalls:
             await asyncio.sleep(pause * random.uniform(0.5, 1))
             pause = min(pause * 2, 5.0)
 
-    async def call_once_in_thread(self, method: str, path: str, document: Any = None) -> Any:
+    async def call_once_in_thread(
+        self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None
+    ) -> Any:
         """:raises ServerAway"""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: self.call_once(method, path, document))
+        return await loop.run_in_executor(
+            self._threads, lambda: self.call_once(method, path, document, lease=lease)
+        )
 
     # In a thread
 

@@ -24,6 +24,7 @@ from pipelines.work.transport.protocol import (
     LeaseLost,
     Material,
     NotStored,
+    QuestionRefused,
     ReportAnswer,
     ServerAway,
     Started,
@@ -164,6 +165,21 @@ class HttpTransport:
         finally:
             probe.unlink(missing_ok=True)
         return True
+
+    # Ask
+
+    async def answer_agent(
+        self, started: Started, question: str, outcome: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        path = f"/jobs/{started.orders.job_id}/ask"
+        document = {"question": question, "outcome": outcome}
+        try:
+            answer: dict[str, Any] = await self._calls.ask_once("POST", path, document, lease=started.lease)
+        except (CallRefused, NotStored) as error:
+            raise QuestionRefused(str(error)) from error
+        except BearerRefused as error:
+            raise LeaseLost from error
+        return answer
 
     # Deliver: the server's own workers do it, with what was approved
 

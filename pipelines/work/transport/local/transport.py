@@ -16,7 +16,7 @@ from pipelines.ports import leases
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.repository import AtHost, Clearance
-from pipelines.work.transport.local import claimable, deliveries, jobs, pushes, stored_results
+from pipelines.work.transport.local import agent_answers, claimable, deliveries, jobs, pushes, stored_results
 from pipelines.work.transport.local.database import Database, call_twice_at_most
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.local.worker_claim import WorkerClaim
@@ -150,6 +150,19 @@ class LocalTransport:
 
     def has_room(self, folder: Path) -> bool:
         return storage.has_room(storage.artifact_storage(), folder)
+
+    # Ask
+
+    async def answer_agent(
+        self, started: Started, question: str, outcome: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        job, by = started.orders.job_id, f"worker:{self.worker}"
+        try:
+            return await self.engine.call(
+                agent_answers.answer_agent, job, started.lease, question, outcome, by
+            )
+        except (DatabaseError, InterfaceError) as error:
+            raise ServerAway(str(error).split("\n")[0]) from error
 
     # Deliver
 

@@ -114,6 +114,13 @@ class LocalTrial:
 
         return append
 
+    # Nor is there a task to ask about
+
+    async def answer_agent(
+        self, started: Started, question: str, outcome: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        raise_lease_lost()
+
     # A delivery is of a task: no such station is run by itself
 
     async def clear(self, started: Started) -> Clearance:
