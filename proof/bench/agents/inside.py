@@ -16,9 +16,12 @@ from typing import Any
 
 from pipelines.routing.basics.facts import facts_with_source
 from pipelines.routing.basics.outcome import derived_outcome, read_outcome
+from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.outcome_judgement import judge_outcome
+from pipelines.routing.decide.situation import Situation
 from pipelines.routing.document.agents import PRESETS
-from pipelines.routing.document.line import read_line
+from pipelines.routing.document.line import ParsedLine, read_line
+from pipelines.routing.sentences.decisions import decision_sentence
 from pipelines.work.handlers import agent
 from pipelines.work.processes.isolation import Access, isolation_places
 from pipelines.work.processes.isolation_choice import choose_isolation
@@ -64,6 +67,26 @@ SETTINGS = {
 }
 
 
+REPORT = {"outcome": "success", "summary": "I looked at it.", "output": {"verdict": "fine"}}
+
+
+class Task:
+    """A task at one station, which decides what its agent asks about, and keeps what it asked."""
+
+    def __init__(self, line: ParsedLine) -> None:
+        self.line, self.asked = line, list[str]()
+
+    async def answer(self, question: str, outcome: Any) -> dict[str, Any]:
+        self.asked.append(question)
+        decision = decide(self.line, Situation("a", read_outcome(outcome))).to_stored_dict()
+        return {"in_words": decision_sentence(self.line, "a", decision)}
+
+
+def line_of(preset: str, case: Case) -> ParsedLine:
+    station = {"key": "a", "work": {"kind": "agent", "agent": preset}, "expects": case.expects}
+    return read_line({"key": "line", "stations": [station]})
+
+
 @dataclass(frozen=True)
 class Case:
     """`command`: what the model asks for; `allow`: what the station lets it run; `up`: whether the model answers."""
@@ -74,6 +97,7 @@ class Case:
     expects: str = "change"
     again: bool = False
     seconds: float = 240.0
+    tools: tuple[tuple[str, dict[str, Any]], ...] = ()
 
 
 CASES = {
@@ -85,6 +109,9 @@ CASES = {
     "provider down": Case(up=False),
     "killed": Case(command="tail -f /dev/null", seconds=25.0),
     "resumed": Case(again=True),
+    "tools of its task": Case(
+        tools=(("what_if", {"outcome": "success"}), ("report", REPORT)), expects="output", allow=("git",)
+    ),
 }
 
 
@@ -102,6 +129,7 @@ async def derived(preset: str, case: Case, folder: Path, programs: Path) -> dict
         name, text = SETTINGS[preset]
         (attempt.home / name).parent.mkdir(parents=True)
         (attempt.home / name).write_text(text)
+    task, allowed = Task(line_of(preset, case)), case.allow if PRESETS[preset].limits_commands else ()
     readable = [programs, Path(sys.prefix), Path(sys.base_prefix)]
     in_force = await choose_isolation("auto", isolation_places(readable, [], Path.home()), folder, None)
     path = (programs / "node_modules" / ".bin", *map(Path, ("/usr/local/bin", "/usr/bin", "/bin")))
@@ -118,7 +146,9 @@ async def derived(preset: str, case: Case, folder: Path, programs: Path) -> dict
         limits=ProcessLimits(total=case.seconds, grace=2.0),
         isolation=in_force.isolation,
         access=Access(network=True),
-        agent=AgentCall(PRESETS[preset], model=MODELS[preset], allow=case.allow),
+        agent=AgentCall(
+            PRESETS[preset], model=MODELS[preset], allow=allowed, port=task if case.tools else None
+        ),
     )
     log = Log(folder / "log")
     outcome = await agent.run(spec, log)
@@ -127,7 +157,8 @@ async def derived(preset: str, case: Case, folder: Path, programs: Path) -> dict
         session = outcome["facts"]["agent"].get("session", "")
         call = AgentCall(PRESETS[preset], MODELS[preset], session=session, remark="Mind the gap.")
         outcome = await agent.run(replace(spec, agent=call), log)
-    return {**told(case, preset, attempt, outcome), "isolation": in_force.name, "notes": log.notes}
+    found = told(case, preset, attempt, outcome)
+    return {**found, "asked": task.asked, "isolation": in_force.name, "notes": log.notes}
 
 
 def told(case: Case, preset: str, attempt: Attempt, outcome: dict[str, Any]) -> dict[str, Any]:
@@ -136,8 +167,7 @@ def told(case: Case, preset: str, attempt: Attempt, outcome: dict[str, Any]) -> 
     if case.expects == "output":
         outcome.setdefault("output", outcome.get("summary", ""))
     read = read_outcome({**outcome, "facts": facts_with_source(outcome.get("facts", {}), seen)})
-    station = {"key": "a", "work": {"kind": "agent", "agent": preset}, "expects": case.expects}
-    line = read_line({"key": "line", "stations": [station]})
+    line = line_of(preset, case)
     answer = judge_outcome(line, line.stations[0], read)
     found = derived_outcome(answer.outcome)
     return {
@@ -166,7 +196,7 @@ def main(preset: str, name: str, folder: str, programs: str) -> None:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     case = CASES[name]
     if case.up:
-        threading.Thread(target=Model(PORT, case.command).serve_forever, daemon=True).start()
+        threading.Thread(target=Model(PORT, case.command, case.tools).serve_forever, daemon=True).start()
     print(json.dumps(asyncio.run(derived(preset, case, Path(folder), Path(programs)))), flush=True)
 
 

@@ -4,7 +4,8 @@ speaks what four programs speak: Anthropic Messages, OpenAI Responses and Chat C
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -12,16 +13,18 @@ SAYS = "I made made.txt."
 SHELLS = {"exec_command": "cmd", "shell_command": "command", "bash": "command", "Bash": "command"}
 SHELLS |= {"run_shell_command": "command"}
 MOST_CALLS = 6
+TOOL_NAME = re.compile(r'"name": "([\w.-]+)"')
 
 
 class Model(ThreadingHTTPServer):
-    """`command`: what it asks for; "" for none."""
+    """`command`: what it asks for; "" for none. `tools`: those of a server of the Model Context Protocol that it calls
+    in place of it, one after the other, with their arguments."""
 
     daemon_threads = True
 
-    def __init__(self, port: int, command: str) -> None:
+    def __init__(self, port: int, command: str, tools: Sequence[tuple[str, dict[str, Any]]] = ()) -> None:
         super().__init__(("127.0.0.1", port), Answer)
-        self.command, self.asked = command, 0
+        self.command, self.asked, self.tools = command, 0, [*tools]
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -93,6 +96,7 @@ class Answer(BaseHTTPRequestHandler):
         if tool:
             item = {"type": "function_call", "id": "fc_stub", "call_id": "call_stub", "name": tool[0]}
             item["arguments"] = json.dumps(tool[1])
+            item |= namespace_of(tool[0], asked.get("tools") or [])
         usage = {"input_tokens": 60, "output_tokens": 6, "total_tokens": 66}
         usage |= {
             "input_tokens_details": {"cached_tokens": 0},
@@ -147,8 +151,10 @@ class Answer(BaseHTTPRequestHandler):
 
     # Beside them
 
-    def _tool(self, asked: dict[str, Any]) -> tuple[str, dict[str, str]] | None:
+    def _tool(self, asked: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
         """The call of a shell that it asks for: once after each message, if there is one among the tools."""
+        if self.server.tools:
+            return self._next_tool(asked)
         said = next((asked[name] for name in ("messages", "input", "contents") if asked.get(name)), [])
         last = json.dumps(said[-1] if isinstance(said, list) else said)
         answered = ('"tool_result"', '"function_call_output"', '"role": "tool"', '"functionResponse"')
@@ -164,6 +170,16 @@ class Answer(BaseHTTPRequestHandler):
             return None
         self.server.asked += 1
         return name, {SHELLS[name]: self.server.command, "description": "as asked"}
+
+    def _next_tool(self, asked: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """The next of its tools, by the name under which the program offers it."""
+        wanted, arguments = self.server.tools[0]
+        offered = json.dumps(asked.get("tools") or [])
+        name = next((name for name in TOOL_NAME.findall(offered) if name.endswith(wanted)), None)
+        if name is None:
+            return None
+        self.server.tools.pop(0)
+        return name, arguments
 
     def _asked(self) -> dict[str, Any]:
         if self.headers.get("transfer-encoding") == "chunked":
@@ -202,3 +218,16 @@ class Answer(BaseHTTPRequestHandler):
             self.wfile.write(f"{event}data: {data}\n\n".encode())
             self.wfile.flush()
         self.close_connection = True
+
+
+def namespace_of(name: str, offered: list[dict[str, Any]]) -> dict[str, str]:
+    """The namespace in which Codex offers the tools of a server: a call has to name it."""
+    groups = (group for group in offered if group.get("type") == "namespace")
+    return next(
+        (
+            {"namespace": group["name"]}
+            for group in groups
+            if any(tool.get("name") == name for tool in group.get("tools", ()))
+        ),
+        {},
+    )
