@@ -13,11 +13,13 @@ from typing import Any, Final
 from pipelines.work.handlers.network_access import proxying_hosts
 from pipelines.work.processes import services as script
 from pipelines.work.processes.process import Launch, Process
+from pipelines.work.results.files import restore_folder
 from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.handler_io import Attempt, Sink, Spec
 from pipelines.work.spec.preparation import ServiceProgram
 
 LONGEST_LINE: Final = 64 * 1024
+REPLACED: Final = "The station put a link or a file in place of its folder {name}: nothing of it is kept."
 WITHOUT_PORTS: Final = (
     "Service %(name)s listens on port %(port)d, which Landlock permits only where the network of the station is Open. "
     "Set it to Open, give the service a socket in a file and a health command, or run apt-get install bubblewrap on "
@@ -38,10 +40,22 @@ async def starting_program(spec: Spec, sink: Sink, prepared: Any) -> AsyncIterat
         refuse_services_on_ports(spec.services)
     async with proxying_hosts(spec, sink) as connected_spec:
         launch: Launch = prepared(connected_spec)
-        async with Process(launch) as process:
-            if connected_spec.services:
-                await _wait_for_services(process, sink)
-            yield connected_spec, process
+        try:
+            async with Process(launch) as process:
+                if connected_spec.services:
+                    await _wait_for_services(process, sink)
+                yield connected_spec, process
+        finally:
+            # Shielded: nothing may follow a link that the station left, also where the call is cancelled
+            replaced = await asyncio.shield(asyncio.to_thread(_restore_folders, spec.attempt))
+            for name in replaced:
+                await sink.note(f"[gateline] {REPLACED.format(name=name)}")
+
+
+def _restore_folders(attempt: Attempt) -> list[str]:
+    """Return which folders of the attempt its station had replaced: what lies outside is not read, nor written."""
+    folders = ((attempt.workspace, True), (attempt.home, False))
+    return [folder.name for folder, required in folders if restore_folder(folder, required=required)]
 
 
 def refuse_services_on_ports(services: Sequence[ServiceProgram]) -> None:

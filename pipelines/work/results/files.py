@@ -44,6 +44,23 @@ def remove_path(root: Path, relative: str) -> None:
         os.close(here)
 
 
+def restore_folder(folder: Path, *, required: bool = True) -> bool:
+    """Put an empty folder in place of anything else that a station put there, such as a link to a folder outside; its
+    processes are gone. `required`: also where there is nothing. :return: whether something else stood there"""
+    try:
+        replaced = not stat.S_ISDIR(os.lstat(folder).st_mode)
+    except FileNotFoundError:
+        replaced = False
+        missing = required
+    else:
+        missing = replaced
+    if replaced:
+        os.unlink(folder)
+    if missing:
+        folder.mkdir(mode=0o700)
+    return replaced
+
+
 def write_anew(root: Path, relative: str, data: bytes) -> None:
     """Write a new file in place of what stands below `root` under this name.
 

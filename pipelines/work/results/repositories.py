@@ -19,7 +19,7 @@ import structlog
 from pipelines.routing.basics import jsontext
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process
-from pipelines.work.results.files import FileRefused, open_plain_file
+from pipelines.work.results.files import FileRefused, open_plain_file, restore_folder
 from pipelines.work.results.strict_json import Unreadable, parse_storable_json
 from pipelines.work.spec.handler_io import Spec
 
@@ -122,11 +122,15 @@ async def _git_output(spec: Spec, argv: tuple[str, ...]) -> str:
         wrapped.no_new_privileges,
         limits=limits,
     )
-    async with Process(launch) as process:
-        async with asyncio.TaskGroup() as streams:
-            out = streams.create_task(_read_limited(process.stdout))
-            streams.create_task(_read_limited(process.stderr))
-        ended = await process.wait()
+    try:
+        async with Process(launch) as process:
+            async with asyncio.TaskGroup() as streams:
+                out = streams.create_task(_read_limited(process.stdout))
+                streams.create_task(_read_limited(process.stderr))
+            ended = await process.wait()
+    finally:
+        # A program that it started may have put a link there, as the station itself may
+        await asyncio.shield(asyncio.to_thread(restore_folder, spec.attempt.workspace))
     if ended.code != 0:
         raise Unreadable(f"the repositories could not be read: exit code {ended.code}")
     return out.result().decode()
