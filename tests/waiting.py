@@ -18,7 +18,9 @@ Found = TypeVar("Found")
 LONG = 180.0
 """Seconds. A machine that eight suites share needs a tenth of it."""
 LONG_MS = LONG * 1000
-_PAUSE = 0.02
+_PAUSE, _LONGEST_PAUSE = 0.01, 0.1
+"""Seconds between two looks. They grow by a tenth of the time waited, for each look takes processor time from whoever
+brings about what is waited for."""
 
 
 def until(
@@ -26,13 +28,13 @@ def until(
 ) -> Found:
     """What `check` answers as soon as it is true. `what` is said where it never is: what was waited for, or, asked
     then, what was there instead. With `page` the events of the page go on meanwhile."""
-    deadline = time.monotonic() + LONG
+    began = time.monotonic()
     while not (found := check()):
-        assert time.monotonic() < deadline, _never(what)
+        pause = _pause_since(began, what)
         if page is None:
-            time.sleep(_PAUSE)
+            time.sleep(pause)
         else:
-            page.wait_for_timeout(_PAUSE * 1000)
+            page.wait_for_timeout(pause * 1000)
     return found
 
 
@@ -40,14 +42,13 @@ async def eventually(
     check: Callable[[], Found | Awaitable[Found]], what: str | Callable[[], str] = "it"
 ) -> Found:
     """`until` for a test with a loop; `check` may be asynchronous."""
-    deadline = time.monotonic() + LONG
+    began = time.monotonic()
     while True:
         found = check()
         true: Found = await found if isawaitable(found) else found  # type: ignore[assignment]
         if true:
             return true
-        assert time.monotonic() < deadline, _never(what)
-        await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(_pause_since(began, what))
 
 
 async def let_others_run(turns: int = 100) -> None:
@@ -73,5 +74,8 @@ def how_long(done: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
-def _never(what: str | Callable[[], str]) -> str:
-    return f"not within {LONG:.0f} s: {what if isinstance(what, str) else what()}"
+def _pause_since(began: float, what: str | Callable[[], str]) -> float:
+    """Seconds until the next look. Fails where it was waited for too long."""
+    waited = time.monotonic() - began
+    assert waited < LONG, f"not within {LONG:.0f} s: {what if isinstance(what, str) else what()}"
+    return min(max(_PAUSE, waited / 10), _LONGEST_PAUSE)
