@@ -1,7 +1,8 @@
 """What every test may use. Each file in tests/fixtures is one idea; its names:
 
 database   an empty database, and the invariants after every test that moved a task
-site       `site`: a web process on the test database; `worker`: a worker process beside it
+site       `site`: a web process on the test database; `worker`: a worker process beside it; they are forked from one
+           that has loaded what no setting changes (tests/fixtures/loaded.py)
 browser    `page`: a real Chromium that fails the test on script errors and policy violations
 mailbox    `mailbox`: a real SMTP server
 static     static files are read once

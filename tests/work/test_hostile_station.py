@@ -36,7 +36,7 @@ def isolated_worker(
     python = [Path(sys.prefix), Path(sys.base_prefix), *link_folders(Path(sys.executable))]
     asyncio.run(isolation_or_skip(request.param, isolation_places(python, [], tmp_path), tmp_path / "tried"))
     env = environment(GATELINE_ISOLATION=request.param, GATELINE_STATION_READABLE=str(HOSTILE))
-    process = manage("worker", log=tmp_path / "worker.log", env=env)
+    process = manage("worker", log=tmp_path / "worker.log", env=env, alone=True)
     yield process
     stop(process)
 
