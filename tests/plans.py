@@ -23,14 +23,14 @@ COPIED = {
 """Tables with what names the task in them, and what is another in a copy."""
 
 
-def among_others(task: Task) -> Task:
-    """The same task, where many others are like it."""
+def among_others(task: Task, others: int = OTHERS) -> Task:
+    """The same task, where so many others are like it."""
     assert task.tokens.count() == task.jobs.count() == 1
     with connection.cursor() as cursor:
         for table, (of, another) in COPIED.items():
             said = ", ".join(f"'{name}', {value}" for name, value in another.items())
             cursor.execute(
-                f"INSERT INTO {table} SELECT copy.* FROM {table} row, generate_series(1000, {999 + OTHERS}) n,"
+                f"INSERT INTO {table} SELECT copy.* FROM {table} row, generate_series(1000, {999 + others}) n,"
                 f" jsonb_populate_record(row, jsonb_build_object({said})) copy WHERE row.{of} = %s",
                 [task.pk],
             )

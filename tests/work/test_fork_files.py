@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
+from pipelines.engine.commands.fork import ForkPosition
 from pipelines.models import Event, LineVersion, Task, VisitCommit
 from tests.factories import World
 from tests.work.driving import Bench, command, done, drive_token, outcome_of, text_of
@@ -98,7 +99,11 @@ def test_a_fork_goes_on_while_the_other_task_does(
     assert outcome_of(new, "two")["facts"]["git"]["files_changed"] == 1
 
 
-def test_a_fork_at_a_branch_has_its_files_alone(world: World, bench: Bench, origin: RemoteRepository) -> None:
+@pytest.mark.parametrize("which", ["where it moved", pytest.param("each", marks=pytest.mark.wide)])
+def test_a_fork_at_a_branch_has_its_files_alone(
+    world: World, bench: Bench, origin: RemoteRepository, which: str
+) -> None:
+    """After each event, or after those alone that changed where it stood."""
     stations = [
         command("begin", writes("a"), {"id": "fork", "to": ["left", "right"]}),
         command("left", writes("l"), {"id": "l", "to": "meet"}),
@@ -112,8 +117,12 @@ def test_a_fork_at_a_branch_has_its_files_alone(world: World, bench: Bench, orig
         drive_token(bench, token, repository_roots=(str(bench.base.parent),), most_stations=1)
     assert world.status(task) == "completed"
     seen: dict[tuple[int, int], str] = {}
+    before: tuple[ForkPosition, ...] = ()
     for event in Event.objects.filter(task=task).order_by("seq"):
         moment = engine.task_moment(task, event.seq)
+        if which != "each" and moment.positions == before:
+            continue
+        before = moment.positions
         for place in moment.positions:
             new = fork(world, task, at=event.seq, position=place.token, station="look")
             run(bench, new)

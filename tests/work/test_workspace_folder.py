@@ -97,7 +97,7 @@ def exit_code(job: Job) -> int:
     return int(job.outcome["exit_code"])
 
 
-@pytest.mark.smoke(2)
+@pytest.mark.smoke(1)  # without any isolation nothing hides the home
 @pytest.mark.isolation
 @pytest.mark.parametrize("isolation", ["none", "landlock", "bubblewrap"])
 def test_a_configuration_in_the_home_is_not_that_of_a_repository(
