@@ -67,7 +67,8 @@ def opened(page: Page, key: str) -> Locator:
     return run_tab(page)
 
 
-def test_a_command_is_drawn_run_and_its_outcome_is_the_next_step(canvas: Page) -> None:
+def test_a_command_is_run_by_keyboard_and_by_mouse_and_its_outcome_is_the_next_step(canvas: Page) -> None:
+    _runs_and_is_cancelled_by_keyboard_alone(canvas)
     add_station(canvas, "command")
     rename_chosen(canvas, "Say hello")
     canvas.get_by_role("tab", name="Configure").click()
@@ -99,7 +100,7 @@ def test_a_command_is_drawn_run_and_its_outcome_is_the_next_step(canvas: Page) -
     assert (Task.objects.count(), Job.objects.count(), Event.objects.count()) == (0, 0, 0)
 
 
-def test_the_same_by_keyboard_alone_and_cancelled(canvas: Page) -> None:
+def _runs_and_is_cancelled_by_keyboard_alone(canvas: Page) -> None:
     node(canvas, "slow").focus()
     canvas.keyboard.press("Enter")
     canvas.keyboard.press("Shift+X")

@@ -79,6 +79,13 @@ def write(page: Page, field: str, text: str) -> None:
     page.keyboard.type(text)
 
 
+def test_a_line_is_drawn_and_a_change_of_it_saved(editor: Page, line: Line, console: list[str]) -> None:
+    _is_drawn(editor, draft(line))
+    _is_renamed_undone_and_redone(editor, line)
+    assert console == []
+
+
+@pytest.mark.wide
 def test_a_line_is_drawn_changed_saved_and_looked_at_before_publishing(
     editor: Page, world: World, line: Line, console: list[str], tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -65,8 +66,9 @@ def drawn_lines(count: int) -> Iterator[dict[str, Any]]:
         )
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(500, marks=pytest.mark.soak)])
-def test_node_and_chromium_draw_the_same(page: Page, count: int) -> None:
+@pytest.mark.parametrize(("count", "step"), [(30, 3), pytest.param(500, 1, marks=pytest.mark.soak)])
+def test_node_and_chromium_draw_the_same(page: Page, count: int, step: int) -> None:
+    """Of a few: some that are shipped, some made at random; in the soak of all."""
     program, replaced = re.subn(r'^import .* from "node:.*";$', "", PROGRAM.read_text(), flags=re.MULTILINE)
     assert replaced == 2
     program = STANDARD_STREAMS + program
@@ -74,7 +76,7 @@ def test_node_and_chromium_draw_the_same(page: Page, count: int) -> None:
     page.add_script_tag(content=program, type="module")
     drawer = Drawer()
     try:
-        for line in drawn_lines(count):
+        for line in islice(drawn_lines(count), 0, None, step):
             picture = picture_of(read_line(line)).given
             in_chromium = json.loads(page.evaluate(DRAW, json.dumps(picture)))
             assert in_chromium == drawer.drawings_wide_and_narrow(picture), line["stations"]

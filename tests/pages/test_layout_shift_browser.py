@@ -28,7 +28,7 @@ def rested() -> Iterator[None]:
     drawings.DRAWER.stop()
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.wide)])
 def test_no_page_with_a_drawing_shifts(
     new_context: Callable[..., BrowserContext],
     sign_in: Callable[[Page | BrowserContext, User], None],
