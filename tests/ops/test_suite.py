@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import django
+
 from config.setup.main import ENDS, SHARED
-from tests.fixtures.site import ROOT
+from tests.fixtures.site import ROOT, environment, manage
 from tests.waiting import LONG
 
 QUICK = """from pathlib import Path
@@ -71,6 +74,16 @@ def test_a_test_that_waits_for_ever_fails_at_its_line_and_the_others_go_on(tmp_p
     ended = run(tmp_path, "--timeout", "3")
     assert "1 failed, 1 passed" in ended.stdout, ended.stdout + ended.stderr
     assert "test_it.py:9: Failed" in ended.stdout, ended.stdout
+
+
+def test_a_forked_process_is_told_from_the_others_and_its_end_is_known(tmp_path: Path) -> None:
+    """Two of one parent, the first of which is killed (tests/fixtures/loaded.py)."""
+    logs = [tmp_path / name for name in ("killed", "version")]
+    killed, told = (manage("version", log=log, env=environment()) for log in logs)
+    assert killed.poll() is None and killed.pid != told.pid
+    killed.kill()
+    assert (told.wait(LONG), killed.wait(LONG)) == (0, -signal.SIGKILL)
+    assert [log.read_text() for log in logs] == ["", f"{django.get_version()}\n"]
 
 
 def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
