@@ -8,7 +8,7 @@ from functools import partial
 from django.db import transaction
 
 from pipelines.engine.commands import fence
-from pipelines.engine.commands.report import CheckedReport, checked_report, outcome_with_observers
+from pipelines.engine.commands.report import CheckedReport, checked_report_or_refusal, outcome_with_observers
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
     DecisionContext,
@@ -17,7 +17,7 @@ from pipelines.engine.core.decision_context import (
 )
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Report
-from pipelines.engine.moves.completion import finish_job
+from pipelines.engine.moves.completion import store_outcome_and_end_job
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Purpose
 from pipelines.routing.decide.decide import decide
@@ -46,7 +46,7 @@ def preview_report(job_report: Report) -> ReportPreview:
 
 
 def _previewed(job_report: Report) -> ReportPreview:
-    member = checked_report(job_report, {})
+    member = checked_report_or_refusal(job_report, {})
     if not isinstance(member, CheckedReport):
         raise Invalid.at(member.path, member.detail)
     with transaction.atomic():
@@ -57,7 +57,7 @@ def _previewed(job_report: Report) -> ReportPreview:
 
 
 def _decided(batch: Batch, member: CheckedReport) -> ReportPreview:
-    refusal = fence.answer_instead_of_recording(batch, member.report, member.digest)
+    refusal = fence.refusal_or_repeated_answer(batch, member.report, member.digest)
     if refusal is not None:
         raise Conflict(refusal.detail)
     job = batch.jobs[member.report.job_id]
@@ -65,7 +65,7 @@ def _decided(batch: Batch, member: CheckedReport) -> ReportPreview:
         raise Conflict("This job answers a question, and decides nothing.")
     by = member.report.by
     # Over before it is decided: its place at an agent counts as free
-    finish_job(batch, job, outcome_with_observers(member, job), by)
+    store_outcome_and_end_job(batch, job, outcome_with_observers(member, job), by)
     turn = DecisionContext(batch, batch.tasks[job.task_id], batch.tokens[job.token_id], job, by, CAUSE, CAUSE)
     situation = situation_from_engine(situation_with_current_facts(turn, situation_without_samples(turn)))
     return ReportPreview(turn.judging_line, situation, decide(turn.judging_line, situation))

@@ -106,7 +106,7 @@ def counts_and_open_escalations_facts(task: Task) -> dict[str, Any]:
 
 def decision_situation(turn: DecisionContext) -> dict[str, Any]:
     """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
-    situation, drawn = situation_without_samples(turn), _drawn_sample_facts(turn)
+    situation, drawn = situation_without_samples(turn), _sample_draws_fact(turn)
     return {**situation, "facts": {**situation["facts"], **drawn}} if drawn else situation
 
 

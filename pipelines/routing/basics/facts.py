@@ -146,7 +146,9 @@ def facts_with_source(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict
     }
 
 
-def facts_with_claim(kind: str, claim: Mapping[str, Any], facts: Facts | None = None) -> dict[str, dict[str, Any]]:
+def facts_with_claim(
+    kind: str, claim: Mapping[str, Any], facts: Facts | None = None
+) -> dict[str, dict[str, Any]]:
     """The facts with one claim more. `kind`: `facts`, `report`, or `result` where a fact decided otherwise."""
     group = (facts or {}).get(CLAIMS, {})
     made = [*group.get("made", ()), {"kind": kind, **claim}]

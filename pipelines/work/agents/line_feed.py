@@ -18,11 +18,11 @@ LONGEST_LINE: Final = 4 * 1024 * 1024
 def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.TextOutput:
     """The output in what an agent said last, and why there is none although it wrote some."""
     cut = f"its last message is longer than {len(stream.claim)} characters, and the rest was not searched"
-    text_output = output.from_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
+    text_output = output.output_in_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
     if not keys or text_output.value is not MISSING or text_output.unreadable:
         return text_output
     # Not taken for the output: what an agent does after it may have made it untrue
-    if output.from_text(stream.earlier_block, keys, prompt).value is not MISSING:
+    if output.output_in_text(stream.earlier_block, keys, prompt).value is not MISSING:
         return replace(
             text_output, unreadable="a block with output keys stands in a message before its last one"
         )
@@ -40,7 +40,7 @@ class LineFeed:
         self._size = 0
         self._number = 0
 
-    def feed(self, data: bytes, *, final: bool = False) -> None:
+    def feed_bytes(self, data: bytes, *, final: bool = False) -> None:
         *lines, rest = self._decoder.decode(data, final).split("\n")
         for line in lines:
             self._add(line)

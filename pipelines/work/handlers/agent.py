@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
-from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK, REPORT, with_claim
+from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK, REPORT, facts_with_claim
 from pipelines.work.agents import sign_in
 from pipelines.work.agents.call_arguments import ToolCommand, agent_argv, agent_environment, can_resume
 from pipelines.work.agents.facts import REPORTED, agent_facts, facts_so_far, reported_or_computed_cost
@@ -362,7 +362,7 @@ class AgentWatch(command.Watch):
         outcome["facts"] = {**outcome.get("facts", {}), **facts}
         if reported is not None:
             statement = {"outcome": reported.outcome, "summary": reported.summary}
-            outcome["facts"] = with_claim(REPORT, {"said": statement}, outcome["facts"])
+            outcome["facts"] = facts_with_claim(REPORT, {"said": statement}, outcome["facts"])
         return outcome
 
     def _failure_fields(self, outcome: Outcome) -> Outcome:

@@ -110,7 +110,7 @@ def _observed_outcome(
         if group in REPORTED and isinstance(members, dict)
     }
     if claims := _tool_reports(reported_facts):
-        facts[CLAIMS] = {"made": claims, SOURCE: {"observed_by": runner_report.by}}
+        facts[CLAIMS] = {"made": claims, SOURCE: {"observed_by": runner_report.actor_of_report}}
     # Law §15: a runner's word of facts and artifacts counts for nothing. They are found in what it sent
     outcome = {
         key: value for key, value in runner_report.outcome.items() if key not in ("facts", "artifacts")

@@ -206,7 +206,9 @@ class JobExecution:
                 self.folders.move_home_into_attempt, orders.task_id, _home_key(orders), attempt
             )
         context, fetch = orders.scope["context"], self.transport.fetch
-        await asyncio.to_thread(attempt_io.write_input_files, attempt, context, material, fetch, orders.handoff)
+        await asyncio.to_thread(
+            attempt_io.write_input_files, attempt, context, material, fetch, orders.handoff
+        )
         folder = Folder(spec, reused_folder, access, before is not None, before)
         outcome, packed = await self._run_with_log(started, folder)
         # Before the report: whoever reads the outcome finds what it names
@@ -271,7 +273,7 @@ class JobExecution:
     ) -> Folder:
         spec, transport = folder.spec, self.transport
         asking = TaskQuestions(
-            transport, started, spec, partial(self._masker, started), folder.before, ready, but
+            transport, started, spec, partial(self._masker_for_job, started), folder.before, ready, but
         )
         return replace(folder, spec=asking.spec_with_port())
 
@@ -318,7 +320,7 @@ class JobExecution:
         values, lent = started.values, self._lent_tokens(started)
         # A log names a repository, never a path of the server.
         paths = tuple(str(folder["path"]) for folder in started.orders.folders)
-        # The very same object: by it `_masker` sees that this worker's own masker will do
+        # The very same object: by it `_masker_for_job` sees that this worker's own masker will do
         if values is NO_VALUES and not lent and not paths:
             return self.config
         masked = (*values.masked, *lent, *paths)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pipelines.routing.basics.facts import with_source
+from pipelines.routing.basics.facts import facts_with_source
 from pipelines.work.git.attempt import Prepared
 from pipelines.work.git.live_change import change_so_far
 from pipelines.work.git.refusals import GitRefused
@@ -79,7 +79,7 @@ class TaskQuestions:
         """Add what the folder holds: files that are handed over, the change, and what contradicts its claims."""
         spec = self.spec
         entries = [*(outcome.get("artifacts") or ()), *attempt_io.declared_artifacts(spec, outcome)]
-        artifacts, _sources = attempt_io.collect_artifacts(spec.attempt, entries)
+        artifacts, _sources = attempt_io.read_named_artifacts(spec.attempt, entries)
         if artifacts:
             outcome = {**outcome, "artifacts": [artifact.to_dict() for artifact in artifacts]}
         try:
@@ -105,4 +105,4 @@ class TaskQuestions:
             outcome = {**outcome, "facts": {**outcome.get("facts", {}), "git": change}}
             trees = {"before": prepared.tree, "tree": change["tree"]}
         outcome = attempt_io.outcome_with_claims(outcome, self.before, Picture(manifest, {}))
-        return {**outcome, "facts": with_source(outcome["facts"], trees)}
+        return {**outcome, "facts": facts_with_source(outcome["facts"], trees)}

@@ -174,7 +174,9 @@ class HttpTransport:
         path = f"/jobs/{started.orders.job_id}/ask"
         document = {"question": question, "outcome": outcome}
         try:
-            answer: dict[str, Any] = await self._calls.ask_once("POST", path, document, lease=started.lease)
+            answer: dict[str, Any] = await self._calls.call_once_in_thread(
+                "POST", path, document, lease=started.lease
+            )
         except (CallRefused, NotStored) as error:
             raise QuestionRefused(str(error)) from error
         except BearerRefused as error:

@@ -198,7 +198,7 @@ def _gate_checks_answer(job: Job, outcome: Answer, by: str) -> Answer:
                 **_gate_fields(line, gate),
                 "checks": [
                     _check_fields(result.to_dict())
-                    for result in evaluate_group(gate.checks, case.field_reader([gate.key])).results
+                    for result in evaluate_group(gate.checks, case.check_field_reader([gate.key])).results
                 ],
                 "runs_a_tool": gate.runs_its_tool,
             }
