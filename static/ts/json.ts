@@ -1,7 +1,8 @@
 /** JSON of a document, read and written without losing a digit: a whole number that no double tells apart from its
  * neighbours is a bigint. `JSON.stringify` alone writes one as a text, behind a character that no document holds. */
 const MARK = "\0";
-const LONG = /\d{16}/;
+/** May also stand in a text, but not as the digits of a digest or a time do. */
+const LONG = /(?:^|[:[,])\s*-?\d{16}/;
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
 const DIGITS = /^-?[1-9]\d{15,}$/;
 const MARKED = /"\\u0000(-?\d+)"/g;

@@ -1,4 +1,4 @@
-import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, startTransition, useLayoutEffect, useRef, useState } from "react";
 
 export interface Size {
   width: number;
@@ -18,7 +18,10 @@ export function Measured({ children }: { children: (size: Size) => ReactNode }) 
     if (!element) return;
     const isThere = (): boolean => {
       const { width, height } = element.getBoundingClientRect();
-      setSize((now) => (now?.width === width && now.height === height ? now : { width, height }));
+      // In steps of its own: the page answers while a long line is drawn for the first time.
+      startTransition(() =>
+        setSize((now) => (now?.width === width && now.height === height ? now : { width, height })),
+      );
       return width >= LEAST && height >= LEAST;
     };
     if (isThere()) return;

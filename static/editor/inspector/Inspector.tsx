@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useDeferredValue, useEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
@@ -41,6 +41,8 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
   const selectedTab = tabs.find((each) => each.id === (isFresh ? "configure" : wanted));
   // Inputs and gates are parts of the line's settings.
   const tab = selectedTab ?? tabs.find((each) => each.id === "settings") ?? tabs[0];
+  // Of a page that opens the canvas comes first.
+  const filled = useDeferredValue(true, false);
   return (
     <aside className="ed-inspector" aria-label={say("inspector", titleOf(chosen, line))}>
       <header className="ed-inspector-head">
@@ -61,7 +63,7 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
         <>
           <TabList {...{ editor, shown: tabs, chosen, line }} current={tab} onChoose={choose} />
           <div className="ed-tab-panel" role="tabpanel" id="ed-tab-panel" aria-labelledby={`ed-tab-${tab.id}`}>
-            <tab.component {...{ editor, line, findings, chosen, mayEdit }} />
+            {filled ? <tab.component {...{ editor, line, findings, chosen, mayEdit }} /> : null}
           </div>
         </>
       ) : null}

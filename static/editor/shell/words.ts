@@ -100,6 +100,7 @@ const WORDS = {
   stationGate: "Gate of this station: %s",
   ruleGate: "Gate on the edge: %s",
   rulesInOrder: "Rules in order",
+  moreStations: (n: number) => plural("Rules of %s more station", "Rules of %s more stations", n),
   rulesOf: "Rules of %s",
   noRulesYet: "No rules yet. Connect two stations to add one.",
   rulesLive: (n: number) => plural("%s rule live", "%s rules live", n),
