@@ -46,6 +46,7 @@ def test_no_page_with_a_drawing_shifts(
         "overview": at(world, "line", line.key),
         "task": at(world, "task", waiting.name),
         "live graph": at(world, "line-live", line.key) + "?view=graph",
+        "publish": at(world, "line-publish", line.key),
         "versions": at(world, "line-versions", line.key),
         "editor": at(world, "line-draw", line.key),
         "home": reverse("home"),
