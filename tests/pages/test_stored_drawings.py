@@ -19,6 +19,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.routing.document.line import read_line
 from pipelines.web.lines.drawing import picture_of
 from pipelines.work.drawing import Drawer, NotDrawn
+from proof.bench.editor import line_of
 from tests.factories import World, document, make_project, station
 from tests.pages.conftest import As, at
 from tests.pages.foreign_documents import ALP
@@ -274,3 +275,11 @@ def test_a_line_that_looks_the_same_in_another_project_is_drawn_there(world: Wor
     draw_all()
     assert drawings.stored_drawing(world.project.pk, given) is not None
     assert drawings.stored_drawing(other.pk, given) is None
+
+
+def test_no_length_of_a_line_takes_too_long(drawer: Drawer) -> None:
+    """Within the limit of the server, of which it is 10 s; one of 20 stations took 20 s of the processor."""
+    for stations in (20, 60, 300):
+        drawn = drawer.draw(picture_of(read_line({**line_of(stations), "key": "long"})).given)
+        keys = {part["key"] for part in drawn["narrow"]["geometry"]["placed"]["parts"]}
+        assert keys >= {f"s{number}" for number in range(stations)}

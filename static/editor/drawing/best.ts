@@ -10,6 +10,9 @@ import type { Graph, Placed } from "./types";
 
 /** Further away a line is not read: it is broken into rows. */
 const LEAST = 0.68;
+const HOPELESS = 0.9 * LEAST;
+/** Rows that are tried: more only while they are too wide to be read, as in a narrow window. */
+const COUNTS = [2, 3, 4, 5, 6, 8, 10, 13, 16];
 /** Further away than this a row is pushed together. */
 const NEAR = 0.8;
 /** Nearer than this nothing is won. */
@@ -122,7 +125,9 @@ class Layout {
   async chosen(): Promise<Drawn> {
     const graph = this.#graph;
     if (graph.window[0] > 0 && graph.parts.length > LONG) return this.#inRows(rowsFor(graph, countOf(graph)).rowOf, {});
-    const one = await this.#pushed(await this.#whole({}));
+    const first = await this.#whole({});
+    // What is pushed together is narrower by a twentieth, not by more.
+    const one = first.zoom < HOPELESS ? first : await this.#pushed(first);
     if (graph.window[0] > 0 && one.zoom < LEAST) return this.#broken(one);
     return this.#inOneRow(one);
   }
@@ -135,7 +140,7 @@ class Layout {
     const worthOf = (drawn: Drawn, cut: number): number =>
       (drawn.zoom >= LEAST ? 2 : isWide(drawn) ? 1 : 0) + drawn.zoom - CUT * cut;
     let chosen: { drawn: Drawn; rowOf?: RowOf; worth: number } = { drawn: one, worth: worthOf(one, 0) };
-    for (const count of [2, 3, 4, 5]) {
+    for (const count of COUNTS) {
       const { rowOf, cut } = rowsFor(this.#graph, count);
       const drawn = await this.#inRows(rowOf, {});
       const worth = worthOf(drawn, cut);

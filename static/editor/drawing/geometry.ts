@@ -216,7 +216,8 @@ export function bent(graph: Graph, placed: Placed): string[] {
   });
 }
 
-function distance(points: readonly Point[], { x, y, width, height }: Rect): number {
+/** Distance from an edge to a box. */
+export function distance(points: readonly Point[], { x, y, width, height }: Rect): number {
   let nearest = Number.POSITIVE_INFINITY;
   points.forEach((point, index) => {
     const before = points[index - 1];

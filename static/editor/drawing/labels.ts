@@ -1,5 +1,6 @@
 /** What is said of a rule, on its own edge: beside a piece that goes down, or on a level one; never where another edge is as near.
  * Where there is no such place the words are left to who points at the edge. */
+import { distance } from "./geometry";
 import { meet, passes } from "./moved";
 import { pillBoxes } from "./pills";
 import { boxesOf, grown } from "./shapes";
@@ -8,13 +9,15 @@ import { WORDS } from "./zones";
 
 /** Factor by which letters are wider from afar. */
 const GROWN = 1.25;
-/** From words to what is not theirs. */
+/** Distance from words to what is not theirs. */
 const APART = 5;
 /** From an upright piece to the words beside it. */
 const NEIGHBOURS = 3;
 /** From the corners of an edge: there is room for a sign of what changed. */
 const ENDS = 12;
 const STEP = 8;
+/** Distance from a level piece to words past a pill at its end. */
+const FARTHER = 16;
 
 export function labelled(graph: Graph, placed: Placed): Placed {
   const widths = new Map<string | undefined, number | undefined>();
@@ -26,22 +29,24 @@ export function labelled(graph: Graph, placed: Placed): Placed {
   const wordsOf = (way: Way): number => widths.get(way.rule) ?? 0;
   // The longest first, for they fit in the fewest places.
   const own = placed.ways.filter((way) => wordsOf(way) > 0).sort((one, other) => wordsOf(other) - wordsOf(one));
-  for (const way of own) {
-    if (done.has(way.rule)) continue;
-    const wordsAt = placesOn(way.points, wordsOf(way)).find((box) => {
-      const room = grown({ ...box, width: box.width * GROWN }, APART);
-      return (
-        !boxes.some((each) => meet(room, each)) &&
-        !placed.ways.some(
-          (other) => other.rule !== way.rule && other.points !== way.points && passes(other.points, room),
-        )
-      );
-    });
-    if (!wordsAt) continue;
-    boxes.push(wordsAt);
-    rects.set(way, wordsAt);
-    done.add(way.rule);
-  }
+  for (const places of [placesOn, placesNear])
+    for (const way of own) {
+      if (done.has(way.rule)) continue;
+      const wordsAt = places(way.points, wordsOf(way)).find((box) => {
+        const room = grown({ ...box, width: box.width * GROWN }, APART);
+        const clear = grown(room, Math.max(0, distance(way.points, box) - APART + 1));
+        return (
+          !boxes.some((each) => meet(room, each)) &&
+          !placed.ways.some(
+            (other) => other.rule !== way.rule && other.points !== way.points && passes(other.points, clear),
+          )
+        );
+      });
+      if (!wordsAt) continue;
+      boxes.push(wordsAt);
+      rects.set(way, wordsAt);
+      done.add(way.rule);
+    }
   return { ...placed, ways: placed.ways.map((way) => ({ ...way, wordsAt: rects.get(way) })) };
 }
 
@@ -70,6 +75,27 @@ function placesOn(points: readonly Point[], width: number): Rect[] {
       ];
     });
   });
+}
+
+/** Places below or above a piece that is too short to hold them, or beside its corner: still nearer to it than to any other edge. */
+function placesNear(points: readonly Point[], width: number): Rect[] {
+  const height = WORDS.line;
+  const around = points.slice(1).flatMap(([bx, by], index): Rect[] => {
+    const [ax, ay] = points[index] as Point;
+    const [left, right, top, bottom] = [Math.min(ax, bx), Math.max(ax, bx), Math.min(ay, by), Math.max(ay, by)];
+    // Of a level piece, from the port on; below a pill at its end, too.
+    if (ay === by)
+      return [NEIGHBOURS, FARTHER].flatMap((by) =>
+        [ay + by, ay - by - height].flatMap((y) =>
+          steps(Math.max(0, right - left - ENDS)).map((at) => ({ x: left + ENDS + at, y, width, height })),
+        ),
+      );
+    return steps(bottom - top).flatMap((at) => [
+      { x: ax + NEIGHBOURS, y: top + at - height / 2, width, height },
+      { x: ax - NEIGHBOURS - width, y: top + at - height / 2, width, height },
+    ]);
+  });
+  return around.filter((box) => !passes(points, box));
 }
 
 const steps = (room: number): number[] => Array.from({ length: Math.floor(room / STEP) + 1 }, (_, at) => at * STEP);
