@@ -31,7 +31,7 @@ HASH: Final = re.compile(r"([0-9a-f]{40}([0-9a-f]{24})?)?")
 DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
-class ReceiptInvalid(Exception):
+class UnverifiableReceipt(Exception):
     """Says in a sentence what is wrong with a receipt."""
 
 
@@ -59,34 +59,34 @@ class Receipt:
 
 
 def read_public_key(pem: bytes) -> Ed25519PublicKey:
-    """Raises ReceiptInvalid."""
+    """Raises UnverifiableReceipt."""
     try:
         key = load_pem_public_key(pem)
     except (ValueError, TypeError) as error:
-        raise ReceiptInvalid("The key is no public key in PEM.") from error
+        raise UnverifiableReceipt("The key is no public key in PEM.") from error
     if not isinstance(key, Ed25519PublicKey):
-        raise ReceiptInvalid("The key is no Ed25519 key.")
+        raise UnverifiableReceipt("The key is no Ed25519 key.")
     return key
 
 
 def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
-    """Return the receipt, if this key signed it and its spelling is the one that there is. Raises ReceiptInvalid."""
+    """Return the receipt, if this key signed it and its spelling is the one that there is. Raises UnverifiableReceipt."""
     envelope = _canonical_object(data, "The receipt")
     _require_keys(envelope, ("payload", "payloadType", "signatures"), "The receipt")
     signatures = envelope["signatures"]
     if envelope["payloadType"] != PAYLOAD_TYPE or not isinstance(signatures, list) or len(signatures) != 1:
-        raise ReceiptInvalid(f"The receipt is not of type {PAYLOAD_TYPE} with one signature.")
+        raise UnverifiableReceipt(f"The receipt is not of type {PAYLOAD_TYPE} with one signature.")
     _require_keys(signatures[0], ("keyid", "sig"), "The signature")
     payload, signature = _decoded(envelope["payload"]), _decoded(signatures[0]["sig"])
     public = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     if signatures[0]["keyid"] != hashlib.sha256(public).hexdigest():
-        raise ReceiptInvalid("It was signed with another key than this one.")
+        raise UnverifiableReceipt("It was signed with another key than this one.")
     kind = PAYLOAD_TYPE.encode()
     try:
         # DSSE's PAE: the lengths keep type and payload apart
         key.verify(signature, b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload))
     except InvalidSignature as error:
-        raise ReceiptInvalid("The signature is wrong: the receipt was changed, or forged.") from error
+        raise UnverifiableReceipt("The signature is wrong: the receipt was changed, or forged.") from error
     statement = _canonical_object(payload, "The statement")
     _check_statement(statement)
     return Receipt(statement)
@@ -95,20 +95,20 @@ def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
 def _check_statement(statement: Mapping[str, Any]) -> None:
     _require_keys(statement, ("_type", "subject", "predicateType", "predicate"), "The statement")
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
-        raise ReceiptInvalid("The statement is of another type.")
+        raise UnverifiableReceipt("The statement is of another type.")
     predicate, subjects = statement["predicate"], statement["subject"]
     # A key that may be absent is there only with a value
     extra = [name for name in OPTIONAL if isinstance(predicate, dict) and predicate.get(name)]
     _require_keys(predicate, (*TEXTS, *NUMBERS, "approval", *extra), "The predicate")
     if not isinstance(subjects, list) or len(subjects) != 1:
-        raise ReceiptInvalid("The statement is not about one commit.")
+        raise UnverifiableReceipt("The statement is not about one commit.")
     _require_keys(subjects[0], ("name", "digest"), "The subject")
     _require_keys(subjects[0]["digest"], ("gitCommit", "gitTree"), "The digest")
     texts = {name: predicate[name] for name in TEXTS} | dict(subjects[0]["digest"])
     _require_types(texts, str, "text")
     _require_types({name: predicate[name] for name in NUMBERS}, int, "whole number")
     if subjects[0]["name"] != f"{predicate['repository']}@{predicate['branch']}":
-        raise ReceiptInvalid("The statement says its own subject differently in two places.")
+        raise UnverifiableReceipt("The statement says its own subject differently in two places.")
     _require_hashes(HASH, [*subjects[0]["digest"].values(), predicate["base"]])
     _check_optional(predicate)
     if predicate["approval"] is not None:
@@ -120,7 +120,7 @@ def _check_optional(predicate: Mapping[str, Any]) -> None:
         {name: predicate[name] for name in ("host", "requester") if name in predicate}, str, "text"
     )
     if predicate.get("rebase", SAME_PATCH) != SAME_PATCH:
-        raise ReceiptInvalid(f"rebase is not {SAME_PATCH}.")
+        raise UnverifiableReceipt(f"rebase is not {SAME_PATCH}.")
     _require_texts(predicate.get("producers", []), "producers")
     if amount := predicate.get("too_large_to_read"):
         _require_keys(amount, ("files", "bytes"), "too_large_to_read")
@@ -138,7 +138,7 @@ def _check_approval(approval: Any) -> None:
     _require_keys(approval, APPROVAL, "The approval")
     _require_types({name: approval[name] for name in APPROVAL if name not in ("round", "votes")}, str, "text")
     if not isinstance(approval["votes"], list):
-        raise ReceiptInvalid("The votes are no list.")
+        raise UnverifiableReceipt("The votes are no list.")
     for vote in approval["votes"]:
         _require_keys(vote, VOTE, "A vote")
         _require_types(vote, str, "text")
@@ -149,37 +149,37 @@ def _check_approval(approval: Any) -> None:
 def _require_hashes(pattern: re.Pattern[str], texts: list[str]) -> None:
     """Check commits, trees or digests; of the base and of the tree that was approved none may be known."""
     if not all(pattern.fullmatch(text) for text in texts):
-        raise ReceiptInvalid("A commit, a tree or a digest is none.")
+        raise UnverifiableReceipt("A commit, a tree or a digest is none.")
 
 
 def _require_texts(value: Any, place: str) -> None:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise ReceiptInvalid(f"{place} is no list of texts.")
+        raise UnverifiableReceipt(f"{place} is no list of texts.")
 
 
 def _require_keys(value: Any, keys: tuple[str, ...], place: str) -> None:
     if not isinstance(value, dict) or set(value) != set(keys):
-        raise ReceiptInvalid(f"{place} does not have exactly these keys: {', '.join(keys)}.")
+        raise UnverifiableReceipt(f"{place} does not have exactly these keys: {', '.join(keys)}.")
 
 
 def _require_types(values: Mapping[str, Any], kind: type, word: str) -> None:
     for name, value in values.items():
         # Not isinstance: true is no whole number
         if type(value) is not kind:
-            raise ReceiptInvalid(f"{name} is no {word}.")
+            raise UnverifiableReceipt(f"{name} is no {word}.")
 
 
 def _canonical_object(data: bytes, place: str) -> Any:
     if len(data) > MOST_BYTES:
-        raise ReceiptInvalid(f"{place} is larger than 1 MiB.")
+        raise UnverifiableReceipt(f"{place} is larger than 1 MiB.")
     try:
         value = json.loads(data)
         is_canonical = rfc8785.dumps(value) == data
     # RecursionError: nested deeper than the interpreter goes
     except (ValueError, RecursionError, rfc8785.CanonicalizationError) as error:
-        raise ReceiptInvalid(f"{place} is no JSON.") from error
+        raise UnverifiableReceipt(f"{place} is no JSON.") from error
     if not is_canonical:
-        raise ReceiptInvalid(f"{place} is not written in the one way that is allowed (RFC 8785).")
+        raise UnverifiableReceipt(f"{place} is not written in the one way that is allowed (RFC 8785).")
     return value
 
 
@@ -189,5 +189,5 @@ def _decoded(text: Any) -> bytes:
     except (binascii.Error, ValueError):
         data = b""
     if not data or base64.b64encode(data).decode() != text:
-        raise ReceiptInvalid("Payload or signature is no strict Base64.")
+        raise UnverifiableReceipt("Payload or signature is no strict Base64.")
     return data

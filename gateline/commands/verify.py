@@ -61,7 +61,7 @@ def verify(
         verified = receipts.verify_receipt(
             data, receipts.read_public_key(_file_bytes(key, receipts.MOST_BYTES))
         )
-    except receipts.ReceiptInvalid as fault:
+    except receipts.UnverifiableReceipt as fault:
         raise NotApproved(f"Not valid: {fault}") from fault
     if sha and verified.commit != sha:
         raise NotApproved(f"Not valid: it is the receipt of {verified.commit}, and not of {sha}.")
