@@ -70,7 +70,7 @@ def read_public_key(pem: bytes) -> Ed25519PublicKey:
 
 
 def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
-    """Return the receipt, if this key signed it and its spelling is the one that there is. Raises UnverifiableReceipt."""
+    """Return the receipt, if this key signed it and it is canonical. Raises UnverifiableReceipt."""
     envelope = _canonical_object(data, "The receipt")
     _require_keys(envelope, ("payload", "payloadType", "signatures"), "The receipt")
     signatures = envelope["signatures"]

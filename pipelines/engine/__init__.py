@@ -77,8 +77,6 @@ __all__ = [
     "plan_fork",
     "plan_move",
     "preview_report",
-    "put_back",
-    "reconsider",
     "record_push_visit",
     "register_agent",
     "release",

@@ -80,8 +80,8 @@ def task_of(folder: Path, old: list[dict[str, Any]], new: list[dict[str, Any]], 
     from tests.work import driving, remotes  # noqa: PLC0415  # after `database`
 
     for place, name, key in (
-        (repository, "prepare_files", "laying_out_seconds"),
-        (repository, "commit_results", "committing_seconds"),
+        (repository, "prepare_workspace_files", "laying_out_seconds"),
+        (repository, "commit_and_add_facts", "committing_seconds"),
         (LocalTransport, "store", "storing_seconds"),
     ):
         setattr(place, name, timed(took, key, getattr(place, name)))

@@ -17,6 +17,7 @@ from pipelines.web.tasks.shown_cards import HEADER, MOST_ROWS
 from tests.factories import World
 from tests.pages.conftest import As, at
 from tests.pages.test_board import LINE
+from tests.waiting import LONG_MS
 
 SignIn = Callable[[Page | BrowserContext, User], None]
 DRAWN = re.compile(r'data-drawn="([^"]+)"')
@@ -119,4 +120,4 @@ def test_a_card_that_did_not_change_stays_and_more_come_when_scrolled(
     page.locator("[data-scroll='station:build']").evaluate("column => { column.scrollTop = 0 }")
     world.report(tasks[1])
     expect(page.locator("[data-column='station:check'] .task-card")).to_have_count(2)
-    expect(cards).to_have_count(PER_COLUMN, timeout=20_000)
+    expect(cards).to_have_count(PER_COLUMN, timeout=LONG_MS)

@@ -280,6 +280,8 @@ def test_a_line_that_looks_the_same_in_another_project_is_drawn_there(world: Wor
 def test_no_length_of_a_line_takes_too_long(drawer: Drawer) -> None:
     """Within the limit of the server, of which it is 10 s; one of 20 stations took 20 s of the processor."""
     for stations in (20, 60, 300):
-        drawn = drawer.draw(picture_of(read_line({**line_of(stations), "key": "long"})).given)
+        drawn = drawer.drawings_wide_and_narrow(
+            picture_of(read_line({**line_of(stations), "key": "long"})).given
+        )
         keys = {part["key"] for part in drawn["narrow"]["geometry"]["placed"]["parts"]}
         assert keys >= {f"s{number}" for number in range(stations)}

@@ -27,7 +27,7 @@ def read(given, carrier):
         raise KeyError("steps")
     if given["jobs"] == "odd":
         return {"stations": object()}
-    carrier.lose("jobs", "they run one after another")
+    carrier.note_loss("jobs", "they run one after another")
     return {"gateline": 1, "key": "j", "name": "Jobs", "stations": [STATION]}
 
 

@@ -18,7 +18,7 @@ from pipelines import engine
 from pipelines.models import Decision, Event, Job, Snapshot, Task
 from pipelines.ports.vault import store
 from pipelines.queries import versions
-from pipelines.queries.observed_facts import facts_so_far
+from pipelines.queries.observed_facts import latest_fact_rows
 from pipelines.routing.document.work.references import SECRET
 from pipelines.work.agents.call_budget import MOST_CALLS, CallBudget
 from pipelines.work.logs import read_log_text
@@ -134,7 +134,7 @@ def test_a_report_is_a_claim_with_its_output_and_decides_nothing(
     assert outcome["output"] == {"score": 9} and outcome["summary"] == "I made all of it."
     claim = {"kind": "report", "said": {"outcome": "success", "summary": "I made all of it."}}
     assert claim in outcome["facts"]["claims"]["made"]
-    rows = facts_so_far(versions.by_id(task.pinned_id), [done(task, "implement")])
+    rows = latest_fact_rows(versions.by_id(task.pinned_id), [done(task, "implement")])
     assert ("The agent claims: success", ["I made all of it."]) in [(row.words, row.more) for row in rows]
     # No file was changed, whatever it reports.
     assert Job.objects.filter(task=task, station="implement").earliest("pk").result == "failure"
@@ -168,7 +168,7 @@ def test_a_question_waits_for_a_person_and_its_answer_is_the_next_message(
     drive(bench, task, **search(tmp_path, body))
     token = world.token(task)
     assert (token.status, token.wait["question"]) == ("blocked", "Which one?\n- red\n- blue")
-    engine.answer(token.pk, user=world.operator, text="blue", token_version=token.version)
+    engine.answer_blocked_token(token.pk, user=world.operator, text="blue", token_version=token.version)
     drive(bench, task, **search(tmp_path, body))
     assert world.status(task) == "awaiting_review"
     job = done(task, "implement", 2)
@@ -317,7 +317,7 @@ def test_an_attempt_that_lost_its_task_is_told_to_stop(world: World, bench: Benc
 
     async def lose() -> None:
         async with bench.driver(**search(tmp_path, body)) as driver:
-            driving = asyncio.create_task(driver.drive(token))
+            driving = asyncio.create_task(driver.drive_token(token))
             await eventually(ready.exists)
             await in_thread(world.expire, task)
             await in_thread(world.lose, task)
