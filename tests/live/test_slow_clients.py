@@ -21,7 +21,7 @@ from tests.live.conftest import session_of
 from tests.waiting import LONG, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-MANY = 25_000
+MANY = 60_000
 """Hints, of a hundred bytes each: more than the system and the process keep for one client."""
 
 
