@@ -67,6 +67,7 @@ def heard(client: socket.socket, wanted: bytes) -> bytes:
     return bytes(found)
 
 
+@pytest.mark.wide  # nearly as long as the server waits for the answer to a ping, which such a client never gives
 def test_a_client_that_does_not_read_misses_hints_and_is_told_to_fetch(site: Site, world: World) -> None:
     project, session = world.project.pk, session_of(world.viewer)
     with (
