@@ -79,6 +79,7 @@ def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
     _require_keys(signatures[0], ("keyid", "sig"), "The signature")
     payload, signature = _decoded(envelope["payload"]), _decoded(signatures[0]["sig"])
     public = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    # Told apart from a wrong signature: it is the usual mistake
     if signatures[0]["keyid"] != hashlib.sha256(public).hexdigest():
         raise UnverifiableReceipt("It was signed with another key than this one.")
     kind = PAYLOAD_TYPE.encode()
@@ -87,6 +88,7 @@ def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
         key.verify(signature, b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload))
     except InvalidSignature as error:
         raise UnverifiableReceipt("The signature is wrong: the receipt was changed, or forged.") from error
+    # Read after the signature held: nothing of a forged one is parsed
     statement = _canonical_object(payload, "The statement")
     _check_statement(statement)
     return Receipt(statement)

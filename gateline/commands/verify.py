@@ -55,6 +55,7 @@ def verify(
 
     Example: gateline verify --key gateline.pem --commit HEAD --repository . --approved"""
     receipts = _receipt_format()
+    # What HEAD means is for git to say, and not for the receipt
     sha = _git(repository or Path(), "rev-parse", "--verify", f"{commit}^{{commit}}") if commit else ""
     data = _file_bytes(receipt, receipts.MOST_BYTES) if receipt else _fetched_receipt(ctx, project, sha)
     try:
@@ -63,6 +64,7 @@ def verify(
         )
     except receipts.UnverifiableReceipt as fault:
         raise NotApproved(f"Not valid: {fault}") from fault
+    # The server may answer with another receipt that is signed as well
     if sha and verified.commit != sha:
         raise NotApproved(f"Not valid: it is the receipt of {verified.commit}, and not of {sha}.")
     if (
@@ -76,6 +78,7 @@ def verify(
     else:
         for sentence in receipt_sentences(verified, repository is not None):
             print_text(unstyled(sentence), soft_wrap=True)
+    # After all was told: whoever is refused sees why
     if approved and not (verified.is_exact or verified.is_same_patch):
         raise NotApproved(
             "It is not what a gate approved.", "Send the change through the gate again, and deliver it."

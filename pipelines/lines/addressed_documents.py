@@ -37,6 +37,7 @@ def fetch_document(address: str) -> bytes:
         )
     if answer.cut:
         raise Invalid.at("address", "The document is larger than 2 MB.")
+    # The page of a file on a host, and not the file: the usual mistake
     if answer.headers.get("content-type", "").partition(";")[0].strip() == "text/html":
         raise Invalid.at(
             "address",

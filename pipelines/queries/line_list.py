@@ -70,6 +70,7 @@ def _ended_by_line(
     lines: Sequence[int], since: datetime
 ) -> defaultdict[int, tuple[int, int, datetime | None]]:
     """Return (how many ended, how many of them were accepted, when the last one ended) by line."""
+    # Completed alone is not accepted: the change may lie on its branch
     accepted = Q(status=Status.COMPLETED) & ~unmerged_condition()
     rows = (
         Task.objects.filter(line__in=lines, ended_at__gt=since)
@@ -94,6 +95,7 @@ SORTS: dict[str, tuple[str, Callable[[ListedLine], float]]] = {
 
 def sorted_lines(rows: Sequence[ListedLine], sort: str) -> list[ListedLine]:
     """Return the rows in this order; lines that are archived stay last."""
+    # An address is typed by hand, too
     if sort not in SORTS:
         return list(rows)
     _label, measure = SORTS[sort]

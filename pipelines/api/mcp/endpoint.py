@@ -58,6 +58,7 @@ class AgentEndpoint:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if scope["method"] != "POST":
             return 405, POST_ONLY, {"Allow": "POST"}
+        # A page in a browser of this machine could speak to it under another name (DNS rebinding)
         if (origin := headers.get("origin")) and urlsplit(origin).netloc != headers.get("host"):
             return 403, OTHER_ORIGIN, {}
         if not headers.get("authorization", "").lower().startswith("bearer "):
@@ -95,6 +96,7 @@ class ApiRequests:
                 (b"content-length", str(len(body)).encode()),
             ],
         }
+        # By the whole of Django: its limits, its rights and its errors hold here, too
         exchange = Exchange(body)
         await self._django(scope, exchange.receive, exchange.send)
         return exchange.answer

@@ -87,6 +87,7 @@ class AgentTool:
         fields: dict[str, Any] = {}
         required: list[str] = []
         for parameter in operation.get("parameters", ()):
+            # Headers are for programs that send requests, such as a key against repeats
             if parameter["in"] == "header":
                 continue
             fields[parameter["name"]] = parameter["schema"]
@@ -102,6 +103,7 @@ class AgentTool:
             required += body.get("required", [])
         fields |= self.extra or {}
         required = [name for name in required if name not in (self.extra or {})]
+        # Closed: a misspelt argument is told, and not ignored
         schema = {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
         return _with_definitions(deepcopy(schema), components)
 
@@ -165,6 +167,7 @@ async def explain_task(api: ApiCaller, arguments: Arguments) -> ApiAnswer:
     decisions = await api("GET", "/api/v1/" + "/".join(quote(str(part), safe="") for part in parts))
     if decisions.is_error:
         return decisions
+    # The last ones alone: a task may have hundreds, each with all that it read
     last = int(arguments.get("last") or USUAL_DECISIONS)
     return ApiAnswer(200, {"task": task.body, "decisions": decisions.body[-last:]})
 
@@ -175,6 +178,7 @@ async def simulate_line(api: ApiCaller, arguments: Arguments) -> ApiAnswer:
     parts = [quote(str(rest.pop(part, "")), safe="") for part in ("owner", "project", "line")]
     path = "/api/v1/owners/{}/projects/{}/lines/{}".format(*parts)
     document = rest.get("document")
+    # What runs now is what people ask about most
     if document is None:
         live = await api("GET", path + "/document")
         if live.is_error:

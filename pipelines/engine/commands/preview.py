@@ -47,6 +47,7 @@ def preview_report(job_report: Report) -> ReportPreview:
 
 def _previewed(job_report: Report) -> ReportPreview:
     member = checked_report_or_refusal(job_report, {})
+    # What a report may be is checked before anything is locked
     if not isinstance(member, CheckedReport):
         raise Invalid.at(member.path, member.detail)
     with transaction.atomic():
@@ -61,6 +62,7 @@ def _decided(batch: Batch, member: CheckedReport) -> ReportPreview:
     if refusal is not None:
         raise Conflict(refusal.detail)
     job = batch.jobs[member.report.job_id]
+    # An evaluation and a check have leases, too
     if job.purpose != Purpose.STATION:
         raise Conflict("This job answers a question, and decides nothing.")
     by = member.report.by

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -37,6 +37,7 @@ class Frame:
 def encoded_frame(message: dict[str, Any]) -> Frame:
     text = json.dumps(message, separators=(",", ":"))
     payload = text.encode()
+    # The length is written in as few bytes as it takes: a client refuses another spelling
     size = len(payload)
     if size < 126:
         head = bytes((0x81, size))
@@ -125,6 +126,7 @@ class Audiences:
             if self._task is None:
                 self._channel = await layer.new_channel()
                 self._task = loop.create_task(self._listen(self._channel))
+            # The first of this process that hears it joins for all
             for name in names:
                 if not self._groups[name]:
                     await layer.group_add(name, self._channel)
@@ -140,11 +142,13 @@ class Audiences:
         if socket not in self._sockets:
             return
         names = group_names(socket.subscription)
+        # Before anything is awaited: from here on nothing is written to it
         self._sockets.discard(socket)
         for project_id in socket.subscription.project_ids:
             audiences = self._of_project[project_id]
             audience = audience_of(socket.subscription)
             audiences[audience].discard(socket)
+            # What nobody hears is not encoded
             if not audiences[audience]:
                 del audiences[audience]
             if not audiences:
@@ -185,12 +189,22 @@ class Audiences:
                 message = await layer.receive(channel)
                 handle = HANDLERS.get(message["type"])
                 if handle is not None:
-                    await handle(self, message)
+                    await self._handle(handle, message)
         except bus_errors(OSError) as error:
             log.warning("live: all sockets end, the bus is away: %s", str(error).strip())
             sockets = list(self._sockets)
             self._begin_anew()
             await asyncio.gather(*(socket.dismiss(again=True) for socket in sockets))
+
+    async def _handle(self, handle: Handler, message: dict[str, Any]) -> None:
+        try:
+            await handle(self, message)
+        except bus_errors(OSError):
+            raise
+        except Exception:
+            # One message that fails must not end what all sockets of the process hear: they fetch instead
+            log.exception("live: a message failed")
+            await self.tell_resync()
 
     async def _hints(self, message: dict[str, Any]) -> None:
         rows = [(line_id, name, seq) for line_id, name, seq in message["hints"]]
@@ -238,7 +252,8 @@ class Audiences:
                 await asyncio.sleep(0)
 
 
-HANDLERS = {
+Handler = Callable[[Audiences, dict[str, Any]], Awaitable[None]]
+HANDLERS: Final[dict[str, Handler]] = {
     "live.hints": Audiences._hints,
     "live.resync": Audiences._resync,
     "live.line": Audiences._line,

@@ -28,5 +28,6 @@ def requested_rows(request: HttpRequest) -> dict[str, int]:
 
 def shown_cards_context(request: HttpRequest) -> Mapping[str, Any]:
     """Return what the cards of a board need to know of the page (pipelines/templatetags/task_cards.py)."""
+    # In a header, and not in the address: a scrolled board names hundreds
     header = request.headers.get(HEADER, "")
     return {"shown_cards": frozenset(header.split(",")) if header else frozenset(), "most_rows": MOST_ROWS}

@@ -108,6 +108,7 @@ def agent_environment(call: AgentCall, tools: ToolCommand | None = None) -> dict
         if options and options.in_permissions and tools:
             entry = {"type": "local", "command": [tools.program, *tools.arguments], "enabled": True}
             document |= {"mcp": {SERVER: entry}}
+            # Beside a list of commands everything that it does not name is denied
             document["permission"][f"{SERVER}_*"] = "allow"
         variables[preset.permissions] = json.dumps(document)
     return variables

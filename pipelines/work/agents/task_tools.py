@@ -143,6 +143,7 @@ class TaskTools:
         tool = BY_NAME.get(name)
         if tool is None:
             raise ToolRefused(f"There is no tool {name[:100]}. There are {', '.join(BY_NAME)}.")
+        # Wrong calls count as well: each costs a look, and a model may repeat one for ever
         if not self._budget.take(time.monotonic()):
             raise ToolRefused(TOO_MANY)
         _check_arguments(tool, arguments)

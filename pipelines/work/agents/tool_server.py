@@ -36,6 +36,7 @@ async def serving_tools(listener: socket, token: str, tools: TaskTools) -> Async
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        # Anything in the sandbox may connect, as often as it likes
         if len(connections) >= MOST_CONNECTIONS:
             writer.transport.abort()
             return
@@ -66,6 +67,7 @@ async def serving_tools(listener: socket, token: str, tools: TaskTools) -> Async
 
 async def _knows_token(reader: asyncio.StreamReader, token: str) -> bool:
     line = await asyncio.wait_for(reader.readline(), TOKEN_SECONDS)
+    # In constant time: other programs of the same user may guess
     return hmac.compare_digest(line.strip(), token.encode())
 
 

@@ -30,6 +30,7 @@ def change_so_far(prepared: Prepared, workspace: Path, manifest: tuple[Entry, ..
     ):
         store = mirror.repository.object_store
         leaves, blobs = trees.read_workspace_tree(workspace, manifest, prepared.files, store)
+        # Built as the commit would be, so that its id is the one that people will approve
         tree, _made = trees.build_trees(leaves)
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
         counted = facts.git_facts(with_new_blobs(store, blobs), base_files, leaves, access.order.sensitive)

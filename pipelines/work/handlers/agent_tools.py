@@ -98,6 +98,7 @@ def _lay_out_tools(root: Path, call: AgentCall) -> tuple[ToolCommand, str]:
 
 
 def _write_private(path: Path, text: str) -> None:
+    # New, or not at all: what stands there by now is not ours
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
 

@@ -43,6 +43,7 @@ def files_so_far(
     size = 0
     for entry in _entries_below(descriptor, but):
         size += entry.get("size", 0)
+        # Before it is read: an agent may make a file that grows as fast as it is hashed
         if len(entries) >= MOST_FILES or size > MOST_BYTES:
             raise TooMuchToMeasure
         if digests and "size" in entry:
@@ -64,6 +65,7 @@ def _entries_below(descriptor: int, but: Collection[str]) -> Iterator[Entry]:
             path = f"{prefix}{name}"
             if path in but or not _is_utf8(name):
                 continue
+            # It may be gone, or be another thing, since the folder was listed
             with suppress(FileNotFoundError, NotADirectoryError):
                 if (entry := _entry(path, name, here)) is not None:
                     yield entry

@@ -60,6 +60,7 @@ class TaskQuestions:
         open_facts: list[str] = []
         masker = self.masker(self.spec.secrets_now())
         if outcome is not None:
+            # In a thread: the files are read and hashed
             outcome, open_facts = await asyncio.to_thread(self._measured, dict(outcome))
             outcome = masked_value(outcome, masker)
         try:
@@ -92,6 +93,7 @@ class TaskQuestions:
 
     def _with_files(self, outcome: Outcome, descriptor: int, workspace: Path) -> Outcome:
         prepared = self.prepared
+        # A line without a repository compares with the files before the work
         tracked = prepared.files if prepared else {}
         # Reports are handed over, and no part of the change
         reports = [path for path in attempt_io.report_paths(self.spec) if prepared and path not in tracked]

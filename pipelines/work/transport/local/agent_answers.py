@@ -49,9 +49,11 @@ def answer_agent(
     )
     if job is None:
         raise LeaseLost
+    # After the lease: who has none learns nothing, not even which questions there are
     if question not in QUESTIONS:
         raise QuestionRefused(f"There is no question {question}. There are {', '.join(QUESTIONS)}.")
     answer = QUESTIONS[question](job, dict(outcome or {}), by)
+    # A secret may have come into an input, or into the work of an earlier station
     masked: Answer = masked_value(answer, task_masker(job.task))
     return masked
 
@@ -62,6 +64,7 @@ def answer_agent(
 def _task_answer(job: Job, _outcome: Answer, _by: str) -> Answer:
     task, line = job.task, versions.by_id(job.pinned_id)
     station = line.station(job.station)
+    # Whoever asked for the work is a person, and nothing that the work depends on
     fields = {key: value for key, value in task_fields(task).items() if key != "requester"}
     return {
         "task": fields,
@@ -131,6 +134,7 @@ def _preview(job: Job, outcome: Answer, by: str) -> engine.ReportPreview:
     try:
         return engine.preview_report(report)
     except Conflict as error:
+        # Between the look at the lease and the lock another worker, or a person, took the task
         raise LeaseLost from error
     except Invalid as error:
         raise QuestionRefused(str(error)) from error
@@ -141,6 +145,7 @@ def _what_if_answer(job: Job, outcome: Answer, by: str) -> Answer:
     line, situation, decision = preview.line, preview.situation, preview.decision
     answer, trace = decision.to_stored_dict(), [entry.to_dict() for entry in decision.trace]
     station = line.station(situation.station)
+    # Once more, for its reasons: the decision keeps the result alone
     judged = judge_outcome(line, station, situation.outcome, situation.facts.spent)
     gates = [line.gate(key) for key in answer.get("gates") or () if key in line.gates_by_key]
     open_facts = [
@@ -169,6 +174,7 @@ def _evidence(outcome: Mapping[str, Any]) -> Answer:
     facts = outcome.get("facts", {})
     change = facts.get("git", {})
     counts = ("files_changed", "insertions", "deletions")
+    # As many as an agent reads; the counts beside them are of all
     lists = {name: list(change[name])[:MOST_PATHS] for name in ("paths", "sensitive") if name in change}
     return {
         "summary": outcome.get("summary", ""),
