@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.models import Session
 from django.db import transaction
@@ -14,6 +15,7 @@ from pipelines.models import LineVersion, Membership, Role, Task, User
 from pipelines.ports.observers import Hint, PersonHint
 from pipelines.web.live import hint_repair, hints
 from pipelines.web.live.consumer import NO_LONGER, TRY_AGAIN
+from pipelines.web.live.hints import project_group_name
 from tests.factories import World, make_member, make_project, make_user
 from tests.live.conftest import hints as told
 from tests.live.conftest import session_of
@@ -72,6 +74,20 @@ async def test_a_socket_at_another_address_is_refused(world: World, knock: Knock
     socket = knock(world.project, session)
     socket.scope["path"] = "/elsewhere/"
     assert await refused(socket)
+
+
+async def test_a_message_that_fails_costs_a_snapshot_and_not_what_comes_after_it(
+    world: World, enter: Enter
+) -> None:
+    """Such as one of a process of another version."""
+    version = await sync_to_async(world.line)()
+    socket = await enter(world.project, await sync_to_async(lambda: world.viewer)())
+    odd = {"type": "live.line", "line": version.line_id}
+    await get_channel_layer().group_send(project_group_name(world.project.pk), odd)
+    assert await socket.receive_json_from(timeout=LONG) == {"resync": True}
+    task = await sync_to_async(world.start)(version)
+    assert await told(socket) == {task.name: 1}
+    await socket.disconnect()
 
 
 async def test_a_member_is_told_the_task_and_its_version_after_the_commit(world: World, enter: Enter) -> None:
