@@ -326,6 +326,7 @@ def test_an_administrator_allows_a_folder_on_the_page(
     assert "own" in shown and own not in shown, "members read its name"
 
 
+@pytest.mark.git
 def test_what_hinders_a_folder_is_said_with_the_question_and_not_after_it(
     place: Place, world: World, administrator: User, signed_in: As
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from tests.work.repository_lines import line, origin, run
 __all__ = ["origin"]
 pytestmark = [
     pytest.mark.moves,
-    pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here"),
+    pytest.mark.git,
 ]
 Cli = Callable[..., Gateline]
 WHO = {"GIT_AUTHOR_NAME": "Somebody", "GIT_AUTHOR_EMAIL": "somebody@example.com"}

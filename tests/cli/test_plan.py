@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -75,7 +74,7 @@ def checked(mine: Gateline, world: World, checkout: Path) -> tuple[int, str]:
 
 
 @pytest.mark.wide
-@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
+@pytest.mark.git
 def test_a_merge_request_is_checked_and_commented(cli: Cli, world: World, tmp_path: Path) -> None:
     version = world.line(given("look"))
     assert world.reviewer

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -36,6 +37,7 @@ def delivered(world: World, commit: str, tree: str) -> Task:
     return task
 
 
+@pytest.mark.git
 def test_the_commit_of_a_checkout_is_verified_by_the_receipt_of_the_server(
     cli: Cli, world: World, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from tests.people.connecting import bare, checks_of, commit, of, source
 from tests.work.remotes import allow
 
 __all__ = ["source"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.git]
 NPMRC = "registry=https://packages.example.com/npm/\n"
 
 

@@ -21,7 +21,7 @@ from tests.people.connecting import bare, checks_of, commit, git, of, source
 from tests.work.remotes import allow
 
 __all__ = ["source"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.git]
 SERVER = """#!/bin/sh
 # An ssh server: the command is the last word.
 for word; do :; done

@@ -62,6 +62,7 @@ def git(folder: Path, *arguments: str) -> str:
     return run.stdout.strip()
 
 
+@pytest.mark.git
 def test_a_fork_has_the_tree_of_each_moment(world: World, bench: Bench, origin: RemoteRepository) -> None:
     task = world.start(in_repository(world), title="Fix it")
     run(bench, task)

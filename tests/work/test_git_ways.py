@@ -146,6 +146,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return told
 
 
+@pytest.mark.git
 def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept: Path) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         return ["192.0.2.7"]

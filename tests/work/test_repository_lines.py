@@ -16,7 +16,7 @@ from pipelines.queries.receipts import landed_change
 from pipelines.work.git import trees
 from pipelines.work.worker import repository
 from tests.factories import World, station
-from tests.fixtures.receipts import gateline_verify, public_key
+from tests.fixtures.receipts import gateline_verify, in_clone, public_key
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, command, done, outcome_of, text_of
 from tests.work.remotes import RemoteRepository, connect, remote
@@ -79,9 +79,9 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     kept, pem = bench.base.parent / "receipt.json", public_key(bench.base.parent)
     kept.write_bytes(receipt.content)
     said = gateline_verify(
-        kept, "--key", pem, "--repository", origin.path, "--commit", origin.head(), "--approved"
+        kept, "--key", pem, "--approved", *in_clone(origin.path, "--commit", origin.head())
     )
-    assert "Exactly what was approved." in said.stdout and "in the repository" in said.stdout, said.stderr
+    assert said.returncode == 0 and "Exactly what was approved." in said.stdout, said.stderr
     kept.write_bytes(receipt.content.replace(b"payload", b"payloae", 1))
     assert "Not valid" in gateline_verify(kept, "--key", pem).stderr
     page = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/").content.decode()
