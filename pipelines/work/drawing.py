@@ -25,7 +25,7 @@ PROGRAM = Path(settings.BASE_DIR) / "static" / "dist" / "server" / "drawing.mjs"
 OFFLINE = Path(__file__).parent / "processes" / "call_filter.py"
 MEMORY_MB = 512
 SECONDS = 10.0
-"""Of the processor, for one picture."""
+"""Of the processor, for one picture, by the thread that draws."""
 REST_SECONDS = 10.0
 """Longer than between two drawings of a batch; an idle product does not carry its memory."""
 MAX_WAIT_SECONDS = 120.0
@@ -116,5 +116,6 @@ class Drawer:
 
 
 def _processor_seconds(process: subprocess.Popen[bytes]) -> float:
-    """Return 0 where the system does not say."""
-    return process_figures(process.pid).get("ticks", 0) / TICKS
+    """Return those of the thread that draws, 0 where the system does not say."""
+    # What Node compiles and clears beside it depends on how busy the machine is, and is half as much again
+    return process_figures(process.pid, main_thread=True).get("ticks", 0) / TICKS

@@ -136,10 +136,14 @@ def read_or_empty(path: str) -> bytes:
         return b""
 
 
-def process_figures(pid: int) -> dict[str, int]:
-    """`ticks` of processor time, its ended children included, and `threads`; {} of a process that has ended."""
+def process_figures(pid: int, *, main_thread: bool = False) -> dict[str, int]:
+    """`ticks` of processor time, its ended children included, and `threads`; {} of a process that has ended.
+
+    :param main_thread: its time alone
+    """
+    folder = f"/proc/{pid}/task/{pid}" if main_thread else f"/proc/{pid}"
     # Behind the last `)`: the name before it may itself hold spaces and brackets
-    fields = read_or_empty(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    fields = read_or_empty(f"{folder}/stat").rpartition(b")")[2].split()
     if len(fields) < 18:
         return {}
     # utime, stime, cutime, cstime (fields 14 to 17 of proc(5)) and num_threads (20)

@@ -13,6 +13,10 @@ const LEAST = 0.68;
 const HOPELESS = 0.9 * LEAST;
 /** Rows that are tried: more only while they are too wide to be read, as in a narrow window. */
 const COUNTS = [2, 3, 4, 5, 6, 8, 10, 13, 16];
+/** Share of the rows that would be needed, were each narrower the more there are: fewer are not tried. */
+const FAR_TOO_WIDE = 0.6;
+/** Tried even by a line that was laid out often enough. */
+const LAST_ROWS = COUNTS[COUNTS.length - 1] as number;
 /** Further away than this a row is pushed together. */
 const NEAR = 0.8;
 /** Nearer than this nothing is won. */
@@ -38,15 +42,16 @@ interface Drawn {
 
 /** So many edges are named in pills, where no layout was found in which they do not cross the main way or go too far. */
 const MAX_STUBS = 6;
-/** Limits: so often a line of so many parts is laid out at most, each of its rows: a server that takes too long draws nothing. */
+/** Limits: so often a line of more than so many parts and edges is laid out, each of its rows: a layout of twenty stations that
+ * all lead to one another takes as long as ten of a shipped one, and a server that takes too long draws nothing. */
 const MAX_LAYOUTS = [
-  { parts: 120, layouts: 8 },
-  { parts: LONG, layouts: 24 },
-  { parts: 0, layouts: 40 },
+  { size: 400, layouts: 8 },
+  { size: 80, layouts: 10 },
+  { size: 0, layouts: 40 },
 ];
 
 export async function best(graph: Graph, engine: Engine): Promise<Placed> {
-  const counted = new Counted(engine, graph.parts.length);
+  const counted = new Counted(engine, sizeOf(graph));
   let { placed } = await new Layout(graph, counted).chosen();
   for (let tries = 0; tries < MAX_STUBS; tries += 1) {
     const visible = shownOf(graph, placed);
@@ -59,6 +64,11 @@ export async function best(graph: Graph, engine: Engine): Promise<Placed> {
   }
   const visible = shownOf(graph, placed);
   return labelled(visible, freed(visible, placed));
+}
+
+function sizeOf({ parts }: Graph): number {
+  const edges = parts.flatMap((part) => part.outlets.flatMap((outlet) => outlet.targets));
+  return parts.length + edges.length;
 }
 
 const SEARCH = "elk.layered.crossingMinimization.";
@@ -98,9 +108,9 @@ class Counted implements Engine {
   readonly #engine: Engine;
   #remaining: number;
 
-  constructor(engine: Engine, parts: number) {
+  constructor(engine: Engine, size: number) {
     this.#engine = engine;
-    this.#remaining = MAX_LAYOUTS.find((limit) => parts > limit.parts)?.layouts ?? 1;
+    this.#remaining = MAX_LAYOUTS.find((limit) => size > limit.size)?.layouts ?? 1;
   }
 
   get isSpent(): boolean {
@@ -140,13 +150,18 @@ class Layout {
     const worthOf = (drawn: Drawn, cut: number): number =>
       (drawn.zoom >= LEAST ? 2 : isWide(drawn) ? 1 : 0) + drawn.zoom - CUT * cut;
     let chosen: { drawn: Drawn; rowOf?: RowOf; worth: number } = { drawn: one, worth: worthOf(one, 0) };
+    let least = 0;
     for (const count of COUNTS) {
+      // So few are far too wide, by how wide the last ones were.
+      if (count < least) continue;
+      if (this.#engine.isSpent && count < LAST_ROWS) continue;
       const { rowOf, cut } = rowsFor(this.#graph, count);
       const drawn = await this.#inRows(rowOf, {});
       const worth = worthOf(drawn, cut);
       if (worth > chosen.worth) chosen = { drawn, rowOf, worth };
       // All of its width is read, and more rows are only higher.
       if (isWide(drawn) && drawn.zoom * drawn.width < width - 1) break;
+      least = (FAR_TOO_WIDE * count * LEAST * drawn.width) / width;
     }
     const { drawn, rowOf } = chosen;
     return rowOf ? this.#clearer(drawn, (other) => this.#inRows(rowOf, other)) : this.#inOneRow(drawn);
