@@ -30,12 +30,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return wheels.build(ROOT, tmp_path_factory.mktemp("server"))
 
 
+@pytest.mark.git
 def test_the_wheel_of_the_server_has_each_file_of_the_product_and_no_other(server: Path) -> None:
     expected = wheels.server_files()
     assert {"gateline_server/manage.py", "gateline_server/config/wiring/record.json"} <= expected
     assert wheels.differences(server, expected) == []
 
 
+@pytest.mark.git
 def test_a_file_that_is_missing_or_added_is_named(server: Path) -> None:
     expected = wheels.server_files()
     added = "gateline_server/docs/releasing.md"
@@ -54,6 +56,7 @@ def test_the_wheel_of_the_server_has_all_that_the_built_pages_ask_for(server: Pa
         assert {f"{wheels.BUILT_PAGES}{name}" for name in parts} <= set(archive.namelist())
 
 
+@pytest.mark.git
 def test_the_wheel_of_the_command_line_has_its_files_and_no_other(tmp_path: Path) -> None:
     client = wheels.build(ROOT / "gateline", tmp_path)
     assert "gateline/main.py" in wheels.client_files()

@@ -137,7 +137,8 @@ def site_without_node(
     (tmp_path / "lib").symlink_to(environment / "lib")
     (tmp_path / "pyvenv.cfg").write_text((environment / "pyvenv.cfg").read_text())
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
-    site = start_web(tmp_path, PATH=str(tmp_path))
+    # One that was forked has the Python of the first, with Node beside it where set-up installed that
+    site = start_web(tmp_path, alone=True, PATH=str(tmp_path))
     yield site
     stop(site.process)
 
