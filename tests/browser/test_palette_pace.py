@@ -50,9 +50,16 @@ def test_more_that_is_typed_takes_the_enter_back(
     page.goto(at(world, "lines"))
     page.keyboard.press("Control+k")
     expect(page.locator("#palette-found [role=option]").first).to_contain_text("New task")
+    held: list[Route] = []
+    # Nothing is found before more is typed, however slow this machine is
+    page.route(PALETTE, lambda route: held.append(route))
     page.keyboard.type("set")
     page.keyboard.press("Enter")
     page.keyboard.type("up")
+    until(lambda: held, "the request", page)
+    for route in held:
+        route.continue_()
+    page.unroute(PALETTE)
     expect(page.locator("#palette-found [role=option]").first).to_contain_text("Set up")
     expect(page.locator("#palette")).to_be_visible()
     page.keyboard.press("Enter")
