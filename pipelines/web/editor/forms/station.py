@@ -33,11 +33,28 @@ class StationKindField(ChoiceField):
         kind = typed[0] if typed else ""
         if kind == fragment_paths.value_at(fragment, self.at):
             return fragment
+        changed = _work_of_kind(kind, fragment_paths.value_at(fragment, ("work",)))
+        return fragment_paths.with_value_at(fragment, ("work",), changed)
+
+    def describe_write(self, fragment: Any) -> dict[str, Any]:
+        # All options at once: one by one each would look for what it changes in the whole fragment
         before = fragment_paths.value_at(fragment, ("work",))
-        carried_over = {
-            key: before[key] for key in work.work_keys(kind) if type(before) is dict and key in before
+        present = (
+            before.get("kind", fragment_paths.MISSING) if type(before) is dict else fragment_paths.MISSING
+        )
+        return FormField.describe_write(self, fragment) | {
+            "options": {
+                kind: {"at": "work", "value": _work_of_kind(kind, before)}
+                for kind, _words in self.options
+                if kind != present
+            }
         }
-        return fragment_paths.with_value_at(fragment, ("work",), {"kind": kind, **carried_over})
+
+
+def _work_of_kind(kind: str, before: Any) -> dict[str, Any]:
+    """Return the work with another kind, without the keys that this does not know."""
+    values = before if type(before) is dict else {}
+    return {"kind": kind, **{key: values[key] for key in work.work_keys(kind) if key in values}}
 
 
 class StationForm:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pipelines.web.editor.forms import fragment_paths
 from pipelines.web.editor.forms.fields.json_text import to_json
-from pipelines.web.editor.forms.fields.reading import Reading
+from pipelines.web.editor.forms.fields.reading import Reading, text_reading
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 
 Options = Sequence[tuple[str, str]]
@@ -36,7 +36,7 @@ class FormField:
 
     @property
     def reading(self) -> Reading:
-        return Reading(kept=True, blank=self.blank)
+        return text_reading(keeps_space=True, blank=self.blank)
 
     @property
     def blank(self) -> Any:
@@ -45,7 +45,7 @@ class FormField:
 
     def describe_write(self, fragment: Any) -> dict[str, Any]:
         """Describe what a change of the control writes: one of the ways in `Field` (formWrites.ts)."""
-        return {"text": self.reading.as_data()}
+        return {"text": self.reading.data}
 
     def describe_change(self, fragment: Any) -> dict[str, Any]:
         """Describe, for the page, what a change of the control makes of the fragment."""

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pipelines.web.editor.forms.fields.json_text import FieldRefused, parse_json
@@ -39,10 +40,11 @@ class Reading:
     kept: bool = False
     single: bool = False
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the values that differ from the usual, for JSON."""
-        usual = vars(USUAL)
-        return {name: value for name, value in vars(self).items() if value != usual[name]}
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The values that differ from the usual, for JSON."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value for name, value in values.items() if value != getattr(USUAL, name)}
 
     def parse_value(self, typed: str) -> Any:
         """Return the value of the typed text; MISSING if there is to be none. Raises FieldRefused."""
@@ -115,6 +117,14 @@ class Reading:
 
 TEMPLATE = re.compile(r"\{\{[^{}\n]*\}\}")
 MARK = re.compile("\ue000([0-9]+)\ue001")
+
+
+@lru_cache(maxsize=64)
+def text_reading(*, keeps_space: bool, blank: Any) -> Reading:
+    """Return the reading of a text that means itself; `blank`: what nothing typed means."""
+    return Reading(kept=keeps_space, blank=blank)
+
+
 FORMS = {
     "": Reading._parse_text,
     "parts": Reading._parse_parts,
