@@ -12,7 +12,7 @@ from config import lifeline, readiness, up
 from config.embedded import layout
 from config.embedded.errors import LauncherError
 from config.embedded.server_share import acquire_share
-from pipelines.ports.garbage_collection import reduce_collection
+from pipelines.ports.garbage_collection import collect_seldom_while_loading
 
 ROLES = {"web": "web", "worker": "worker"}
 NEEDS_NO_DATABASE = {
@@ -36,7 +36,7 @@ def main() -> None:
     command = sys.argv[1] if len(sys.argv) > 1 else "help"
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ.setdefault("GATELINE_ROLE", ROLES.get(command, "command"))
-    reduce_collection()
+    collect_seldom_while_loading()
     lifeline.watch_supervisor()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 
-from pipelines.ports.bus import bus_errors
+from pipelines.ports.bus import errors_with_redis_if_loaded
 from pipelines.routing.basics.hidden_characters import escape_hidden
 
 
@@ -31,7 +31,7 @@ class BusAwayWithoutTraceback(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, bus_errors(OSError)):
+        if isinstance(error, errors_with_redis_if_loaded(OSError)):
             record.msg, record.args = "the bus is away: %s", (error,)
             record.exc_info = record.exc_text = None
         return True

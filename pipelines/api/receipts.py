@@ -12,7 +12,7 @@ from pipelines.api.lookup import PROJECT, Operations
 from pipelines.errors import NotFound
 from pipelines.formats.receipts import PAYLOAD_TYPE, sign_receipt
 from pipelines.models import Project
-from pipelines.ports.vault.signing import receipt_key
+from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.queries.receipts import landed_commit
 
 router = Operations("receipts")
@@ -25,4 +25,4 @@ def receipt(request: Request, project: Project, commit: str) -> HttpResponse:
     change = landed_commit(project, commit) if COMMIT.fullmatch(commit) else None
     if change is None:
         raise NotFound("No task of this project delivered this commit.")
-    return HttpResponse(sign_receipt(change, receipt_key()), content_type=PAYLOAD_TYPE)
+    return HttpResponse(sign_receipt(change, configured_receipt_key()), content_type=PAYLOAD_TYPE)

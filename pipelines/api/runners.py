@@ -231,7 +231,7 @@ def sign_off(request: RunnerRequest, runner: uuid.UUID) -> None:
 def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> LeasesOut:
     """Renew all leases of the runner and return those that it still holds."""
     worker = _get_runner(request, runner)
-    renewed = leases.renew_leases(worker.pk, runner_claim(worker).seconds, payload.abandoned)
+    renewed = leases.renew_leases_by_job(worker.pk, runner_claim(worker).seconds, payload.abandoned)
     return LeasesOut(held={str(job): str(key) for job, key in renewed.items()}, draining=worker.stopping)
 
 

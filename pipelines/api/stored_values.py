@@ -15,7 +15,7 @@ from pipelines.api.schemas import StrictBody
 from pipelines.errors import Forbidden, NotFound, existing
 from pipelines.models import Line, Owner, Project, StoredValue
 from pipelines.ports.vault import store
-from pipelines.ports.vault.credentials import credential_repositories
+from pipelines.ports.vault.credentials import repository_by_credential_value
 from pipelines.queries.value_uses import uses_by_value
 
 router = Operations("secrets and variables", CHANGES)
@@ -51,8 +51,8 @@ class StoredValueOut(BaseModel):
 @action_required("design")
 def index(request: Request, project: Project) -> list[StoredValueOut]:
     """List the stored values of the project, of its lines and of its owner, by name."""
-    values = list(store.values_of_project(project))
-    lines, credentials = uses_by_value(project, values), credential_repositories(project, values)
+    values = list(store.values_any_station_can_get(project))
+    lines, credentials = uses_by_value(project, values), repository_by_credential_value(project, values)
     return [
         _stored_value_out(value, [use.line.key for use in lines[value.pk]], credentials.get(value.pk))
         for value in values
@@ -69,14 +69,16 @@ def put(request: Request, project: Project, name: str, payload: StoredValueIn) -
     """Store a value, in place of the one that has this name there."""
     place = _value_place(request, project, payload.place, payload.line)
     by = require_person(request.auth)
-    stored = store.put_value(place, name, payload.value, kind=payload.kind, by=by, now=timezone.now())
-    return _stored_value_out(stored, [], credential_repositories(project, [stored]).get(stored.pk))
+    stored = store.create_or_replace_value(
+        place, name, payload.value, kind=payload.kind, by=by, now=timezone.now()
+    )
+    return _stored_value_out(stored, [], repository_by_credential_value(project, [stored]).get(stored.pk))
 
 
 @router.delete(PROJECT + "/secrets/{name}", response={204: None}, summary="Delete a secret or a variable")
 @action_required("secrets")
 def delete(request: Request, project: Project, name: str, place: Where = "project", line: str = "") -> None:
-    if not store.remove_value(
+    if not store.remove_value_if_there(
         _value_place(request, project, place, line), name, by=require_person(request.auth), now=timezone.now()
     ):
         raise NotFound

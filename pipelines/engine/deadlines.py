@@ -58,7 +58,7 @@ def ask_person_instead_of_machine(batch: Batch, due: Due) -> None:
     if job is None or job.state == Job.State.DONE:
         return
     task = batch.tasks[job.task_id]
-    if job.state == Job.State.RUNNING or job.kind in leases.answerable_evaluations(
+    if job.state == Job.State.RUNNING or job.kind in leases.evaluations_live_workers_can_answer(
         task.project.owner.key, task.project_id
     ):
         evaluations.schedule_check_for_machines(batch, task, job)

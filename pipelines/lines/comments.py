@@ -16,7 +16,7 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, existing
 from pipelines.lines import mentions
 from pipelines.models import Comment, Line, User
-from pipelines.ports.observers import LineHint, publish_hints
+from pipelines.ports.observers import LineHint, publish_committed_hints
 
 LONGEST = 4_000
 LONGEST_KEY = 200
@@ -219,4 +219,4 @@ def _save_with_next_revision(row: Comment, *fields: str) -> None:
 def _hint_comments_changed(line: Line) -> None:
     hint = LineHint(line.project_id, line.pk, "comments", comments_revision(line))
     # After the commit: whoever fetches at the hint has to see the change.
-    transaction.on_commit(lambda: publish_hints([hint]))
+    transaction.on_commit(lambda: publish_committed_hints([hint]))

@@ -171,7 +171,7 @@ def _request_drawing(
         row = _get_or_create_row(project_id, digest, picture, line_id)
         # Another process may have drawn it since
         if not row.wide and not row.geometry:
-            queue.enqueue_jobs(DRAW, DRAWINGS, {"drawing_id": row.pk})
+            queue.enqueue_queue_jobs(DRAW, DRAWINGS, {"drawing_id": row.pk})
 
 
 def _get_or_create_row(

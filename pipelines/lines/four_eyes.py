@@ -98,7 +98,7 @@ def send_back_request(request: PublishRequest, user: User, reason: str, now: dat
 def _record_in_audit(kind: str, request: PublishRequest, user: User, now: datetime, **data: object) -> None:
     line = request.line
     name, about = f"{line.name} ({line.key})", f"line:{line.pk}"
-    audit.record(
+    audit.record_administrative_act(
         kind, by=user, at=now, project=line.project, about=about, name=name, draft=request.draft, **data
     )
 

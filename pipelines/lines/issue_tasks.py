@@ -29,7 +29,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.ports import audit
-from pipelines.ports.code_host_notices import STARTED, enqueue_notices
+from pipelines.ports.code_host_notices import STARTED, enqueue_new_notices_and_every_status
 from pipelines.queries import versions
 from pipelines.routing.document import line as routing
 from pipelines.work.hosts import table
@@ -179,7 +179,7 @@ def _start_task(
         number=issue.number,
         url=link_of(escaped_for_storage(issue.url), ""),
     )
-    enqueue_notices([(link, STARTED)], now)
+    enqueue_new_notices_and_every_status([(link, STARTED)], now)
     return HookAnswer(f"{issue_label} started {task.name}.", task)
 
 
@@ -266,7 +266,7 @@ def remove_issue_trigger(trigger: IssueTrigger, *, by: User, now: datetime) -> N
 
 def _record_in_audit(kind: str, trigger: IssueTrigger, by: User, now: datetime) -> None:
     repository = trigger.repository
-    audit.record(
+    audit.record_administrative_act(
         kind,
         by=by,
         at=now,

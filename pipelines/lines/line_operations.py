@@ -131,7 +131,9 @@ def duplicate_line(line: Line, to: Project, *, by: User, name: str = "") -> Line
 
 def _record_in_audit(what: str, line: Line, by: User, **data: Any) -> None:
     at, about = clock.now(), f"line:{line.pk}"
-    audit.record(what, by=by, at=at, project=line.project, about=about, name=line.name, **data)
+    audit.record_administrative_act(
+        what, by=by, at=at, project=line.project, about=about, name=line.name, **data
+    )
 
 
 def _lock_line(line: Line) -> Line:

@@ -36,7 +36,7 @@ from pipelines.models import (
 )
 from pipelines.models.people import slug
 from pipelines.ports import clock, queue
-from pipelines.ports.observers import LineHint, publish_hints
+from pipelines.ports.observers import LineHint, publish_committed_hints
 from pipelines.ports.queue_tasks import DRAW_DRAFT, DRAW_VERSION, DRAWINGS
 from pipelines.queries import versions
 from pipelines.queries.same_patch_approvals import same_patch_gates
@@ -234,7 +234,7 @@ def replace_draft(
 def _enqueue_drawing_of_draft(line: Line, now: datetime) -> None:
     """Once it rests: of drafts that follow one another only the last is drawn."""
     later = now + DRAFT_REST
-    queue.enqueue_jobs(
+    queue.enqueue_queue_jobs(
         DRAW_DRAFT, DRAWINGS, {"line_id": line.pk, "number": line.draft_number}, not_before=later
     )
 
@@ -242,7 +242,7 @@ def _enqueue_drawing_of_draft(line: Line, now: datetime) -> None:
 def _hint_line_changed(line: Line, what: str, number: int) -> None:
     hint = LineHint(line.project_id, line.pk, what, number)
     # After the commit: whoever fetches at the hint has to see the change.
-    transaction.on_commit(lambda: publish_hints([hint]))
+    transaction.on_commit(lambda: publish_committed_hints([hint]))
 
 
 def publish_draft(
@@ -292,7 +292,7 @@ def publish_draft(
         )
         four_eyes.announce_version(version, stored, user)
         _hint_line_changed(stored, "live", version.number)
-        queue.enqueue_jobs(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
+        queue.enqueue_queue_jobs(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
     return version
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines import access
 from pipelines.models import Line, Project, Repository, StoredValue, User
 from pipelines.ports.vault import value_lookup
-from pipelines.ports.vault.credentials import credentials_among
+from pipelines.ports.vault.credentials import repository_by_credential_secret
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.kinds import secret_names
@@ -42,8 +42,8 @@ def credential_problems(document: routing.ParsedLine, line: Line) -> list[Proble
         return []
     project = line.project
     reach = value_lookup.ValueScope(project.owner_id, project.pk, line.pk)
-    stored = reach.nearest(StoredValue.ValueKind.SECRET, names)
-    uses = credentials_among(names, owner=project.owner_id, project=project.pk, stored=stored)
+    stored = reach.nearest_value_by_name(StoredValue.ValueKind.SECRET, names)
+    uses = repository_by_credential_secret(names, owner=project.owner_id, project=project.pk, stored=stored)
     return [
         Problem(
             f"stations[{index}].work",

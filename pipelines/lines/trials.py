@@ -17,7 +17,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, existing
 from pipelines.lines.publishing import LineArchived
 from pipelines.models import Job, Line, Purpose, StationTrial, User
 from pipelines.ports import audit, clock, queue
-from pipelines.ports.leases import live_claims
+from pipelines.ports.leases import claims_of_live_workers
 from pipelines.ports.terms import TRIALS, TRY_STATION
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, unclaimable_jobs
@@ -76,9 +76,11 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
         with transaction.atomic():
             trial.save(force_insert=True)
             # In the transaction: there is a trial with its ticket, or neither.
-            queue.enqueue_jobs(TRY_STATION, TRIALS, {"trial_id": trial.pk})
+            queue.enqueue_queue_jobs(TRY_STATION, TRIALS, {"trial_id": trial.pk})
             about, name = f"line:{line.pk}", f"{line.name}: {station.name}"
-            audit.record("station.tried", by=user, at=now, project=line.project, about=about, name=name)
+            audit.record_administrative_act(
+                "station.tried", by=user, at=now, project=line.project, about=about, name=name
+            )
     except IntegrityError as conflict:
         raise Conflict("Another station that you run is still going. Cancel it first.") from conflict
     return trial
@@ -129,12 +131,12 @@ def _check_local_worker_could_run(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = TrialOrders.orders_for_trial(trial)
     # Trials are for workers beside the database: a runner of a project does none
-    shared_claims = [claim for claim in live_claims() if claim.project is None]
+    shared_claims = [claim for claim in claims_of_live_workers() if claim.project is None]
     if any(can_run_trial(claim, made.task, made.line, made.station) for claim in shared_claims):
         return
     project = trial.line.project
     besides = environments.offers_required_of_worker(project.pk, made.line, made.station, made.task.inputs)
-    brought = ValueScope.of(made.task).secret_needs(made.station)
+    brought = ValueScope.scope_of_task(made.task).needs_met_by_stored_secrets(made.station)
     refusal = unclaimable_jobs.unclaimed_reason(
         project.owner.key, made.station, shared_claims, brought, besides
     )

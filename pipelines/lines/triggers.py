@@ -68,7 +68,7 @@ def add_trigger(line: Line, kind: str, request: TriggerRequest, *, by: User) -> 
         if KINDS[kind].has_address:
             create_webhook(trigger, request.secret, by=by, now=now)
             store_example_body(trigger, request.example)
-        due_notices.announce()
+        due_notices.announce_due_times_on_commit()
         _record_in_audit("trigger.created", trigger, by, now, after=_audit_fields(trigger))
     return trigger
 
@@ -93,7 +93,7 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
         stored.next_at = None if stored.paused_at else kind.next_start_after(options, now)
         stored.save()
         store_example_body(stored, request.example)
-        due_notices.announce()
+        due_notices.announce_due_times_on_commit()
         _record_in_audit("trigger.changed", stored, by, now, before=before, after=_audit_fields(stored))
     return stored
 
@@ -113,7 +113,7 @@ def set_paused(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
             stored.next_at = None if paused else KINDS[stored.kind].next_start_after(stored.options, now)
             stored.changed_by, stored.changed_at = by, now
             stored.save(update_fields=["paused_at", "next_at", "changed_by", "changed_at"])
-            due_notices.announce()
+            due_notices.announce_due_times_on_commit()
             _record_in_audit("trigger.paused" if paused else "trigger.resumed", stored, by, now)
     return stored
 
@@ -254,7 +254,9 @@ def _audit_fields(trigger: Trigger) -> dict[str, Any]:
 def _record_in_audit(what: str, trigger: Trigger, by: User, now: datetime, **data: Any) -> None:
     line = trigger.line
     name = f"{line.name}: {trigger_words(trigger)}"
-    audit.record(what, by=by, at=now, project=line.project, about=f"line:{line.pk}", name=name, **data)
+    audit.record_administrative_act(
+        what, by=by, at=now, project=line.project, about=f"line:{line.pk}", name=name, **data
+    )
 
 
 # Addresses and secrets of triggers that are called over HTTP: made with the trigger, shown once, rotated (law

@@ -37,12 +37,12 @@ def set_absence(
     )
     # After it is written, so that it counts among the others; what raises takes it back.
     _refuse_circle(user, stand_in, projects)
-    audit.record(
+    audit.record_administrative_act(
         "absence.set",
         by=user,
         at=now,
         project=project,
-        about=audit.actor_reference(user),
+        about=audit.actor_reference_or_command(user),
         name=user.username,
         stand_in=stand_in.username,
         until=until.isoformat(),
@@ -55,12 +55,12 @@ def end_absence(user: User, absence: int, *, now: datetime) -> None:
     """Raises NotFound."""
     absence_row = existing(Absence.objects.filter(user=user, pk=absence).select_related("project"))
     absence_row.delete()
-    audit.record(
+    audit.record_administrative_act(
         "absence.ended",
         by=user,
         at=now,
         project=absence_row.project,
-        about=audit.actor_reference(user),
+        about=audit.actor_reference_or_command(user),
         name=user.username,
     )
 

@@ -226,7 +226,9 @@ def revoke_token(token: ApiToken, now: datetime, by: User | None) -> None:
 
 def _record_in_audit(kind: str, token: ApiToken, by: User | None, now: datetime, **data: object) -> None:
     about = f"token:{token.pk}"
-    audit.record(kind, by=by, at=now, project=token.project, about=about, name=str(token), **data)
+    audit.record_administrative_act(
+        kind, by=by, at=now, project=token.project, about=about, name=str(token), **data
+    )
 
 
 def _check_token(

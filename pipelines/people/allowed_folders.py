@@ -30,7 +30,7 @@ def question_to_allow_folder(owner: Owner, text: str) -> FolderToAllow:
     """Return the error that asks an administrator whether to allow the folder. Raises Invalid if nobody can
     allow it."""
     try:
-        folder = server_folders_of_owner(owner.pk).allowable(text)
+        folder = server_folders_of_owner(owner.pk).permitted_folder_of_path(text)
     except FolderRefused as refused:
         raise Invalid.at("address", str(refused)) from refused
     message = f"This folder is not allowed for the owner {owner.name} yet."
@@ -43,7 +43,7 @@ def allow_folder(owner: Owner, text: str, *, by: User, now: datetime) -> Allowed
     if not may_see_paths(by):
         raise Forbidden
     try:
-        folder = server_folders_of_owner(owner.pk).allowable(text)
+        folder = server_folders_of_owner(owner.pk).permitted_folder_of_path(text)
     except FolderRefused as refused:
         raise Invalid.at("address", str(refused)) from refused
     # By device and inode it is told when another folder was put in its place
@@ -93,7 +93,7 @@ def revoke_folder(row: AllowedFolder, *, by: User, now: datetime) -> None:
 
 def _record_in_audit(kind: str, row: AllowedFolder, by: User, now: datetime) -> None:
     """An act of the installation: members of a project do not see it, for it names a path."""
-    audit.record(
+    audit.record_administrative_act(
         kind,
         by=by,
         at=now,

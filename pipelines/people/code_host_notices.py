@@ -28,7 +28,7 @@ def requeue_failed_notice(notice: HostNotice, *, by: User, now: datetime) -> Non
     # The condition is part of the statement: of two at once one gets through.
     if not failed.update(state=State.QUEUED, queued_at=clock.now(), error=""):
         raise Conflict("Only what failed is sent again. Load the page again.")
-    queue.enqueue_jobs(TELL_HOST, HOSTS, {"notice_id": notice.pk})
+    queue.enqueue_queue_jobs(TELL_HOST, HOSTS, {"notice_id": notice.pk})
     _record_in_audit("notice.sent_again", notice, by, now)
 
 
@@ -43,7 +43,7 @@ def cancel_unsent_notice(notice: HostNotice, *, by: User, now: datetime) -> None
 
 def _record_in_audit(kind: str, notice: HostNotice, by: User, now: datetime) -> None:
     link = notice.link
-    audit.record(
+    audit.record_administrative_act(
         kind,
         by=by,
         at=now,

@@ -57,15 +57,21 @@ def deactivate_user(user: User, *, heir: User | None, by: User | None, now: date
     for project in Project.objects.filter(memberships__user=user, memberships__roles__contains=[Role.ADMIN]):
         invitations.close_admin_invitations(project, user, by=by, now=now)
     accounts.end_sessions(user)
-    audit.record("person.deactivated", by=by, at=now, about=audit.actor_reference(user), name=user.username)
+    audit.record_administrative_act(
+        "person.deactivated", by=by, at=now, about=audit.actor_reference_or_command(user), name=user.username
+    )
 
 
 @transaction.atomic
 def reactivate_user(user: User, *, by: User | None, now: datetime) -> None:
     """They sign in again with the password of before; tokens stay dead."""
     if User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
-        audit.record(
-            "person.reactivated", by=by, at=now, about=audit.actor_reference(user), name=user.username
+        audit.record_administrative_act(
+            "person.reactivated",
+            by=by,
+            at=now,
+            about=audit.actor_reference_or_command(user),
+            name=user.username,
         )
 
 

@@ -157,7 +157,7 @@ def _store_environment(repository: Repository, made: dict[str, Any], *, by: User
     with transaction.atomic():
         Repository.objects.filter(pk=repository.pk).update(prepare=made)
         repository.prepare = made
-        audit.record(
+        audit.record_administrative_act(
             "repository.prepare",
             by=by,
             at=now,

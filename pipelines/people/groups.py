@@ -45,7 +45,7 @@ def delete_group(group: Group, *, by: User | None, now: datetime) -> None:
 
 
 def _record_in_audit(kind: str, group: Group, by: User | None, now: datetime, **data: object) -> None:
-    audit.record(
+    audit.record_administrative_act(
         kind, by=by, at=now, project=group.project, about=f"group:{group.pk}", name=group.key, **data
     )
 

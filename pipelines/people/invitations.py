@@ -218,13 +218,13 @@ def _replace_key_and_expiry(invitation: Invitation, by: User | None, now: dateti
 
 def _enqueue_mail(invitation: Invitation) -> None:
     if invitation.email:
-        queue.enqueue_jobs(SEND_INVITATION, MAIL, {"invitation_id": invitation.pk})
+        queue.enqueue_queue_jobs(SEND_INVITATION, MAIL, {"invitation_id": invitation.pk})
 
 
 def _record_in_audit(
     kind: str, invitation: Invitation, by: User | None, now: datetime, **data: object
 ) -> None:
-    audit.record(
+    audit.record_administrative_act(
         kind,
         by=by,
         at=now,

@@ -107,12 +107,12 @@ def _notify_observers(member: Membership, by: User | None, now: datetime, *, bef
 
 
 def _record_in_audit(kind: str, member: Membership, by: User | None, now: datetime, **data: object) -> None:
-    audit.record(
+    audit.record_administrative_act(
         kind,
         by=by,
         at=now,
         project=member.project,
-        about=audit.actor_reference(member.user),
+        about=audit.actor_reference_or_command(member.user),
         name=member.user.username,
         **data,
     )
@@ -138,5 +138,7 @@ def create_reset_key(user: User, *, by: User, now: datetime) -> tuple[str, str]:
     of the mail address. Raises Forbidden, also where a provider alone signs them in."""
     if not may_manage_account(by, user) or not user.is_active or accounts.signs_in_by_provider(user):
         raise Forbidden
-    audit.record("password.link", by=by, at=now, about=audit.actor_reference(user), name=user.username)
+    audit.record_administrative_act(
+        "password.link", by=by, at=now, about=audit.actor_reference_or_command(user), name=user.username
+    )
     return user_pk_to_url_str(user), default_token_generator.make_token(user)

@@ -50,7 +50,7 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
     try:
         with transaction.atomic():
             owner = Owner.objects.create(key=key, name=_checked_name(name))
-            audit.record(
+            audit.record_administrative_act(
                 "owner.created", by=by, at=timezone.now(), about=f"owner:{owner.pk}", name=owner.name
             )
     except IntegrityError as conflict:
@@ -188,7 +188,9 @@ def transfer_to_owner(project: Project, owner_key: str, *, by: User) -> Owner:
 
 def _record_in_audit(what: str, project: Project, by: User, **data: Any) -> None:
     about = f"project:{project.pk}"
-    audit.record(what, by=by, at=timezone.now(), project=project, about=about, name=project.name, **data)
+    audit.record_administrative_act(
+        what, by=by, at=timezone.now(), project=project, about=about, name=project.name, **data
+    )
 
 
 def _lock_project(project: Project) -> Project:

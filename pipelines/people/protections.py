@@ -126,7 +126,7 @@ def _store_protection(
     about = f"owner:{owner.pk}" if owner else f"project:{project.pk}" if project else ""
     # The folder of a server is never told in the record.
     name = place.rpartition("/")[2] if place else str(owner)
-    audit.record(
+    audit.record_administrative_act(
         "repository.protected",
         by=by,
         at=now,

@@ -105,12 +105,12 @@ def _notify_observers(
 
 
 def _record_in_audit(kind: str, user: User, project: Project, now: datetime, **data: object) -> None:
-    audit.record(
+    audit.record_administrative_act(
         kind,
         by=user,
         at=now,
         project=project,
-        about=audit.actor_reference(user),
+        about=audit.actor_reference_or_command(user),
         name=user.username,
         source="provider",
         **data,

@@ -80,7 +80,7 @@ class RepositorySettings:
         if self.pushing not in Repository.Pushing.values:
             raise Invalid.at("pushing", "Choose one of the options.")
         # By its name alone: a secret is chosen here, and never typed or shown
-        known = value_lookup.ValueScope(project.owner_id, project.pk).names(SECRET)
+        known = value_lookup.ValueScope(project.owner_id, project.pk).sorted_names_of_kind(SECRET)
         for field in ("credential", "host_credential", "hook_secret"):
             secret_name = getattr(self, field)
             if secret_name and secret_name not in known:
@@ -171,7 +171,7 @@ def _folder_obstacle(project: Project, folder: str, repository_settings: Reposit
     now, or "". Raises Invalid: it cannot be used."""
     allowed = server_folders_of_owner(project.owner_id)
     # First: a folder that was allowed at this path before may be another one
-    folders = replace(allowed, allowed=(allowed.allowable(folder), *allowed.allowed))
+    folders = replace(allowed, allowed=(allowed.permitted_folder_of_path(folder), *allowed.allowed))
     branch, pushes = repository_settings.default_branch.strip(), repository_settings.pushing
     try:
         remote = Remote(parsed_repository_address(folder, folders), seconds=SECONDS, folders=folders)
@@ -275,7 +275,9 @@ def _name_conflict(name: str) -> Conflict:
 
 def _record_in_audit(kind: str, repository: Repository, by: User, now: datetime, **data: Any) -> None:
     about = f"repository:{repository.pk}"
-    audit.record(kind, by=by, at=now, project=repository.project, about=about, name=repository.name, **data)
+    audit.record_administrative_act(
+        kind, by=by, at=now, project=repository.project, about=about, name=repository.name, **data
+    )
 
 
 @sensitive_variables("credential")
@@ -287,7 +289,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
     with transaction.atomic():
         # Before the connection is tried: the use is recorded whatever comes of it.
         if credential or of_host:
-            value_lookup.record_use(
+            value_lookup.record_use_if_not_lately_recorded(
                 nearest_secrets(repository, repository.credential, repository.name_of_host_secret).values(),
                 now,
             )

@@ -78,4 +78,6 @@ def revoke_runner(token: ApiToken, by: User, now: datetime) -> None:
 
 
 def _record_in_audit(kind: str, token: ApiToken, by: User, now: datetime) -> None:
-    audit.record(kind, by=by, at=now, project=token.project, about=f"token:{token.pk}", name=str(token))
+    audit.record_administrative_act(
+        kind, by=by, at=now, project=token.project, about=f"token:{token.pk}", name=str(token)
+    )

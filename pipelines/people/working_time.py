@@ -73,7 +73,7 @@ def change_working_hours(project: Project, hours: WorkingHours, *, by: User) -> 
                 setattr(stored, name, getattr(new_hours, name))
                 setattr(project, name, getattr(new_hours, name))
             stored.save(update_fields=list(WorkingHours.__annotations__))
-            audit.record(
+            audit.record_administrative_act(
                 "project.working_time",
                 by=by,
                 at=timezone.now(),

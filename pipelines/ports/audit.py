@@ -97,7 +97,7 @@ ENGINE = "engine"
 """What Gateline does by itself."""
 
 
-def record(
+def record_administrative_act(
     kind: str,
     *,
     by: User | str | None,
@@ -113,11 +113,17 @@ def record(
     if kind not in KINDS:
         raise KeyError(kind)
     AdministrativeAct.objects.create(
-        at=at, actor=actor_reference(by), kind=kind, project=project, about=about, name=name[:300], data=data
+        at=at,
+        actor=actor_reference_or_command(by),
+        kind=kind,
+        project=project,
+        about=about,
+        name=name[:300],
+        data=data,
     )
 
 
-def actor_reference(user: User | str | None) -> str:
+def actor_reference_or_command(user: User | str | None) -> str:
     """A person as the record names them; what is named already stays so."""
     if isinstance(user, str):
         return user

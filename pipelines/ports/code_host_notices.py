@@ -24,7 +24,7 @@ LOST = "It left the queue without being sent. The log of the worker says why."
 State = HostNotice.State
 
 
-def enqueue_notices(notices: Iterable[tuple[HostLink, str]], now: datetime) -> None:
+def enqueue_new_notices_and_every_status(notices: Iterable[tuple[HostLink, str]], now: datetime) -> None:
     """Queue each notice once, except a status: that is sent again, and says what is so when it is sent."""
     tickets: list[JSONDict] = []
     queued_at = clock.now()
@@ -37,53 +37,53 @@ def enqueue_notices(notices: Iterable[tuple[HostLink, str]], now: datetime) -> N
             HostNotice.objects.filter(pk=row.pk).update(state=State.QUEUED, queued_at=queued_at, error="")
         if new or about == STATUS:
             tickets.append({"notice_id": row.pk})
-    queue.enqueue_jobs(TELL_HOST, HOSTS, *tickets)
+    queue.enqueue_queue_jobs(TELL_HOST, HOSTS, *tickets)
 
 
 @transaction.atomic
-def mark_failed(notice: HostNotice, why: str) -> bool:
+def mark_notice_failed_unless_queued_again(notice: HostNotice, reason: str) -> bool:
     """Mark a notice as failed; it is not retried automatically. False if it was queued again, sent or dropped
     meanwhile."""
     # One conditional UPDATE: somebody may have queued it again, or dropped it
-    if not pending_row(notice).update(state=State.FAILED, error=why):
+    if not unchanged_queued_row(notice).update(state=State.FAILED, error=reason):
         return False
     project = notice.link.task.project
     about = f"repository:{notice.link.repository_id}" if notice.link.repository_id else ""
-    audit.record(
+    audit.record_administrative_act(
         "notice.failed",
         by=audit.ENGINE,
         at=clock.now(),
         project=project,
         about=about,
         name=f"{notice.link.task.name}: {notice.subject}",
-        why=why,
+        why=reason,
     )
     return True
 
 
-def pending_row(notice: HostNotice) -> QuerySet[HostNotice]:
+def unchanged_queued_row(notice: HostNotice) -> QuerySet[HostNotice]:
     """Select the notice's row, if it is still queued as it was when it was read."""
     return HostNotice.objects.filter(pk=notice.pk, state=State.QUEUED, queued_at=notice.queued_at)
 
 
-def fail_unsent(most: int = AT_ONCE) -> int:
+def fail_notices_nobody_will_send(limit: int = AT_ONCE) -> int:
     """Fail what is queued although its ticket is gone, whatever took it, and what is too late. Returns how many."""
-    candidates = _unsent_notices(most)
+    candidates = _whether_too_late_by_unsent_notice(limit)
     if not candidates:
         return 0
     with transaction.atomic():
         rows = HostNotice.objects.select_related("link__task__project").order_by("pk")
         locked = {row.pk: row for row in rows.select_for_update(of=("self",)).filter(pk__in=candidates)}
         # Again, by a statement of its own: who queued one anew meanwhile has written its ticket, too.
-        unsent = _unsent_notices(most, list(locked))
+        unsent = _whether_too_late_by_unsent_notice(limit, list(locked))
         return sum(
-            mark_failed(locked[pk], locked[pk].error or (LATE if late else LOST))
+            mark_notice_failed_unless_queued_again(locked[pk], locked[pk].error or (LATE if late else LOST))
             for pk, late in unsent.items()
         )
 
 
-def _unsent_notices(most: int, among: list[int] | None = None) -> dict[int, bool]:
+def _whether_too_late_by_unsent_notice(limit: int, among: list[int] | None = None) -> dict[int, bool]:
     """{id: whether it is too late} of queued notices that nobody will send."""
     before = clock.now() - LATEST
-    values = {"among": among, "before": before, "queue": HOSTS, "task": TELL_HOST, "most": most}
+    values = {"among": among, "before": before, "queue": HOSTS, "task": TELL_HOST, "most": limit}
     return dict(fetch(UNSENT_NOTICES, values))

@@ -13,6 +13,6 @@ LOOK_SECONDS: Final = IDLE_SECONDS
 """An idle worker looks as often. A due time that is set nearer than this has to be announced."""
 
 
-def announce() -> None:
+def announce_due_times_on_commit() -> None:
     """Tell all workers, when the transaction is committed, to look at once."""
     fetch(ANNOUNCE, [CHANNEL])

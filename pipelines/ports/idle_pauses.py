@@ -12,7 +12,7 @@ RENEWAL, LOOK_AROUND, OUTLOOK = 0.0, IDLE_SECONDS / 3, 2 * IDLE_SECONDS / 3
 """When in the period a worker shows that it lives, looks at its machine, and looks what becomes due."""
 
 
-def pause_until(part: float, period: float = IDLE_SECONDS) -> float:
+def seconds_until_part_of_period(part: float, period: float = IDLE_SECONDS) -> float:
     """Return the seconds to the next time of this part of a period, on the clock that all processes of a machine share:
     at most the period."""
     return period - (time.monotonic() - part) % period

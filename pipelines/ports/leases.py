@@ -46,27 +46,34 @@ class Claim:
     # Of a runner: the only project that it serves.
     project: int | None = None
 
-    def works_in(self, project: int) -> bool:
+    def works_in_project(self, project: int) -> bool:
         return self.project in (None, project)
 
-    def has(self, need: str) -> bool:
+    def meets_need(self, need: str) -> bool:
         return self.offers is None or need in self.offers
 
-    def can_do(
-        self, owner: str, station: Station, brought: Collection[str] = (), besides: Collection[str] = ()
+    def can_do_station(
+        self,
+        owner: str,
+        station: Station,
+        needs_provided_by_job: Collection[str] = (),
+        further_needs: Collection[str] = (),
     ) -> bool:
-        """Return whether this worker does the work of a station, of a task of this owner. `brought`: needs
-        that come with the job; `besides`: what the environment of its repository asks for."""
-        lacking = (need for need in (*required_offers(station), *besides) if need not in brought)
-        return self.takes(owner, station.labels) and all(map(self.has, lacking))
+        """Return whether this worker does the work of a station, of a task of this owner.
+        `needs_provided_by_job`: needs that come with the job; `further_needs`: what the environment of its repository
+        asks for."""
+        lacking = (
+            need for need in (*required_offers(station), *further_needs) if need not in needs_provided_by_job
+        )
+        return self.serves_owner_and_labels(owner, station.labels) and all(map(self.meets_need, lacking))
 
-    def serves(self, owner: str) -> bool:
+    def serves_owner(self, owner: str) -> bool:
         """A worker serves only the owners it was started for (house §5)."""
         return self.owners is None or owner in self.owners
 
-    def takes(self, owner: str, labels: Iterable[str]) -> bool:
+    def serves_owner_and_labels(self, owner: str, labels: Iterable[str]) -> bool:
         """A worker needs every label of the station."""
-        return self.serves(owner) and set(labels) <= self.labels
+        return self.serves_owner(owner) and set(labels) <= self.labels
 
 
 @dataclass(frozen=True)
@@ -80,43 +87,43 @@ class LeaseRecord:
     worker_id: uuid.UUID
 
 
-def answerable_evaluations(owner: str, project: int) -> frozenset[str]:
+def evaluations_live_workers_can_answer(owner: str, project: int) -> frozenset[str]:
     """Return the evaluations that any live worker can answer for this project of the owner."""
     return frozenset(row[0] for row in fetch(ANSWERS_OF_WORKERS, [owner, project, ALIVE_SECONDS]))
 
 
-def live_claims() -> list[Claim]:
+def claims_of_live_workers() -> list[Claim]:
     """Return the offers of the workers that are alive."""
     rows = fetch(OFFERS_OF_WORKERS, [ALIVE_SECONDS])
     return [
         Claim(
             worker,
-            labels=_parsed_words(labels) or frozenset(),
-            owners=_parsed_words(owners),
-            offers=_parsed_words(offers),
+            labels=_parsed_word_set_or_none(labels) or frozenset(),
+            owners=_parsed_word_set_or_none(owners),
+            offers=_parsed_word_set_or_none(offers),
             project=project,
         )
         for worker, labels, owners, offers, project in rows
     ]
 
 
-def _parsed_words(text: str | None) -> frozenset[str] | None:
+def _parsed_word_set_or_none(text: str | None) -> frozenset[str] | None:
     parsed = None if text is None else json.loads(text)
     return None if parsed is None else frozenset(parsed)
 
 
-def renew_leases(
-    worker: uuid.UUID, seconds: float = LEASE_SECONDS, but: Collection[int] = ()
+def renew_leases_by_job(
+    worker: uuid.UUID, seconds: float = LEASE_SECONDS, excluded_jobs: Collection[int] = ()
 ) -> dict[int, uuid.UUID]:
-    """Renew all leases of a worker by one statement, `but` for those of these jobs; {job id: key} of what it holds.
+    """Renew all leases of a worker by one statement, but for those of `excluded_jobs`; {job id: key} of what it holds.
 
     Also the worker's sign of life, `seen_at`: of one without a lease that much later at which it comes again. A lease
     that has expired but that nobody swept yet is renewed: nobody else holds it."""
-    parameters = {"worker": worker, "seconds": seconds, "but": list(but), "idle": IDLE_SECONDS}
+    parameters = {"worker": worker, "seconds": seconds, "but": list(excluded_jobs), "idle": IDLE_SECONDS}
     return dict(fetch(RENEW_LEASES, parameters))
 
 
-def expired_leases(limit: int = 100) -> list[LeaseRecord]:
+def expired_leases_oldest_first(limit: int = 100) -> list[LeaseRecord]:
     """Leases past their time, the oldest first: their workers are dead or cut off.
 
     None while the server has only just started: nobody could renew while it was away. (A worker that lived through
@@ -129,7 +136,7 @@ def leases_of_worker(worker: uuid.UUID) -> list[LeaseRecord]:
     return [LeaseRecord(*row) for row in fetch(LEASES_OF_WORKER, [worker])]
 
 
-def expire_worker_leases(worker: uuid.UUID) -> None:
+def expire_leases_of_dead_worker(worker: uuid.UUID) -> None:
     """Let the leases of a worker expire whose process is known to be gone: the next sweep takes them back, and
     counts the attempt."""
     execute(CUT_LEASES_SHORT, [worker])

@@ -420,12 +420,12 @@ def emit_consequences(*batch: Consequence) -> None:
 
 
 @lru_cache(maxsize=1)
-def _hint_sink() -> Callable[[Sequence[LiveHint]], Any] | None:
+def _configured_hint_sink_or_none() -> Callable[[Sequence[LiveHint]], Any] | None:
     return import_string(settings.HINT_SINK) if settings.HINT_SINK else None
 
 
-def publish_hints(hints: Sequence[LiveHint]) -> None:
+def publish_committed_hints(hints: Sequence[LiveHint]) -> None:
     """Hand the hints to the live push. Only ever called after the commit; lost ones heal (house §4)."""
-    sink = _hint_sink()
+    sink = _configured_hint_sink_or_none()
     if sink and hints:
         sink(hints)

@@ -32,7 +32,7 @@ class _Connector(DjangoConnector):
 _manager = manager.JobManager(_Connector())
 
 
-def queue_of_job(job: Job | None) -> str:
+def queue_of_open_job(job: Job | None) -> str:
     """Return the queue of the ticket of a token whose open job this is."""
     return DRIVE if job is None else queue_of_kind(job.purpose, job.kind)
 
@@ -44,13 +44,17 @@ def queue_of_kind(purpose: str, kind: str) -> str:
     return QUICK if is_instant(kind) else DRIVE
 
 
-def enqueue_tokens(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None) -> None:
+def enqueue_token_tickets(
+    tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | None = None
+) -> None:
     """A ticket for each of these tokens."""
     tickets: list[JSONDict] = [{"token_id": token} for token in tokens]
-    enqueue_jobs(DRIVE_TOKEN, queue, *tickets, not_before=not_before)
+    enqueue_queue_jobs(DRIVE_TOKEN, queue, *tickets, not_before=not_before)
 
 
-def enqueue_jobs(task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None) -> None:
+def enqueue_queue_jobs(
+    task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None
+) -> None:
     """Insert one queue job of the task named `task` for each of `arguments`, by one statement, on Django's
     connection, with Django's errors: by these a transaction is done again, or the caller is told to try
     again.

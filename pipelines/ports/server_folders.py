@@ -72,9 +72,9 @@ class ServerFolders:
     bounds: tuple[str, ...] | None = None
     elsewhere: bool = False
 
-    def resolve_folder(self, text: str) -> str:
+    def allowed_real_folder(self, text: str) -> str:
         """The folder without links, checked as it is at this moment. :raises FolderRefused"""
-        path = real_path(text)
+        path = path_without_links(text)
         allowed = next((folder for folder in self.allowed if folder.path == path), None)
         if allowed is None:
             raise FolderRefused(
@@ -82,7 +82,7 @@ class ServerFolders:
                 "Settings, Repositories.",
                 NOT_ALLOWED,
             )
-        self._check(path, allowed.prepared)
+        self._refuse_protected_parts(path, allowed.prepared)
         if not os.path.isdir(path):
             raise FolderRefused("There is no such folder on this machine.")
         # The administrator allowed a folder, not its name: another one may have been put in its place
@@ -94,35 +94,37 @@ class ServerFolders:
             )
         return path
 
-    def allowable(self, text: str) -> PermittedFolder:
+    def permitted_folder_of_path(self, text: str) -> PermittedFolder:
         """A folder as an administrator allows it. :raises FolderRefused"""
-        path = real_path(text)
-        self._check(path, prepared=False)
+        path = path_without_links(text)
+        self._refuse_protected_parts(path, prepared=False)
         if not os.path.isdir(path):
             raise FolderRefused("There is no such folder on this machine.")
         return PermittedFolder(path, os.stat(path).st_ino)
 
-    def _check(self, path: str, prepared: bool) -> None:
+    def _refuse_protected_parts(self, path: str, prepared: bool) -> None:
         guard = ProtectedPlaces(self.protected)
         if not prepared:
-            self._check_place(path, guard)
-        for part in repository_parts(path):
-            if prepared and is_below(part, path):
+            self._refuse_protected_place(path, guard)
+        for part in places_git_would_follow(path):
+            if prepared and is_at_or_below(part, path):
                 continue
-            self._check_place(part, guard)
-            if not is_below(part, path):
+            self._refuse_protected_place(part, guard)
+            if not is_at_or_below(part, path):
                 raise FolderRefused(
                     "Parts of this repository lie outside of its folder: a link, alternates, or the git folder of a "
                     "worktree. Connect a repository that is complete, such as a bare clone."
                 )
 
-    def _check_place(self, path: str, guard: ProtectedPlaces) -> None:
+    def _refuse_protected_place(self, path: str, guard: ProtectedPlaces) -> None:
         if guard.is_protected(path):
             raise FolderRefused(
                 "This folder leads into the state or the workspaces of Gateline, where no repository is taken from."
             )
         # What the operator listed holds, whatever an administrator has allowed
-        if self.bounds is not None and not any(is_below(path, real_path(bound)) for bound in self.bounds):
+        if self.bounds is not None and not any(
+            is_at_or_below(path, path_without_links(bound)) for bound in self.bounds
+        ):
             raise FolderRefused(
                 "This folder is not below one that the operator listed in GATELINE_REPOSITORY_ROOTS."
             )
@@ -133,37 +135,48 @@ class ProtectedPlaces:
     shows."""
 
     def __init__(self, folders: Iterable[str]) -> None:
-        self._paths = tuple(dict.fromkeys(real_path(folder) for folder in folders))
-        self._mounts = process_mounts()
-        self._inodes = {place for path in self._paths if (place := device_and_inode(path)) is not None}
+        self._paths = tuple(dict.fromkeys(path_without_links(folder) for folder in folders))
+        self._mounts = process_mounts_or_empty()
+        self._inodes = {
+            place for path in self._paths if (place := device_and_inode_or_none(path)) is not None
+        }
         inner = [
-            mount.point for mount in self._mounts if any(is_below(mount.point, path) for path in self._paths)
+            mount.point
+            for mount in self._mounts
+            if any(is_at_or_below(mount.point, path) for path in self._paths)
         ]
-        self._origins = [origin for path in (*self._paths, *inner) if (origin := self._origin(path))]
+        self._origins = [
+            origin for path in (*self._paths, *inner) if (origin := self._file_system_and_path(path))
+        ]
 
     def is_protected(self, path: str) -> bool:
         """Return whether anything at or below this resolved path belongs to a protected folder."""
-        if any(is_below(path, folder) for folder in self._paths):
+        if any(is_at_or_below(path, folder) for folder in self._paths):
             return True
-        if any(device_and_inode(str(above)) in self._inodes for above in (Path(path), *Path(path).parents)):
+        if any(
+            device_and_inode_or_none(str(above)) in self._inodes
+            for above in (Path(path), *Path(path).parents)
+        ):
             return True
-        inner = (mount.point for mount in self._mounts if mount.point != path and is_below(mount.point, path))
+        inner = (
+            mount.point for mount in self._mounts if mount.point != path and is_at_or_below(mount.point, path)
+        )
         # A folder around the state itself shows the mounts that are part of it: those are no way into it.
         reached = [
             path,
-            *(point for point in inner if not any(is_below(point, folder) for folder in self._paths)),
+            *(point for point in inner if not any(is_at_or_below(point, folder) for folder in self._paths)),
         ]
         return any(self._comes_from_protected(place) for place in reached)
 
     def _comes_from_protected(self, path: str) -> bool:
-        origin = self._origin(path)
+        origin = self._file_system_and_path(path)
         return origin is not None and any(
-            origin[0] == device and is_below(origin[1], root) for device, root in self._origins
+            origin[0] == device and is_at_or_below(origin[1], root) for device, root in self._origins
         )
 
-    def _origin(self, path: str) -> tuple[str, str] | None:
+    def _file_system_and_path(self, path: str) -> tuple[str, str] | None:
         """The file system that holds a path, and where in it."""
-        around = [mount for mount in self._mounts if is_below(path, mount.point)]
+        around = [mount for mount in self._mounts if is_at_or_below(path, mount.point)]
         if not around:
             return None
         # Of two mounts at one place the later one is seen.
@@ -179,7 +192,7 @@ class Mount:
     point: str
 
 
-def process_mounts() -> list[Mount]:
+def process_mounts_or_empty() -> list[Mount]:
     """Return the mounts of this process, none where the system does not list them."""
     try:
         text = Path("/proc/self/mountinfo").read_text(errors="surrogateescape")
@@ -199,41 +212,44 @@ def unescaped_mount_path(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
-def repository_parts(folder: str) -> Iterator[str]:
+def places_git_would_follow(folder: str) -> Iterator[str]:
     """Every place that git would follow from the repository in `folder`, without links: its git folder, a common one,
     alternates, included settings, and what links in them lead to. Places that do not exist are given, too."""
     waiting, known = [(folder, False)], set[str]()
     while waiting:
         place, is_git = waiting.pop()
-        path = real_path(place)
+        path = path_without_links(place)
         if path in known:
             continue
         known.add(path)
         yield path
-        folders, links = git_pointers(path, is_git)
+        folders, links = named_git_folders_and_links(path, is_git)
         waiting += [(folder, True) for folder in folders]
-        yield from (real_path(link) for link in links)
+        yield from (path_without_links(link) for link in links)
         # A folder behind a link is followed like one that is there.
         waiting += [(link, True) for link in links if os.path.isdir(link)]
 
 
-def git_pointers(path: str, is_git: bool) -> tuple[list[str], list[str]]:
+def named_git_folders_and_links(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     """Folders that a git folder, or a working copy, names; and links found in it."""
     folders: list[str] = []
     dot = os.path.join(path, ".git")
     if os.path.lexists(dot) and not is_git:
         folders.append(dot)
         if os.path.isfile(dot):
-            folders += [os.path.join(path, target) for target in text_after(file_text(dot), "gitdir:")]
-    if common := file_text(os.path.join(path, "commondir")):
+            folders += [
+                os.path.join(path, target)
+                for target in stripped_text_after_prefix(file_text_or_empty(dot), "gitdir:")
+            ]
+    if common := file_text_or_empty(os.path.join(path, "commondir")):
         folders.append(os.path.join(path, common))
     for objects in (os.path.join(path, "objects"), path):
         for name in ("alternates", "http-alternates"):
-            listed = config_lines(os.path.join(objects, "info", name))
+            listed = lines_without_comments(os.path.join(objects, "info", name))
             # An address of http-alternates is no folder.
             folders += [os.path.join(objects, without_quotes(line)) for line in listed if "://" not in line]
     for file in (path, os.path.join(path, "config"), os.path.join(path, "config.worktree")):
-        for written in INCLUDED.findall(file_text(file)):
+        for written in INCLUDED.findall(file_text_or_empty(file)):
             # Settings may end with a comment, and file names may contain its sign: neither may lead elsewhere.
             for value in (written, COMMENT.split(written)[0]):
                 folders.append(os.path.join(os.path.dirname(file), os.path.expanduser(without_quotes(value))))
@@ -243,10 +259,10 @@ def git_pointers(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     if not is_repository:
         return folders, []
     # Of a bare repository all is git's, a log that is written, too; of a working copy the files beside it are not.
-    return folders, links_below(path, OWN_PARTS if os.path.lexists(dot) and not is_git else ())
+    return folders, links_below_or_refuse(path, OWN_PARTS if os.path.lexists(dot) and not is_git else ())
 
 
-def links_below(path: str, only: Sequence[str] = ()) -> list[str]:
+def links_below_or_refuse(path: str, only_names: Sequence[str] = ()) -> list[str]:
     """Symbolic links at any depth. :raises FolderRefused: there is no end to it"""
     links: list[str] = []
     waiting, count = [path], 0
@@ -257,7 +273,7 @@ def links_below(path: str, only: Sequence[str] = ()) -> list[str]:
             continue
         for entry in entries:
             count += 1
-            if only and entry.name not in only and os.path.dirname(entry.path) == path:
+            if only_names and entry.name not in only_names and os.path.dirname(entry.path) == path:
                 continue
             if entry.is_symlink():
                 links.append(entry.path)
@@ -269,19 +285,23 @@ def links_below(path: str, only: Sequence[str] = ()) -> list[str]:
     return links
 
 
-def text_after(text: str, start: str) -> list[str]:
-    return [text.removeprefix(start).strip()] if text.startswith(start) else []
+def stripped_text_after_prefix(text: str, prefix: str) -> list[str]:
+    return [text.removeprefix(prefix).strip()] if text.startswith(prefix) else []
 
 
-def config_lines(path: str) -> list[str]:
-    return [line.strip() for line in file_text(path).split("\n") if line.strip() and not line.startswith("#")]
+def lines_without_comments(path: str) -> list[str]:
+    return [
+        line.strip()
+        for line in file_text_or_empty(path).split("\n")
+        if line.strip() and not line.startswith("#")
+    ]
 
 
 def without_quotes(text: str) -> str:
     return text.strip().strip('"')
 
 
-def file_text(path: str) -> str:
+def file_text_or_empty(path: str) -> str:
     """The whole of a file; "" where there is none. :raises FolderRefused: git would read on where this stops"""
     if not os.path.isfile(path):
         return ""
@@ -296,17 +316,17 @@ def file_text(path: str) -> str:
     return os.fsdecode(text).strip()
 
 
-def real_path(path: str | os.PathLike[str]) -> str:
+def path_without_links(path: str | os.PathLike[str]) -> str:
     return os.path.realpath(path)
 
 
-def is_below(path: str, root: str) -> bool:
+def is_at_or_below(path: str, root: str) -> bool:
     """Return whether the path is the root or lies in it."""
     # With the slash: /srv/app2 does not lie in /srv/app.
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def device_and_inode(path: str) -> tuple[int, int] | None:
+def device_and_inode_or_none(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except OSError:

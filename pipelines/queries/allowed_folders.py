@@ -36,7 +36,7 @@ def repository_bounds() -> tuple[str, ...] | None:
 def reason_against_folder(owner: int, text: str) -> str:
     """Return why a folder may not be used, or ""."""
     try:
-        server_folders_of_owner(owner).resolve_folder(text)
+        server_folders_of_owner(owner).allowed_real_folder(text)
     except FolderRefused as refused:
         return str(refused)
     return ""

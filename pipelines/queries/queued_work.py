@@ -67,7 +67,7 @@ def _read_queued_work(text: str, values: list[int]) -> list[QueuedWork]:
 def worker_may_do_work(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) -> bool:
     """True if a worker with this claim does such jobs, as far as images are not concerned. `brings`: the secrets that
     come with the job; None: all that it needs."""
-    return claim.works_in(work.project) and worker_may_do_job(
+    return claim.works_in_project(work.project) and worker_may_do_job(
         claim,
         work.owner,
         (work.version, work.station, work.purpose, work.kind),
@@ -94,15 +94,15 @@ def worker_may_do_job(
     tool are programs, and run where the station's work runs."""
     version, key, purpose, kind = job
     if purpose != Purpose.STATION and kind in MACHINES:
-        return claim.serves(owner) and kind in claim.answers
+        return claim.serves_owner(owner) and kind in claim.answers
     station = versions.by_id(version).station(key)
-    if not claim.takes(owner, station.labels):
+    if not claim.serves_owner_and_labels(owner, station.labels):
         return False
     if purpose != Purpose.STATION:
         return runs_programs(claim.offers)
     names_secrets, lacks = _names_secrets_and_lacks_offers(version, key, claim.offers)
     # Stored secrets are looked up only where it depends on them.
-    return not lacks or claim.can_do(owner, station, brings(station) if names_secrets else ())
+    return not lacks or claim.can_do_station(owner, station, brings(station) if names_secrets else ())
 
 
 def _secret_offers_among(names: Collection[str]) -> list[str]:

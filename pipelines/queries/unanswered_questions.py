@@ -28,8 +28,8 @@ def unanswered_sentence_by_token(project: Project, tokens: Iterable[Token]) -> d
         return {}
     owner = project.owner.key
     able, offered = (
-        leases.answerable_evaluations(owner, project.pk),
-        [item for item in leases.live_claims() if item.works_in(project.pk)],
+        leases.evaluations_live_workers_can_answer(owner, project.pk),
+        [item for item in leases.claims_of_live_workers() if item.works_in_project(project.pk)],
     )
     sentences = {}
     for job in jobs:
@@ -63,7 +63,10 @@ def _missing_machine_sentence(kind: str, able: frozenset[str]) -> Sentence | Non
 
 def _missing_program_sentence(job: Job, owner: str, offered: Sequence[Claim]) -> Sentence | None:
     station = versions.by_id(job.pinned_id).station(job.station)
-    if any(claim.takes(owner, station.labels) and claim.has(PROGRAMS) for claim in offered):
+    if any(
+        claim.serves_owner_and_labels(owner, station.labels) and claim.meets_need(PROGRAMS)
+        for claim in offered
+    ):
         return None
     return unclaimable_jobs.unclaimed_reason(
         owner, station, offered, brought=required_offers(station), besides=(PROGRAMS,)

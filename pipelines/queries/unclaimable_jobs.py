@@ -11,8 +11,8 @@ from django.conf import settings
 
 from pipelines.models import Job, Purpose, Task
 from pipelines.models.plumbing.compiled_queries import fetch
-from pipelines.ports.leases import Claim, live_claims
-from pipelines.ports.vault.value_lookup import ValueScope, secret_needs_by_station
+from pipelines.ports.leases import Claim, claims_of_live_workers
+from pipelines.ports.vault.value_lookup import ValueScope, needs_met_by_stored_secrets_of_each
 from pipelines.queries import environments, queued_work, versions
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.queries.statements import UNOFFERED_COUNT
@@ -82,19 +82,20 @@ def _unclaimed_stations(waiting: Sequence[QueuedWork], most: int | None) -> list
     waiting = [work for work in waiting if work.purpose == Purpose.STATION]
     if not waiting:
         return []
-    offered = live_claims()
+    offered = claims_of_live_workers()
     images = environments.ImageRepositories.of_projects({work.project for work in waiting})
     lacking = []
     for work, secrets in zip(
         waiting,
-        secret_needs_by_station([(work.reach, work.published_station) for work in waiting]),
+        needs_met_by_stored_secrets_of_each([(work.reach, work.published_station) for work in waiting]),
         strict=True,
     ):
         # Where an input names the repository, each task has its own: those are not counted.
         besides = (IMAGES,) if images.all_need_images(work) else ()
         claims_there = _claims_in_project(offered, work.project)
         if not any(
-            claim.can_do(work.owner, work.published_station, secrets, besides) for claim in claims_there
+            claim.can_do_station(work.owner, work.published_station, secrets, besides)
+            for claim in claims_there
         ):
             lacking.append(
                 (work, unclaimed_reason(work.owner, work.published_station, claims_there, secrets, besides))
@@ -112,11 +113,11 @@ def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Senten
     queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
     if not queued:
         return {}
-    offered, owner = _claims_in_project(live_claims(), task.project_id), task.project.owner.key
+    offered, owner = _claims_in_project(claims_of_live_workers(), task.project_id), task.project.owner.key
     sentences = {}
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
-        brought = ValueScope.of(task).secret_needs(station)
+        brought = ValueScope.scope_of_task(task).needs_met_by_stored_secrets(station)
         # It was begun, and looks again at that time: it waits for no worker.
         if job.not_before is not None and station.kind == DELIVER.key:
             sentences[token] = Sentence(
@@ -130,13 +131,13 @@ def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Senten
             continue
         line = versions.by_id(job.pinned_id)
         besides = environments.offers_required_of_worker(task.project_id, line, station, task.inputs)
-        if not any(claim.can_do(owner, station, brought, besides) for claim in offered):
+        if not any(claim.can_do_station(owner, station, brought, besides) for claim in offered):
             sentences[token] = unclaimed_reason(owner, station, offered, brought, besides)
     return sentences
 
 
 def _claims_in_project(offered: Sequence[Claim], project: int) -> list[Claim]:
-    return [claim for claim in offered if claim.works_in(project)]
+    return [claim for claim in offered if claim.works_in_project(project)]
 
 
 def unclaimed_reason(
@@ -146,7 +147,7 @@ def unclaimed_reason(
     brought: Collection[str] = (),
     besides: Collection[str] = (),
 ) -> Sentence:
-    serving = [claim for claim in offered if claim.serves(owner)]
+    serving = [claim for claim in offered if claim.serves_owner(owner)]
     if not serving:
         remedy = _worker_command(station) if station.labels else "Start one: manage.py worker"
         return Sentence("No active runner serves this project.", remedy)
@@ -164,7 +165,7 @@ def unclaimed_reason(
             _worker_command(station),
         )
     for need in (*required_offers(station), *besides):
-        if need not in brought and not any(claim.has(need) for claim in serving):
+        if need not in brought and not any(claim.meets_need(need) for claim in serving):
             several = any(SEVERAL_OWNERS in (claim.offers or ()) for claim in serving)
             return (
                 _several_owners_sentence()

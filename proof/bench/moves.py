@@ -137,7 +137,7 @@ def start_together(fleet: Fleet) -> None:
                 break
             assert time.monotonic() < deadline, "not every worker started"
             time.sleep(0.05)
-    queue.enqueue_tokens([0], QUICK)  # of no token: all of them look at once
+    queue.enqueue_token_tickets([0], QUICK)  # of no token: all of them look at once
 
 
 def cpu(fleet: Fleet) -> float:

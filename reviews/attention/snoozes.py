@@ -12,7 +12,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.ports import clock
-from pipelines.ports.observers import PersonHint, publish_hints
+from pipelines.ports.observers import PersonHint, publish_committed_hints
 from reviews.models import ReviewSnooze
 
 LONGEST = timedelta(days=30)
@@ -28,14 +28,14 @@ def snooze_review(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze
     stored_snooze, _made = ReviewSnooze.objects.update_or_create(
         visit=visit, user=user, defaults={"until": until}
     )
-    publish_hints([PersonHint(user.pk)])
+    publish_committed_hints([PersonHint(user.pk)])
     return stored_snooze
 
 
 def end_snooze(visit: GateVisit, user: User) -> None:
     """Show it again now."""
     if ReviewSnooze.objects.filter(visit=visit, user=user).delete()[0]:
-        publish_hints([PersonHint(user.pk)])
+        publish_committed_hints([PersonHint(user.pk)])
 
 
 def snoozed_until(visit: GateVisit, user: User) -> datetime | None:

@@ -85,7 +85,7 @@ def linked_person(connection: ChannelConnection, workspace: str, account: str) -
 
 
 def _record_in_audit(kind: str, user: User, connection: ChannelConnection, account: str) -> None:
-    audit.record(
+    audit.record_administrative_act(
         kind,
         by=user,
         at=timezone.now(),

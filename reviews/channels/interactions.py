@@ -9,7 +9,7 @@ from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, User, Word
 from pipelines.people import accounts as people
-from pipelines.ports.queue import enqueue_jobs
+from pipelines.ports.queue import enqueue_queue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHAT_REPLY
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute_url
@@ -60,7 +60,7 @@ def answer_chat_action(connection: ChannelConnection, pressed: ChatAction) -> st
 def enqueue_reply(connection: ChannelConnection, pressed: ChatAction, text: str) -> None:
     """Answer in the chat, seen by them alone. Slack waits three seconds for us, so it goes by the queue."""
     if text and pressed.room:
-        enqueue_jobs(
+        enqueue_queue_jobs(
             SEND_CHAT_REPLY,
             CHANNELS,
             {

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from pipelines import engine
 from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, Word
-from pipelines.ports.queue import enqueue_jobs
+from pipelines.ports.queue import enqueue_queue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.queries.addresses import absolute_url
@@ -91,7 +91,7 @@ def _send_closing_message(opened: ChannelMessage) -> None:
         state=ChannelMessage.State.SKIPPED,
     ).first()
     if late is not None:
-        enqueue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
+        enqueue_queue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
 
 
 def deliver_message(connection: ChannelConnection, review_message: ReviewMessage) -> str:

@@ -10,7 +10,7 @@ from uuid import UUID
 from procrastinate.types import JSONDict
 
 from pipelines.ports.observers import GateClosed, GateDecided, GateOpened
-from pipelines.ports.queue import enqueue_jobs
+from pipelines.ports.queue import enqueue_queue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from reviews.models import ChannelConnection, ChannelMessage
 from reviews.notifications.kind import ConsequenceBatch
@@ -70,4 +70,4 @@ def write_messages(messages: Sequence[ChannelMessage]) -> None:
     written = ChannelMessage.objects.filter(token__in=[message.token for message in messages])
     tickets: list[JSONDict] = [{"message_id": pk} for pk in written.values_list("pk", flat=True)]
     if tickets:
-        enqueue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, *tickets)
+        enqueue_queue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, *tickets)

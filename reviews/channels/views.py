@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines.errors import NotFound
 from pipelines.models import Project
 from pipelines.ports import audit, clock
-from pipelines.ports.queue import enqueue_jobs
+from pipelines.ports.queue import enqueue_queue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.web.shell.page import (
@@ -181,7 +181,7 @@ def resend_message(request: SignedInRequest, project: Project, message: int) -> 
         # One conditional UPDATE: of two clicks one sends it
         if not failed.update(state=ChannelMessage.State.QUEUED, error=""):
             raise Http404
-        enqueue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": message})
+        enqueue_queue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": message})
     messages.success(request, "Sending it again")
     return _redirect_to_channels(project)
 
@@ -191,7 +191,7 @@ def _get_connection(project: Project, channel: int) -> ChannelConnection:
 
 
 def _record_in_audit(request: SignedInRequest, kind: str, connection: ChannelConnection, **data: Any) -> None:
-    audit.record(
+    audit.record_administrative_act(
         kind,
         by=request.user,
         at=timezone.now(),

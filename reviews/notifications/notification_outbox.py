@@ -10,8 +10,8 @@ from procrastinate.types import JSONDict
 
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import Statement, send
-from pipelines.ports.observers import GateDecided, PersonHint, VoteCast, publish_hints
-from pipelines.ports.queue import enqueue_jobs
+from pipelines.ports.observers import GateDecided, PersonHint, VoteCast, publish_committed_hints
+from pipelines.ports.queue import enqueue_queue_jobs
 from pipelines.ports.queue_tasks import MAIL, SEND_DIGEST, SEND_NOTIFICATION
 from reviews.models import Digest, Notification, Posted
 from reviews.models.statements import SETTLE_NOTIFICATIONS, SETTLE_VOTER
@@ -118,7 +118,7 @@ def enqueue_mails(rows: Sequence[Posted], task: str, name: str, waits: Sequence[
         if row.token in written:
             tickets.setdefault(wait, []).append({name: written[row.token]})
     for wait, arguments in tickets.items():
-        enqueue_jobs(task, MAIL, *arguments, not_before=wait)
+        enqueue_queue_jobs(task, MAIL, *arguments, not_before=wait)
 
 
 def mark_settled(batch_context: ConsequenceBatch) -> None:
@@ -142,4 +142,4 @@ def _hint_people(people: Iterable[int]) -> None:
     hints = [PersonHint(user_id) for user_id in sorted(people)]
     if hints:
         # A push that fails must not look like a move that failed: it is only a hint.
-        transaction.on_commit(lambda: publish_hints(hints), robust=True)
+        transaction.on_commit(lambda: publish_committed_hints(hints), robust=True)

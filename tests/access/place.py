@@ -151,7 +151,7 @@ class Place:
                 deadlock=str(self.deadlock.pk),
             )
             batch.flush()
-        self.value = store.put_value(
+        self.value = store.create_or_replace_value(
             store.ValuePlace(world.project),
             f"REGION{mark.upper().replace('-', '_')}",
             says,

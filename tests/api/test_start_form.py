@@ -46,7 +46,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 @pytest.fixture
 def line(world: World) -> str:
-    store.put_value(
+    store.create_or_replace_value(
         store.ValuePlace(world.project),
         "DEPLOY",
         "12345678",

@@ -96,7 +96,7 @@ def place(world: World) -> Place:
     blocked = world.start(version, title="Needs a decision", inputs={"how": "careful"}, by=world.admin)
     world.report(blocked, {"result": "blocked", "blockers": ["Which account pays?"]})
     project = store.ValuePlace(world.project)
-    store.put_value(
+    store.create_or_replace_value(
         project, "DEPLOY_TOKEN", "not on a page", kind="secret", by=world.admin, now=timezone.now()
     )
     return found

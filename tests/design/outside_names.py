@@ -17,7 +17,7 @@ from typing import Any
 RECORD = Path(__file__).with_suffix(".json")
 ROOT = RECORD.parents[2]
 ROOMS = ("config", "gateline", "pipelines", "reviews")
-KEYWORDS_STORED = {"append_event": "events", "emit_event": "events", "record": "audit"}
+KEYWORDS_STORED = {"append_event": "events", "emit_event": "events", "record_administrative_act": "audit"}
 """Functions whose keywords become keys of what is stored."""
 
 

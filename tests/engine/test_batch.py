@@ -185,7 +185,7 @@ def test_hints_go_out_after_the_commit_only(
     world: World, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     hints: list[observers.Hint] = []
-    monkeypatch.setattr(observers, "publish_hints", hints.extend)
+    monkeypatch.setattr(observers, "publish_committed_hints", hints.extend)
     with django_capture_on_commit_callbacks() as promised:
         task = world.start(world.line(stations=["build", "ship"]))
         assert hints == []

@@ -77,7 +77,7 @@ def test_the_last_attempt_ends_as_a_cancelled_outcome_that_is_routed(world: Worl
 def test_a_lease_that_was_renewed_meanwhile_is_kept(world: World, task: Task) -> None:
     job = world.started(task)
     world.expire(task)
-    assert leases.renew_leases(world.worker.pk) == {job.pk: job.lease_key}
+    assert leases.renew_leases_by_job(world.worker.pk) == {job.pk: job.lease_key}
     assert job.lease_key is not None
     assert engine.expire_lease(job.pk, job.attempt, job.lease_key) == "kept"
     assert world.report(task).status == "accepted"

@@ -47,9 +47,11 @@ def test_a_gate_that_is_passed_says_how_and_one_that_was_not_reached_says_where_
 
 def test_a_name_that_is_taken_says_what_it_is(world: World) -> None:
     place, now = store.ValuePlace(world.project), timezone.now()
-    store.put_value(place, "REGION", "eu-central", kind="variable", by=world.admin, now=now)
+    store.create_or_replace_value(place, "REGION", "eu-central", kind="variable", by=world.admin, now=now)
     with pytest.raises(Conflict, match="REGION is a Variable here"):
-        store.put_value(place, "REGION", "a secret of it", kind="secret", by=world.admin, now=now)
+        store.create_or_replace_value(
+            place, "REGION", "a secret of it", kind="secret", by=world.admin, now=now
+        )
 
 
 def test_the_record_of_a_token_names_what_it_may() -> None:

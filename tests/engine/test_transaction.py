@@ -12,7 +12,7 @@ from psycopg import connect
 from pipelines.engine.core import transaction as reruns
 from pipelines.engine.core.transaction import PAUSES, run_in_transaction
 from pipelines.models import Owner
-from pipelines.ports.queue import enqueue_tokens
+from pipelines.ports.queue import enqueue_token_tickets
 from pipelines.web.shell.outage_errors import is_database_unavailable
 from tests.waiting import LONG
 
@@ -124,7 +124,7 @@ def test_a_connection_that_is_cut_while_a_ticket_is_written_says_so_as_any_other
         cut = connection.connection
         with connect(cut.info.dsn, password=cut.info.password, autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(%s)", [cut.info.backend_pid])
-        enqueue_tokens([1])
+        enqueue_token_tickets([1])
 
     with pytest.raises(OperationalError) as failed:
         run_in_transaction(work)

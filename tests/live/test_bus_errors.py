@@ -8,7 +8,7 @@ import sys
 import pytest
 from redis import Redis
 
-from pipelines.ports.bus import bus_errors
+from pipelines.ports.bus import errors_with_redis_if_loaded
 from tests.fixtures.site import ROOT, environment, free_port
 
 STARTS = (
@@ -18,7 +18,7 @@ STARTS = (
 
 
 def test_what_redis_says_is_caught() -> None:
-    with pytest.raises(bus_errors(ValueError)) as failed:
+    with pytest.raises(errors_with_redis_if_loaded(ValueError)) as failed:
         Redis(host="127.0.0.1", port=free_port()).ping()
     assert not isinstance(failed.value, OSError | ValueError)
 

@@ -200,7 +200,7 @@ def test_each_change_is_hinted_once_it_is_committed(
     world: World, line: Line, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[LineHint] = []
-    monkeypatch.setattr(observers, "_hint_sink", lambda: heard.extend)
+    monkeypatch.setattr(observers, "_configured_hint_sink_or_none", lambda: heard.extend)
     with django_capture_on_commit_callbacks(execute=True):
         row = comments.write_comment(line, world.viewer, "One", timezone.now(), kind="line")
         assert heard == []

@@ -187,7 +187,7 @@ def test_a_required_secret_is_asked_for(world: World) -> None:
 def test_a_task_starts_with_the_name_of_a_stored_secret(world: World, signed_in: As) -> None:
     version = world.line(inputs=[{"key": "key", "type": "secret", "default": "DEPLOY"}])
     assert world.start(version).inputs == {}
-    store.put_value(
+    store.create_or_replace_value(
         store.ValuePlace(world.project),
         "DEPLOY",
         "not-on-a-page",

@@ -144,7 +144,7 @@ def test_a_copy_has_the_draft_and_the_scenarios_and_nothing_else(world: World) -
     Scenario.objects.create(
         line=line, key="smoke", name="Smoke", document={"key": "smoke"}, at=timezone.now()
     )
-    store.put_value(
+    store.create_or_replace_value(
         store.ValuePlace(line), "API", "stays-where-it-is", kind="secret", by=world.admin, now=timezone.now()
     )
     there = make_project("there")

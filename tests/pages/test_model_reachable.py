@@ -23,7 +23,7 @@ def shown(world: World, server: Server, name: str = "ANTHROPIC_API_KEY") -> str:
         (StoredValue.ValueKind.SECRET, name, KEY),
         (StoredValue.ValueKind.VARIABLE, "ANTHROPIC_BASE_URL", server.url),
     ):
-        store.put_value(
+        store.create_or_replace_value(
             store.ValuePlace(world.project), key, value, kind=kind, by=world.admin, now=timezone.now()
         )
     Repository.objects.create(

@@ -59,7 +59,9 @@ def test_what_an_admin_does_is_recorded_with_before_and_after(world: World, sign
 
 
 def test_the_database_keeps_entries_as_they_are(world: World) -> None:
-    audit.record("group.created", by=world.admin, at=timezone.now(), project=world.project, name="g")
+    audit.record_administrative_act(
+        "group.created", by=world.admin, at=timezone.now(), project=world.project, name="g"
+    )
     with pytest.raises(IntegrityError), transaction.atomic():
         AdministrativeAct.objects.update(name="other")
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -69,13 +71,13 @@ def test_the_database_keeps_entries_as_they_are(world: World) -> None:
 
 def test_an_act_of_no_known_kind_is_refused(world: World) -> None:
     with pytest.raises(KeyError):
-        audit.record("group.painted", by=None, at=timezone.now())
+        audit.record_administrative_act("group.painted", by=None, at=timezone.now())
 
 
 def test_the_log_is_narrowed_by_action_person_and_day(world: World, signed_in: As) -> None:
     now = timezone.now()
     for who, kind in ((world.admin, "group.created"), (world.viewer, "token.created")):
-        audit.record(kind, by=who, at=now, project=world.project, name=f"of-{who.pk}")
+        audit.record_administrative_act(kind, by=who, at=now, project=world.project, name=f"of-{who.pk}")
     client, address = signed_in(world.admin), at(world, "project-audit")
 
     def names(**asked: str) -> set[str]:
@@ -94,7 +96,7 @@ def test_the_log_is_narrowed_by_action_person_and_day(world: World, signed_in: A
 
 def test_the_log_of_another_project_is_not_in_it(world: World, signed_in: As) -> None:
     elsewhere = world.stranger.memberships.get().project
-    audit.record(
+    audit.record_administrative_act(
         "group.created", by=world.stranger, at=timezone.now(), project=elsewhere, name="secret-group"
     )
     client = signed_in(world.admin)
@@ -105,7 +107,9 @@ def test_the_log_of_another_project_is_not_in_it(world: World, signed_in: As) ->
 
 def test_the_export_has_what_the_page_narrows_to(world: World, signed_in: As) -> None:
     for name in ("one", "two"):
-        audit.record("group.created", by=world.admin, at=timezone.now(), project=world.project, name=name)
+        audit.record_administrative_act(
+            "group.created", by=world.admin, at=timezone.now(), project=world.project, name=name
+        )
     answer = signed_in(world.admin).get(at(world, "project-audit-export"), {"who": "two"})
     assert isinstance(answer, StreamingHttpResponse)
     (row,) = [json.loads(line) for line in b"".join(answer).decode().splitlines()]

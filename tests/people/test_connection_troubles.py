@@ -179,7 +179,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World, settin
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     settings.PRIVATE_HOSTS = ["localhost"]
     place, now = store.ValuePlace(world.project), timezone.now()
-    store.put_value(place, "DEPLOY", "a-key-of-the-test", kind="secret", by=world.admin, now=now)
+    store.create_or_replace_value(
+        place, "DEPLOY", "a-key-of-the-test", kind="secret", by=world.admin, now=now
+    )
     return "ssh://git@localhost"
 
 

@@ -121,7 +121,7 @@ def test_a_transfer_moves_it_with_all_that_is_its_own(world: World) -> None:
     world.line(document(["a"]))
     globex = Owner.objects.create(key="globex", name="Globex")
     for owner, value in ((world.project.owner, "secret of acme"), (globex, "secret of globex")):
-        store.put_value(
+        store.create_or_replace_value(
             store.ValuePlace(owner), "API", value, kind="secret", by=world.admin, now=timezone.now()
         )
     with pytest.raises(Invalid):
@@ -132,8 +132,8 @@ def test_a_transfer_moves_it_with_all_that_is_its_own(world: World) -> None:
     moved = access.get_project(world.admin, "globex", world.project.key)
     assert moved.lines.count() == 1
     assert access.roles_in(world.viewer, moved) == {"viewer"}
-    found = value_lookup.ValueScope(moved.owner_id, moved.pk).nearest("secret", ["API"])
-    assert value_lookup.decrypted_secrets(found) == {"API": "secret of globex"}
+    found = value_lookup.ValueScope(moved.owner_id, moved.pk).nearest_value_by_name("secret", ["API"])
+    assert value_lookup.readable_secret_by_name(found) == {"API": "secret of globex"}
 
 
 def test_a_transfer_never_takes_the_place_of_another(world: World) -> None:

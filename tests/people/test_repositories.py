@@ -192,7 +192,7 @@ def test_the_api_connects_changes_tests_and_disconnects(
     _token, key = world.token_of(world.admin, "read", "design", "settings")
     bearer = {"authorization": f"Bearer {key}"}
     place = f"/api/owners/acme/projects/{world.project.key}/repositories"
-    store.put_value(
+    store.create_or_replace_value(
         store.ValuePlace(world.project),
         "DEPLOY",
         "a-long-secret",

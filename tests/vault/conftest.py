@@ -27,6 +27,8 @@ def put(key_file: Path) -> Put:
     def place(
         of: Owner | Project | Line, name: str, value: str, *, kind: str = "secret", by: User
     ) -> StoredValue:
-        return store.put_value(store.ValuePlace(of), name, value, kind=kind, by=by, now=timezone.now())
+        return store.create_or_replace_value(
+            store.ValuePlace(of), name, value, kind=kind, by=by, now=timezone.now()
+        )
 
     return place

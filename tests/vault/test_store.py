@@ -39,8 +39,8 @@ def test_the_nearest_counts(world: World, put: Put) -> None:
     elsewhere = make_project("elsewhere")
 
     def value(project: int, line: int | None) -> str:
-        found = value_lookup.ValueScope(owner.pk, project, line).nearest("secret", ["API"])
-        return value_lookup.decrypted_secrets(found)["API"]
+        found = value_lookup.ValueScope(owner.pk, project, line).nearest_value_by_name("secret", ["API"])
+        return value_lookup.readable_secret_by_name(found)["API"]
 
     assert value(world.project.pk, line.pk) == "of the line"
     assert value(world.project.pk, other.pk) == "of the project"
@@ -51,8 +51,8 @@ def test_a_nearer_variable_hides_a_secret(world: World, put: Put) -> None:
     put(world.project.owner, "API", CANARY, by=world.admin)
     put(world.project, "API", "plain", kind="variable", by=world.admin)
     reach = value_lookup.ValueScope(world.project.owner_id, world.project.pk)
-    assert reach.nearest("secret", ["API"]) == {}
-    assert reach.names("variable") == ["API"]
+    assert reach.nearest_value_by_name("secret", ["API"]) == {}
+    assert reach.sorted_names_of_kind("variable") == ["API"]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,12 @@ def test_a_variable_never_becomes_a_secret_under_its_name(world: World, put: Put
     put(world.project, "API", "was shown", kind="variable", by=world.admin)
     with pytest.raises(Conflict):
         put(world.project, "API", CANARY, by=world.admin)
-    assert store.remove_value(store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now())
-    assert not store.remove_value(store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now())
+    assert store.remove_value_if_there(
+        store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now()
+    )
+    assert not store.remove_value_if_there(
+        store.ValuePlace(world.project), "API", by=world.admin, now=timezone.now()
+    )
     assert put(world.project, "API", CANARY, by=world.admin).kind == "secret"
 
 
@@ -89,8 +93,8 @@ def test_who_changed_what_is_recorded_without_the_value(world: World, put: Put) 
     put(line, "API", CANARY, by=world.admin)
     put(line, "API", f"{CANARY} again", by=world.admin)
     put(world.project.owner, "REGION", CANARY, kind="variable", by=world.admin)
-    store.remove_value(store.ValuePlace(line), "API", by=world.admin, now=timezone.now())
-    store.reencrypt_secrets(timezone.now())
+    store.remove_value_if_there(store.ValuePlace(line), "API", by=world.admin, now=timezone.now())
+    store.reencrypt_and_name_unreadable_secrets(timezone.now())
     by = f"person:{world.admin.pk}"
     shared = (by, "variable.created", "REGION", {"owner": world.project.owner.name})
     expected = [
@@ -119,10 +123,14 @@ def test_a_value_has_one_place(world: World) -> None:
 def test_its_last_use_is_noted_once_a_minute(world: World, put: Put) -> None:
     stored = put(world.project, "API", CANARY, by=world.admin)
     now = timezone.now()
-    value_lookup.record_use([stored], now)
-    value_lookup.record_use([StoredValue.objects.get()], now + value_lookup.USE_NOTED / 2)
+    value_lookup.record_use_if_not_lately_recorded([stored], now)
+    value_lookup.record_use_if_not_lately_recorded(
+        [StoredValue.objects.get()], now + value_lookup.USE_NOTED / 2
+    )
     assert StoredValue.objects.get().last_used_at == now
-    value_lookup.record_use([StoredValue.objects.get()], now + value_lookup.USE_NOTED * 2)
+    value_lookup.record_use_if_not_lately_recorded(
+        [StoredValue.objects.get()], now + value_lookup.USE_NOTED * 2
+    )
     assert StoredValue.objects.get().last_used_at == now + value_lookup.USE_NOTED * 2
 
 
@@ -158,7 +166,7 @@ def test_lines_of_a_key_file_keep_their_ends(world: World, put: Put) -> None:
         "value": "-----BEGIN\r\nabcdefgh\r\n-----END\r\n",
     }
     client_of(world.admin).post(at(world, "project-secrets"), sent)
-    found = value_lookup.decrypted_secrets({"KEY": StoredValue.objects.get()})
+    found = value_lookup.readable_secret_by_name({"KEY": StoredValue.objects.get()})
     assert found == {"KEY": "-----BEGIN\nabcdefgh\n-----END\n"}
 
 
@@ -209,7 +217,7 @@ def test_another_project_never_gets_it(world: World, put: Put) -> None:
     put(world.project, "API", CANARY, by=world.admin)
     foreign = make_project("app", owner="globex")
     reach = value_lookup.ValueScope(foreign.owner_id, foreign.pk)
-    assert reach.names("secret") == []
+    assert reach.sorted_names_of_kind("secret") == []
     stored = StoredValue.objects.get()
     admin = make_member(foreign, "admin")
     address = f"/p/globex/app/settings/secrets/{stored.pk}/delete/"

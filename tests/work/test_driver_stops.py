@@ -93,7 +93,7 @@ def test_a_lost_lease_kills_the_work_and_reports_nothing(
             driving = driver.spawn(driver.drive_token(token))
             await eventually(mark.exists)
             await in_thread(take_away)
-            held = await in_thread(leases.renew_leases, driver.transport.worker)
+            held = await in_thread(leases.renew_leases_by_job, driver.transport.worker)
             driver.running.settle_leases_and_return_strays(held, driver.running.clock())
             async with asyncio.timeout(LONG):
                 await driving
@@ -177,7 +177,7 @@ def test_a_broken_drive_is_no_longer_renewed(
             await driver.drive_token(token)
             assert driver.running.abandoned == {job_id}
             held = await in_thread(
-                leases.renew_leases, driver.transport.worker, 10.0, driver.running.abandoned
+                leases.renew_leases_by_job, driver.transport.worker, 10.0, driver.running.abandoned
             )
             assert held == {}
 
@@ -194,11 +194,11 @@ def test_leases_are_renewed_by_one_statement_and_expire_unrenewed(
     world.worker.seen_at = seen = timezone.now()
     world.worker.save()
     with django_assert_num_queries(1):
-        held = leases.renew_leases(world.worker.pk, 30)
+        held = leases.renew_leases_by_job(world.worker.pk, 30)
     assert set(held) == {world.job(task).pk for task in tasks}
     assert all(lease.expires_at > timezone.now() for lease in Lease.objects.all())
-    assert leases.expired_leases() == []
+    assert leases.expired_leases_oldest_first() == []
     world.expire(tasks[0])
-    assert [one.task_id for one in leases.expired_leases()] == [tasks[0].pk]
+    assert [one.task_id for one in leases.expired_leases_oldest_first()] == [tasks[0].pk]
     world.worker.refresh_from_db()
     assert world.worker.seen_at > seen

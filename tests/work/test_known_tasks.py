@@ -64,7 +64,7 @@ def test_every_queue_of_a_task_is_served() -> None:
 def test_what_no_worker_would_know_is_not_enqueued() -> None:
     for name, place in (("pipelines.sing", "hosts"), ("pipelines.tell_host", "mail")):
         with pytest.raises(LookupError, match=name):
-            queue.enqueue_jobs(name, place, {"notice_id": 1})
+            queue.enqueue_queue_jobs(name, place, {"notice_id": 1})
 
 
 def test_nothing_defers_beside_the_table() -> None:

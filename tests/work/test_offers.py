@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Job, Task, Worker
-from pipelines.ports.leases import Claim, answerable_evaluations
+from pipelines.ports.leases import Claim, evaluations_live_workers_can_answer
 from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.queries import unclaimable_jobs
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, required_offers
@@ -83,7 +83,9 @@ def test_a_worker_silent_for_a_lease_is_counted_on_nowhere(world: World) -> None
         assert ("jobs_without_worker" not in Client().get("/healthz").json()) is alive
         assert ("No active runner serves" not in signed_in.get(page).content.decode()) is alive
         assert ("Nothing isolates" in signed_in.get(runners).content.decode()) is alive
-        assert ("model" in answerable_evaluations(task.project.owner.key, task.project.pk)) is alive
+        assert (
+            "model" in evaluations_live_workers_can_answer(task.project.owner.key, task.project.pk)
+        ) is alive
 
 
 def test_one_that_can_takes_it_then(world: World, bench: Bench) -> None:
@@ -159,5 +161,7 @@ def test_counting_costs_the_same_for_many_jobs(world: World) -> None:
 
 def test_a_claim_of_everything_takes_everything(world: World) -> None:
     line = read_line(document([station("a", **CALL)]))
-    assert Claim(world.worker.pk).can_do("anybody", line.stations[0])
-    assert not Claim(world.worker.pk, offers=frozenset({"kind:http"})).can_do("anybody", line.stations[0])
+    assert Claim(world.worker.pk).can_do_station("anybody", line.stations[0])
+    assert not Claim(world.worker.pk, offers=frozenset({"kind:http"})).can_do_station(
+        "anybody", line.stations[0]
+    )

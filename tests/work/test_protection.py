@@ -20,7 +20,7 @@ from pipelines.models import (
     RepositoryProtection,
     Task,
 )
-from pipelines.ports.vault.signing import receipt_key
+from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.queries.protections import canonical_address
 from tests.api.conftest import Api
 from tests.factories import World, make_project
@@ -191,7 +191,7 @@ def test_what_others_approve_lands_and_the_receipt_names_who_and_what(siege: Sie
     shown = client_of(siege.mallory).get(f"/p/acme/{siege.world.project.key}/lines/line/").content.decode()
     assert shown.count("without an approval") == 2
     answer = client_of(siege.bob).get(reverse("task-receipt", args=["acme", task.project.key, task.name]))
-    change = verify_receipt(answer.content, receipt_key().public_key())
+    change = verify_receipt(answer.content, configured_receipt_key().public_key())
     assert (change.requester, change.producers) == (siege.mallory.username, ())
     assert change.protection == {"approvals": 1, "groups": ["security"], "gates": [], "changed_by": "owner"}
 

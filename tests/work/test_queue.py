@@ -84,7 +84,7 @@ def _ask(text: str) -> Any:
 async def test_a_ticket_is_taken_by_its_notice(scheduling: Callable[..., Any]) -> None:
     async with scheduling() as taken:
         for token in (1, 2, 3):
-            await in_thread(queue.enqueue_tokens, [token], QUICK)
+            await in_thread(queue.enqueue_token_tickets, [token], QUICK)
             await taken.has(*range(1, token + 1))
 
 
@@ -93,28 +93,28 @@ async def test_what_came_while_nobody_listened_is_looked_for(scheduling: Callabl
         with transaction.atomic():
             assert _ask(f"SELECT count(pg_terminate_backend(pid)) {LISTENERS}") == 1
             # Written before there is another connection, which comes after a pause.
-            queue.enqueue_tokens([1], QUICK)
+            queue.enqueue_token_tickets([1], QUICK)
 
     async with scheduling() as taken:
         await in_thread(cut_off)
         await taken.has(1)
-        await in_thread(queue.enqueue_tokens, [2], QUICK)
+        await in_thread(queue.enqueue_token_tickets, [2], QUICK)
         await taken.has(1, 2)
 
 
 async def test_a_ticket_with_a_time_is_taken_when_it_has_come(scheduling: Callable[..., Any]) -> None:
     async with scheduling() as taken:
         at = await in_thread(clock.now) + timedelta(milliseconds=300)
-        await in_thread(lambda: queue.enqueue_tokens([1], QUICK, not_before=at))
+        await in_thread(lambda: queue.enqueue_token_tickets([1], QUICK, not_before=at))
         await taken.has(1)
         assert await in_thread(clock.now) >= at
 
 
 async def test_a_queue_without_seats_holds_up_no_other(scheduling: Callable[..., Any]) -> None:
     async with scheduling(1) as taken:
-        await in_thread(queue.enqueue_tokens, [1, 2], DRIVE)
+        await in_thread(queue.enqueue_token_tickets, [1, 2], DRIVE)
         await taken.has(1)
-        await in_thread(queue.enqueue_tokens, [3], QUICK)
+        await in_thread(queue.enqueue_token_tickets, [3], QUICK)
         await taken.has(1, 3)
         taken.held_up[1].set()
         await taken.has(1, 2, 3)
@@ -122,7 +122,7 @@ async def test_a_queue_without_seats_holds_up_no_other(scheduling: Callable[...,
 
 async def test_a_stop_does_not_wait_for_drives(scheduling: Callable[..., Any]) -> None:
     async with scheduling(1) as taken:
-        await in_thread(queue.enqueue_tokens, [1], DRIVE)
+        await in_thread(queue.enqueue_token_tickets, [1], DRIVE)
         await taken.has(1)
     # The drive goes on by its lease; its ticket is spent.
     assert not await in_thread(

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Delivery, GateVisit, Snapshot, VisitCommit
-from pipelines.ports.vault.signing import receipt_key
+from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.queries.receipts import landed_change
 from pipelines.work.git import trees
 from pipelines.work.worker import repository
@@ -73,7 +73,7 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     delivery = Delivery.objects.get(task=task)
     assert (delivery.commit, delivery.tree, delivery.visit) == (origin.head(), facts["tree"], visit)
     receipt = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
-    change = verify_receipt(receipt.content, receipt_key().public_key())
+    change = verify_receipt(receipt.content, configured_receipt_key().public_key())
     assert (change.commit, change.tree, change.exact) == (origin.head(), facts["tree"], True)
     assert change.approval is not None and [each.word for each in change.approval.votes] == ["approve"]
     kept, pem = bench.base.parent / "receipt.json", public_key(bench.base.parent)

@@ -14,7 +14,7 @@ from dulwich.repo import Repo
 
 from pipelines.formats.receipts import verify_receipt
 from pipelines.models import Decision, Delivery, GateVisit, Job, Task, Token
-from pipelines.ports.vault.signing import receipt_key
+from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.queries import delivery_queue
 from pipelines.work.git import delivery_push
 from pipelines.work.git.mirror import Mirror
@@ -126,7 +126,7 @@ def started(world: World, bench: Bench, version: Any, count: int, step: int) -> 
 
 def receipt_of(world: World, task: Task) -> Any:
     found = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
-    return verify_receipt(found.content, receipt_key().public_key())
+    return verify_receipt(found.content, configured_receipt_key().public_key())
 
 
 @pytest.mark.parametrize(

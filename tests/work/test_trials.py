@@ -160,7 +160,9 @@ def test_a_recorded_run_gives_its_inputs_files_and_context(world: World, bench: 
 
 def test_a_stored_secret_reaches_the_station_and_is_hidden(world: World, bench: Bench) -> None:
     place, now = store.ValuePlace(world.project), clock.now()
-    store.put_value(place, "API_TOKEN", "sesame-open-now", kind="secret", by=world.admin, now=now)
+    store.create_or_replace_value(
+        place, "API_TOKEN", "sesame-open-now", kind="secret", by=world.admin, now=now
+    )
     program = "import os; print(os.environ['TOKEN'][::-1], os.environ['TOKEN'])"
     work = {"env": {"TOKEN": {"secret": "API_TOKEN"}}}
     trial = tried(world, bench, program, work=work)

@@ -22,7 +22,7 @@ from config.request_bounds import BoundedServer
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
 from config.wiring.checks import REFERENCES
-from pipelines.ports.garbage_collection import freeze_loaded
+from pipelines.ports.garbage_collection import exempt_loaded_objects
 
 log = structlog.get_logger(__name__)
 PATIENCE = 3.0
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             server_name="gateline",
         )
         get_resolver().url_patterns  # noqa: B018  # pages are loaded before the first is asked for
-        freeze_loaded()
+        exempt_loaded_objects()
         server.run()
         log.info("web_stopped")
         twisted_loop.run_until_complete(_cancel_running_tasks())

@@ -127,7 +127,7 @@ def _enqueue_token(batch: Batch, job: Job, token: Token) -> None:
     if job.not_before is None:
         batch.add_ticket(token)
     else:
-        queue.enqueue_tokens([token.pk], queue.queue_of_job(job), not_before=job.not_before)
+        queue.enqueue_token_tickets([token.pk], queue.queue_of_open_job(job), not_before=job.not_before)
 
 
 def _take_lease_from_worker(job_id: int, lease: UUID, expired: bool) -> bool:

@@ -77,7 +77,7 @@ def usable_default_value(field: Input, known: Collection[str]) -> Any:
 
 def accepted_secret_names(fields: Iterable[Input], reach: ValueScope) -> Sequence[str]:
     """Return the names that a field of type secret accepts. They are read only if there is such a field."""
-    return reach.names(SECRET) if any(field.type == "secret" for field in fields) else ()
+    return reach.sorted_names_of_kind(SECRET) if any(field.type == "secret" for field in fields) else ()
 
 
 def connected_repositories(line: ParsedLine | None, project: Project) -> list[Repository]:

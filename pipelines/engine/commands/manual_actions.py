@@ -69,7 +69,9 @@ def _outcome_with_form_values(job: Job, outcome: dict[str, Any]) -> dict[str, An
     output, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
     if chooses and "eval" in outcome:
         output = {fields[0].key: outcome["eval"], **output}
-    filled = forms.checked_inputs_with_defaults(fields, output, ValueScope.of(job.task), "outcome.output")
+    filled = forms.checked_inputs_with_defaults(
+        fields, output, ValueScope.scope_of_task(job.task), "outcome.output"
+    )
     if chooses:
         # The input passes through: a person only adds the label (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}

@@ -130,7 +130,9 @@ def _lock_project_counter_and_find_pause(scope: PauseScope) -> tuple[datetime, P
 
 
 def _record_in_audit(kind: str, scope: PauseScope, user: User, at: datetime, **data: Any) -> None:
-    audit.record(kind, by=user, at=at, project=scope.project, about=scope.scope_key, name=scope.title, **data)
+    audit.record_administrative_act(
+        kind, by=user, at=at, project=scope.project, about=scope.scope_key, name=scope.title, **data
+    )
 
 
 def _schedule_due_time_for_tasks_in_scope(
@@ -147,7 +149,7 @@ def _schedule_due_time_for_tasks_in_scope(
             "task": scope.task.pk if scope.task else None,
         },
     )
-    due_notices.announce()
+    due_notices.announce_due_times_on_commit()
 
 
 def hold_work_of_paused_task(batch: Batch, due: Due) -> None:

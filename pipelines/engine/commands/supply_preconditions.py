@@ -97,7 +97,7 @@ def _supply_metadata_and_decide_again(
     fields = {field.key: field for field in fields_for_missing_metadata(turn.judging_line, token)}
     if not fields.keys() >= values.keys():
         raise Conflict(str(CHANGED))
-    reach = ValueScope.of(task)
+    reach = ValueScope.scope_of_task(task)
     known, connected = (
         accepted_secret_names(fields.values(), reach),
         repositories_inputs_may_name(fields.values(), reach),

@@ -134,7 +134,7 @@ def approval_field_values(visit: GateVisit, request: VoteRequest) -> dict[str, A
         key: None if value is False and _is_required_checkbox(fields, key) else value
         for key, value in request.fields.items()
     }
-    return checked_inputs_with_defaults(fields, values, ValueScope.of(visit.task), "fields")
+    return checked_inputs_with_defaults(fields, values, ValueScope.scope_of_task(visit.task), "fields")
 
 
 def _is_required_checkbox(fields: Iterable[Input], key: str) -> bool:

@@ -160,7 +160,7 @@ def wake_tokens_and_jobs_of_agent(project: int, key: str, opened: Collection[int
     """Decide the tokens again that are held for this agent, and offer its queued jobs again. `opened`: jobs
     that are offered already."""
     if execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"}):
-        due_notices.announce()
+        due_notices.announce_due_times_on_commit()
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
     offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")
-    queue.enqueue_tokens(offered.values_list("token_id", flat=True)[:TICKETS])
+    queue.enqueue_token_tickets(offered.values_list("token_id", flat=True)[:TICKETS])

@@ -371,13 +371,13 @@ class Batch:
         observers.emit_consequences(*self.consequences)
         tickets: dict[str, list[int]] = {}
         for token in self._tickets:
-            tickets.setdefault(outbox.queue_of_job(self.open_job_of(token)), []).append(token.pk)
+            tickets.setdefault(outbox.queue_of_open_job(self.open_job_of(token)), []).append(token.pk)
         for queue, tokens in tickets.items():
-            outbox.enqueue_tokens(tokens, queue)
+            outbox.enqueue_token_tickets(tokens, queue)
         if self._events:
             # A push that fails must not look like a move that failed: it is only a hint.
             hints = self._live_hints()
-            on_commit(lambda: observers.publish_hints(hints), robust=True)
+            on_commit(lambda: observers.publish_committed_hints(hints), robust=True)
 
     def _update_statements(self) -> Iterator[Statement]:
         """Yield one update statement for each table with changed rows, and those that grant or hand on leases."""

@@ -33,7 +33,7 @@ def replace_due_times(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[
         execute(PAUSE_DEADLINES, [paused, paused])
     soon = batch.now + timedelta(seconds=due_notices.LOOK_SECONDS)
     if any(due.due_at < soon and not due.paused_at for due in pending):
-        due_notices.announce()
+        due_notices.announce_due_times_on_commit()
 
 
 def _is_over(batch: LockedTasks, due: Due) -> bool:

@@ -146,5 +146,5 @@ def _append_end_events(batch: Batch, task: Task, token: Token, closed: list[Toke
         reached = versions.by_id(task.pinned_id).ends_by_key.get(task.end)
         if reached is not None and reached.follow_up:
             # house §2: the queue is in the same database, so a rollback drops this, too.
-            queue.enqueue_jobs(FOLLOW_UP, QUICK, {"task_id": task.pk})
+            queue.enqueue_queue_jobs(FOLLOW_UP, QUICK, {"task_id": task.pk})
         batch.emit(observers.TaskEnded(task.pk, task.end, task.status, batch.now))

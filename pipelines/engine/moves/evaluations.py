@@ -75,7 +75,7 @@ def _kind_that_answers(task: Task, question: dict[str, Any]) -> str:
     if "agentic" not in question:
         return next(iter(question))
     return evaluator_that_answers(
-        question, leases.answerable_evaluations(task.project.owner.key, task.project_id)
+        question, leases.evaluations_live_workers_can_answer(task.project.owner.key, task.project_id)
     )
 
 

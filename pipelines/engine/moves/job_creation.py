@@ -155,13 +155,16 @@ def _try_hand_lease_on(batch: Batch, task: Task, job: Job, claim: Claim | None, 
 def may_claim_take_job(claim: Claim, task: Task, job: Job) -> bool:
     """Return whether a worker with this claim may do this job."""
     owner, work = task.project.owner.key, (job.pinned_id, job.station, job.purpose, job.kind)
-    if not claim.works_in(task.project_id):
+    if not claim.works_in_project(task.project_id):
         return False
     if not queued_work.worker_may_do_job(
-        claim, owner, work, lambda station: ValueScope.of(task).secret_needs(station)
+        claim,
+        owner,
+        work,
+        lambda station: ValueScope.scope_of_task(task).needs_met_by_stored_secrets(station),
     ):
         return False
-    if job.purpose != Purpose.STATION or claim.has(IMAGES):
+    if job.purpose != Purpose.STATION or claim.meets_need(IMAGES):
         return True
     # Last, since it looks up the repository of the task
     line = versions.by_id(job.pinned_id)

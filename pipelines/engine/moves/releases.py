@@ -73,4 +73,4 @@ def _insert_due_times_for_now(batch: Batch, task_ids: Iterable[int], kind: str, 
     rows = [Due(task_id=pk, kind=kind, key=key, set_at=batch.now, due_at=batch.now) for pk in task_ids]
     # Written without the locks of these tasks: the same time may be there already.
     if Due.objects.bulk_create(rows, ignore_conflicts=True):
-        due_notices.announce()
+        due_notices.announce_due_times_on_commit()

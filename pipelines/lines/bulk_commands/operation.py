@@ -207,4 +207,4 @@ def _require_token_reaches_all_tasks(command: BulkCommand, who: Who) -> None:
 
 
 def _enqueue_work_on_bulk(command: BulkCommand) -> None:
-    queue.enqueue_jobs(WORK_ON_BULK, BULK, {"command_id": str(command.pk)})
+    queue.enqueue_queue_jobs(WORK_ON_BULK, BULK, {"command_id": str(command.pk)})

@@ -47,7 +47,7 @@ def work_on_bulk_command(command_id: UUID, seconds: float = SECONDS) -> None:
         if not has_more:
             _enter_next_state_if_nothing_left(command)
             return
-    queue.enqueue_jobs(WORK_ON_BULK, BULK, {"command_id": str(command_id)})
+    queue.enqueue_queue_jobs(WORK_ON_BULK, BULK, {"command_id": str(command_id)})
 
 
 def _enter_next_state_if_nothing_left(command: BulkCommand) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.formats.receipts import key_fingerprint, public_pem
 from pipelines.management import printing
-from pipelines.ports.vault.signing import receipt_key
+from pipelines.ports.vault.signing import configured_receipt_key
 
 
 class Command(printing.Command):
@@ -14,6 +14,6 @@ class Command(printing.Command):
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
-        key = receipt_key().public_key()
+        key = configured_receipt_key().public_key()
         self.stdout.write(public_pem(key), ending="")
         self.stderr.write(f"SHA-256 {key_fingerprint(key)}")

@@ -17,7 +17,7 @@ from django.core.management.base import CommandError
 
 from pipelines.management import printing
 from pipelines.management.workspace_check import TAG
-from pipelines.ports.garbage_collection import freeze_loaded
+from pipelines.ports.garbage_collection import exempt_loaded_objects
 from pipelines.ports.vault import keys
 from pipelines.queries.allowed_folders import protected_folders, repository_bounds
 from pipelines.work import images
@@ -99,7 +99,7 @@ class Command(printing.Command):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, service.stop)
         # All is loaded by now: the collector need not look through that again.
-        freeze_loaded()
+        exempt_loaded_objects()
         await service.run()
 
 

@@ -12,7 +12,7 @@ from pipelines.models import Project, Repository, StoredValue
 FIELDS = ("credential", "host_credential", "hook_secret")
 
 
-def credentials_among(
+def repository_by_credential_secret(
     names: Collection[str], *, owner: int, project: int, stored: Mapping[str, StoredValue]
 ) -> dict[str, str]:
     """Return {name of a secret: the repository that uses it as its credential} of those names that are one.
@@ -38,13 +38,15 @@ def credentials_among(
     return uses
 
 
-def credential_repositories(project: Project, values: Iterable[StoredValue]) -> dict[int, str]:
+def repository_by_credential_value(project: Project, values: Iterable[StoredValue]) -> dict[int, str]:
     """Return {id of a value: the repository that uses it as its credential} of the values that a project can get."""
     values = list(values)
     shared = {value.name: value for value in values if value.owner_id is not None}
     names = {value.name for value in values if value.kind == StoredValue.ValueKind.SECRET}
-    here = credentials_among(names, owner=project.owner_id, project=project.pk, stored={})
-    elsewhere = credentials_among(shared.keys(), owner=project.owner_id, project=project.pk, stored=shared)
+    here = repository_by_credential_secret(names, owner=project.owner_id, project=project.pk, stored={})
+    elsewhere = repository_by_credential_secret(
+        shared.keys(), owner=project.owner_id, project=project.pk, stored=shared
+    )
     return {
         value.pk: uses[value.name]
         for value in values

@@ -28,7 +28,7 @@ def decrypt_secret(content: str) -> str:
         raise SecretUnreadable(SecretUnreadable.__doc__) from error
 
 
-def encrypt_anew(content: str) -> str:
+def reencrypt_with_first_key(content: str) -> str:
     """The same secret, encrypted with the first key. Raises SecretUnreadable."""
     try:
         return _cipher().rotate(content.encode()).decode()
@@ -42,7 +42,7 @@ def key_texts() -> list[str]:
     return file.read_text().split() if file else list(settings.ENCRYPTION_KEYS)
 
 
-def add_key() -> bool:
+def put_new_key_first_in_file() -> bool:
     """Put a new key before the present one in the file. The one before it stays for whoever has just read the file;
     older ones are dropped, since the last rotation encrypted everything anew. False where the environment names the
     keys: then an operator puts the new one first."""

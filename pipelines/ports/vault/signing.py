@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 
-def receipt_key() -> Ed25519PrivateKey:
+def configured_receipt_key() -> Ed25519PrivateKey:
     """Raises ImproperlyConfigured: what is set is no key."""
     file: Path | None = settings.RECEIPT_KEY_FILE
     text = file.read_text().strip() if file else settings.RECEIPT_KEY

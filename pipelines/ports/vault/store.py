@@ -33,29 +33,33 @@ class ValuePlace:
     def column(self) -> str:
         return type(self.of).__name__.lower()
 
-    def values(self) -> QuerySet[StoredValue]:
+    def stored_values_here(self) -> QuerySet[StoredValue]:
         return StoredValue.objects.filter(**{self.column: self.of.pk})
 
-    def record(self, what: str, name: str, by: User, now: datetime) -> None:
+    def record_act_on_value(self, act: str, name: str, by: User, now: datetime) -> None:
         """Record what was done to a value here; never the value."""
         of, about = self.of, f"{self.column}:{self.of.pk}"
         if isinstance(of, Line):
-            audit.record(what, by=by, at=now, project=of.project, about=about, name=name, line=of.name)
+            audit.record_administrative_act(
+                act, by=by, at=now, project=of.project, about=about, name=name, line=of.name
+            )
         elif isinstance(of, Project):
-            audit.record(what, by=by, at=now, project=of, about=about, name=name)
+            audit.record_administrative_act(act, by=by, at=now, project=of, about=about, name=name)
         else:
-            audit.record(what, by=by, at=now, about=about, name=name, owner=of.name)
+            audit.record_administrative_act(act, by=by, at=now, about=about, name=name, owner=of.name)
 
 
 @sensitive_variables("value", "content")
-def put_value(place: ValuePlace, name: str, value: str, *, kind: str, by: User, now: datetime) -> StoredValue:
+def create_or_replace_value(
+    place: ValuePlace, name: str, value: str, *, kind: str, by: User, now: datetime
+) -> StoredValue:
     """Store a value under a name, in place of the one that has it there. Raises Invalid, Conflict (a variable never
     becomes a secret under the same name, nor the other way round: what was shown once is no secret)."""
-    _check_value(name, value, kind)
+    _refuse_bad_value(name, value, kind)
     content = keys.encrypt_secret(value) if kind == SECRET else value
     with transaction.atomic():
         stored, made = (
-            place.values()
+            place.stored_values_here()
             .select_for_update()
             .get_or_create(
                 name=name,
@@ -74,22 +78,22 @@ def put_value(place: ValuePlace, name: str, value: str, *, kind: str, by: User, 
         if not made:
             stored.content, stored.changed_at, stored.changed_by = content, now, by
             stored.save(update_fields=["content", "changed_at", "changed_by"])
-        place.record(f"{kind}.{'created' if made else 'changed'}", name, by, now)
+        place.record_act_on_value(f"{kind}.{'created' if made else 'changed'}", name, by, now)
     return stored
 
 
-def remove_value(place: ValuePlace, name: str, *, by: User, now: datetime) -> bool:
+def remove_value_if_there(place: ValuePlace, name: str, *, by: User, now: datetime) -> bool:
     """False where there is none."""
     with transaction.atomic():
-        stored_value = place.values().select_for_update().filter(name=name).first()
+        stored_value = place.stored_values_here().select_for_update().filter(name=name).first()
         if stored_value is None:
             return False
         stored_value.delete()
-        place.record(f"{stored_value.kind}.deleted", name, by, now)
+        place.record_act_on_value(f"{stored_value.kind}.deleted", name, by, now)
     return True
 
 
-def values_of_project(project: Project) -> QuerySet[StoredValue]:
+def values_any_station_can_get(project: Project) -> QuerySet[StoredValue]:
     """Every value that some station of the project can get."""
     here = Q(owner=project.owner_id) | Q(project=project.pk) | Q(line__project=project.pk)
     return (
@@ -99,29 +103,29 @@ def values_of_project(project: Project) -> QuerySet[StoredValue]:
     )
 
 
-def reencrypt_secrets(now: datetime) -> tuple[int, list[str]]:
+def reencrypt_and_name_unreadable_secrets(now: datetime) -> tuple[int, list[str]]:
     """Encrypt every secret of the installation with the first key: how many were, and the names of those that no key
     here decrypts."""
     done, lost = 0, []
     with transaction.atomic():
         # Each row is locked as it is read: a secret that is stored meanwhile is not overwritten.
-        for row, columns in _rows_with_secrets():
+        for row, columns in _locked_rows_with_filled_secret_columns():
             changed = []
             for column in columns:
                 try:
-                    setattr(row, column, keys.encrypt_anew(getattr(row, column)))
+                    setattr(row, column, keys.reencrypt_with_first_key(getattr(row, column)))
                 except keys.SecretUnreadable:
-                    lost.append(_value_name(row))
+                    lost.append(_value_and_place_name(row))
                 else:
                     changed.append(column)
             if changed:
                 row.save(update_fields=changed)
             done += len(changed)
-        audit.record("secrets.rotated", by=None, at=now, secrets=done)
+        audit.record_administrative_act("secrets.rotated", by=None, at=now, secrets=done)
     return done, lost
 
 
-def _rows_with_secrets() -> Iterator[tuple[Model, list[str]]]:
+def _locked_rows_with_filled_secret_columns() -> Iterator[tuple[Model, list[str]]]:
     """Yield each row that holds secrets, with those of its columns that are not empty. A model of any app
     names the columns that it encrypts with our keys in `ENCRYPTED`; of the stored values only the secrets
     are encrypted."""
@@ -137,14 +141,14 @@ def _rows_with_secrets() -> Iterator[tuple[Model, list[str]]]:
                 yield row, [column for column in columns if getattr(row, column)]
 
 
-def _value_name(row: Model) -> str:
+def _value_and_place_name(row: Model) -> str:
     """“NAME of acme/app”, as people know it."""
     places = (getattr(row, attribute, None) for attribute in ("owner", "project", "line"))
     return f"{getattr(row, 'name', row)} of {next(filter(None, places), row._meta.verbose_name)}"
 
 
 @sensitive_variables("value")
-def _check_value(name: str, value: str, kind: str) -> None:
+def _refuse_bad_value(name: str, value: str, kind: str) -> None:
     try:
         value_name(name)
     except ValidationError as fault:

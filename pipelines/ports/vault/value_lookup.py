@@ -35,10 +35,10 @@ class ValueScope:
     line: int | None = None
 
     @classmethod
-    def of(cls, task: Task) -> ValueScope:
+    def scope_of_task(cls, task: Task) -> ValueScope:
         return cls(task.project.owner_id, task.project_id, task.line_id)
 
-    def values(self) -> QuerySet[StoredValue]:
+    def values_in_scope_nearest_first(self) -> QuerySet[StoredValue]:
         """The nearest first."""
         here = Q(owner=self.owner) | Q(project=self.project)
         if self.line is not None:
@@ -46,28 +46,36 @@ class ValueScope:
         # Each value has one of the three, and PostgreSQL sorts nulls last.
         return StoredValue.objects.filter(here).order_by("line", "project", "owner")
 
-    def nearest(self, kind: str, names: Collection[str]) -> dict[str, StoredValue]:
+    def nearest_value_by_name(self, kind: str, names: Collection[str]) -> dict[str, StoredValue]:
         """{name: the value that counts here}; names that nothing here has are left out, also where the nearest is of
         the other kind."""
         if not names:
             return {}
         by_name: dict[str, StoredValue] = {}
-        for stored in self.values().filter(name__in=names):
+        for stored in self.values_in_scope_nearest_first().filter(name__in=names):
             # The nearest comes first: line, project, owner
             by_name.setdefault(stored.name, stored)
         return {name: stored for name, stored in by_name.items() if stored.kind == kind}
 
-    def names(self, kind: str) -> list[str]:
+    def sorted_names_of_kind(self, kind: str) -> list[str]:
         """Return all names of this kind that a station could use."""
-        return sorted(self.nearest(kind, set(self.values().values_list("name", flat=True))))
+        return sorted(
+            self.nearest_value_by_name(
+                kind, set(self.values_in_scope_nearest_first().values_list("name", flat=True))
+            )
+        )
 
-    def secret_needs(self, station: Station) -> frozenset[str]:
+    def needs_met_by_stored_secrets(self, station: Station) -> frozenset[str]:
         """Return the needs of a station that a worker need not have, because these secrets come with the job."""
         # They come with the job, so that a worker need not have them
-        return frozenset(f"secret:{name}" for name in self.nearest(SECRET, secret_names_for([station], {})))
+        return frozenset(
+            f"secret:{name}" for name in self.nearest_value_by_name(SECRET, secret_names_for([station], {}))
+        )
 
 
-def secret_needs_by_station(stations: Collection[tuple[ValueScope, Station]]) -> list[frozenset[str]]:
+def needs_met_by_stored_secrets_of_each(
+    stations: Collection[tuple[ValueScope, Station]],
+) -> list[frozenset[str]]:
     """Return what `Reach.secret_needs` says of each of these, by one statement."""
     names = {name for _reach, station in stations for name in secret_names_for([station], {})}
     if not names:
@@ -99,17 +107,19 @@ def secret_needs_by_station(stations: Collection[tuple[ValueScope, Station]]) ->
 
 def secret_names_for(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[str]:
     """The names of the secrets that these stations ask for, of a task with these inputs."""
-    return resolve_names((name for station in stations for name in secret_names(station.work)), inputs)
+    return unique_names_behind_references(
+        (name for station in stations for name in secret_names(station.work)), inputs
+    )
 
 
-def resolve_names(references: Iterable[str], inputs: Mapping[str, Any]) -> list[str]:
+def unique_names_behind_references(references: Iterable[str], inputs: Mapping[str, Any]) -> list[str]:
     """Return the names that these references stand for in a task with these inputs."""
     names = (resolve_secret_name(name, inputs) for name in references)
     return [name for name in dict.fromkeys(names) if name]
 
 
 @sensitive_variables("plaintexts")
-def decrypted_secrets(stored: dict[str, StoredValue]) -> dict[str, str]:
+def readable_secret_by_name(stored: dict[str, StoredValue]) -> dict[str, str]:
     """{name: secret}, without those that no key decrypts: a station that needs one says so."""
     plaintexts: dict[str, str] = {}
     for name, stored_value in stored.items():
@@ -121,7 +131,7 @@ def decrypted_secrets(stored: dict[str, StoredValue]) -> dict[str, str]:
     return plaintexts
 
 
-def record_use(stored: Collection[StoredValue], now: datetime) -> None:
+def record_use_if_not_lately_recorded(stored: Collection[StoredValue], now: datetime) -> None:
     # Asked again by the statement: of many jobs at once one writes.
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
     due = [

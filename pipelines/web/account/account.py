@@ -128,11 +128,11 @@ def end_sessions(request: SignedInRequest) -> HttpResponse:
     else:
         count = accounts.end_sessions(user, besides=this)
     if count:
-        audit.record(
+        audit.record_administrative_act(
             "sessions.ended",
             by=user,
             at=timezone.now(),
-            about=audit.actor_reference(user),
+            about=audit.actor_reference_or_command(user),
             name=user.username,
             count=count,
         )

@@ -111,8 +111,12 @@ class AccountAdapter(DefaultAccountAdapter):
         assert isinstance(user, User)
         kind, sentence = CHANGES.get(template_prefix, ("", ""))
         if kind:
-            audit.record(
-                kind, by=user, at=timezone.now(), about=audit.actor_reference(user), name=user.username
+            audit.record_administrative_act(
+                kind,
+                by=user,
+                at=timezone.now(),
+                about=audit.actor_reference_or_command(user),
+                name=user.username,
             )
         if user.email:
             prefix = CHANGED if sentence else template_prefix

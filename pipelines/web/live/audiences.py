@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 from channels.layers import get_channel_layer
 
-from pipelines.ports.bus import bus_errors
+from pipelines.ports.bus import errors_with_redis_if_loaded
 from pipelines.web.live.hints import Row, line_group_name, person_group_name, project_group_name
 from pipelines.web.live.presence import Presence
 from pipelines.web.live.subscriptions import Subscription
@@ -190,7 +190,7 @@ class Audiences:
                 handle = HANDLERS.get(message["type"])
                 if handle is not None:
                     await self._handle(handle, message)
-        except bus_errors(OSError) as error:
+        except errors_with_redis_if_loaded(OSError) as error:
             log.warning("live: all sockets end, the bus is away: %s", str(error).strip())
             sockets = list(self._sockets)
             self._begin_anew()
@@ -199,7 +199,7 @@ class Audiences:
     async def _handle(self, handle: Handler, message: dict[str, Any]) -> None:
         try:
             await handle(self, message)
-        except bus_errors(OSError):
+        except errors_with_redis_if_loaded(OSError):
             raise
         except Exception:
             # One message that fails must not end what all sockets of the process hear: they fetch instead

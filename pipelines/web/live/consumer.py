@@ -12,7 +12,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 
-from pipelines.ports.bus import bus_errors
+from pipelines.ports.bus import errors_with_redis_if_loaded
 from pipelines.web.live.audiences import RESYNC, Frame
 from pipelines.web.live.hint_repair import audiences, healer
 from pipelines.web.live.hints import line_group_name
@@ -51,7 +51,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         the page polls, and comes back until it opens again."""
         try:
             await super().__call__(scope, receive, send)
-        except bus_errors(OSError) as error:
+        except errors_with_redis_if_loaded(OSError) as error:
             log.warning("live: a socket ends, the bus is away: %s", str(error).strip())
             healer.remove_socket(self)
             await send({"type": "websocket.close", "code": TRY_AGAIN})

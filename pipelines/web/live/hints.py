@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 from channels.layers import get_channel_layer
 
-from pipelines.ports.bus import bus_errors
+from pipelines.ports.bus import errors_with_redis_if_loaded
 from pipelines.ports.observers import LineHint, LiveHint, PersonHint
 from pipelines.web.live.layer import PostgresLayer
 
@@ -118,7 +118,7 @@ class HintSender:
     def _send(self, runner: asyncio.Runner, batch: list[LiveHint]) -> None:
         try:
             runner.run(_publish_hints(batch))
-        except bus_errors(psycopg.Error, OSError) as error:
+        except errors_with_redis_if_loaded(psycopg.Error, OSError) as error:
             log.warning("live: %d hints lost, healing will replace them: %s", len(batch), str(error).strip())
 
 

@@ -270,7 +270,7 @@ def get_repository(project: Project, repository: int) -> Repository:
 def form_choices(request: SignedInRequest, project: Project) -> dict[str, Any]:
     """Names of secrets only for who may store them."""
     reach = value_lookup.ValueScope(project.owner_id, project.pk)
-    names = reach.names(SECRET) if access.can(request.user, "repositories", project) else []
+    names = reach.sorted_names_of_kind(SECRET) if access.can(request.user, "repositories", project) else []
     return {
         "secrets": [("", "None"), *((name, name) for name in names)],
         "pushing": Repository.Pushing.choices,

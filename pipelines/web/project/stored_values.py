@@ -16,7 +16,7 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Owner, Project, StoredValue, User
 from pipelines.ports.vault import store
-from pipelines.ports.vault.credentials import credential_repositories
+from pipelines.ports.vault.credentials import repository_by_credential_value
 from pipelines.queries.value_uses import ValueUse, uses_by_value
 from pipelines.web.shell.forms import ChoiceForm
 from pipelines.web.shell.page import (
@@ -91,7 +91,7 @@ def _store_value(request: SignedInRequest, project: Project, form: ValueForm) ->
     try:
         # A browser sends the ends of lines as CR LF; a key file has LF.
         value = form_data["value"].replace("\r\n", "\n")
-        store.put_value(
+        store.create_or_replace_value(
             place, form_data["name"], value, kind=form_data["kind"], by=request.user, now=timezone.now()
         )
     except Invalid as fault:
@@ -124,9 +124,9 @@ def _value_place(project: Project, place_key: str) -> store.ValuePlace:
 
 
 def value_rows(user: User, project: Project) -> list[StoredValueRow]:
-    values = list(store.values_of_project(project))
+    values = list(store.values_any_station_can_get(project))
     lines, owners = uses_by_value(project, values), _may_store_in_owner(user, project.owner)
-    credentials = credential_repositories(project, values)
+    credentials = repository_by_credential_value(project, values)
     may_store = access.can(user, "secrets", project)
     return [
         StoredValueRow(
@@ -150,11 +150,11 @@ def _place_label(value: StoredValue, project: Project) -> str:
 @project_required("secrets")
 @require_POST
 def delete(request: SignedInRequest, project: Project, value: int) -> HttpResponse:
-    stored_value = get_object_or_404(store.values_of_project(project).filter(pk=value))
+    stored_value = get_object_or_404(store.values_any_station_can_get(project).filter(pk=value))
     if stored_value.owner is not None and not _may_store_in_owner(request.user, stored_value.owner):
         raise Http404
     of = stored_value.line or stored_value.project or stored_value.owner
     assert of is not None
-    store.remove_value(store.ValuePlace(of), stored_value.name, by=request.user, now=timezone.now())
+    store.remove_value_if_there(store.ValuePlace(of), stored_value.name, by=request.user, now=timezone.now())
     messages.success(request, f"{stored_value.name} is deleted")
     return redirect("project-secrets", project.owner.key, project.key)

@@ -14,7 +14,11 @@ from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Project, Worker
 from pipelines.ports.vault.store import SECRET, VARIABLE
-from pipelines.ports.vault.value_lookup import ValueScope, decrypted_secrets, record_use
+from pipelines.ports.vault.value_lookup import (
+    ValueScope,
+    readable_secret_by_name,
+    record_use_if_not_lately_recorded,
+)
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.routing.document.kinds.agent import SIGNED_IN
@@ -228,13 +232,13 @@ def _duration_text(seconds: float | None) -> str:
 def ask_model(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     """Ask the model with the stored key, from this server. That is a use of the key. It has a key to ask with."""
     reach = ValueScope(project.owner_id, project.pk)
-    stored = reach.nearest(SECRET, [choice.probe_secret])
-    key = decrypted_secrets(stored).get(choice.probe_secret, "")
+    stored = reach.nearest_value_by_name(SECRET, [choice.probe_secret])
+    key = readable_secret_by_name(stored).get(choice.probe_secret, "")
     if not key:
         return ModelAnswer(UNKNOWN, said="The key cannot be read. Store it again.")
     # Before the call: it is a use of the key, whatever comes of it.
-    record_use(stored.values(), now)
-    stored_variables = reach.nearest(VARIABLE, choice.preset.environment)
+    record_use_if_not_lately_recorded(stored.values(), now)
+    stored_variables = reach.nearest_value_by_name(VARIABLE, choice.preset.environment)
     variables = {name: stored_value.content for name, stored_value in stored_variables.items()}
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     return asyncio.run(probe_model(choice.probe_secret, key, variables, guard))
@@ -246,7 +250,7 @@ def agent_choices(
     """Codemod second, as the one that always works; then those that are installed; the tried before the others."""
     # None: the worker serves every owner.
     serving = [worker for worker in workers if worker.owners is None or project.owner.key in worker.owners]
-    stored = set(ValueScope(project.owner_id, project.pk).names(SECRET))
+    stored = set(ValueScope(project.owner_id, project.pk).sorted_names_of_kind(SECRET))
     agent_choices = [_agent_choice(preset, serving, stored, answers.get(preset.key)) for preset in TABLE]
     rank = {choice.key: (choice.lacks_program, not choice.preset.tried) for choice in agent_choices}
     # Within a rank the order of the table stays.

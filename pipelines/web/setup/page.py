@@ -360,7 +360,7 @@ def _store_key(setup_state: SetupState) -> str:
         return ""
     value = setup_state.request.POST.get("value", "").strip()
     try:
-        store.put_value(
+        store.create_or_replace_value(
             store.ValuePlace(setup_state.project),
             name,
             value,

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from pipelines.models import Worker
 from pipelines.models.plumbing.compiled_queries import execute
-from pipelines.ports.bus import bus_errors
+from pipelines.ports.bus import errors_with_redis_if_loaded
 from pipelines.ports.terms import ALIVE_SECONDS
 from pipelines.queries import unclaimable_jobs
 from pipelines.web.statements import PING
@@ -66,7 +66,7 @@ async def _is_channel_layer_up() -> bool:
         return await asyncio.to_thread(layer.wait_listening, PATIENCE)
     try:
         return await asyncio.wait_for(_can_round_trip(layer), PATIENCE)
-    except bus_errors(TimeoutError, OSError):
+    except errors_with_redis_if_loaded(TimeoutError, OSError):
         return False
 
 

@@ -314,7 +314,7 @@ def _completion_page(
         job=job,
         station=station,
         instructions=rendered_instructions(job),
-        fields=start_fields(inputs, typed, problems, AT, reach=ValueScope.of(task)),
+        fields=start_fields(inputs, typed, problems, AT, reach=ValueScope.scope_of_task(task)),
         upload_to=uploads.upload_url(task.project),
         more=report_fields(versions.by_id(job.pinned_id), station),
         typed={**dict.fromkeys(COMPLETION, ""), **(typed or {"result": "success"})},

@@ -12,7 +12,7 @@ from dulwich.errors import NotGitRepository
 from pipelines.formats.receipts import LandedChange, ReceiptInvalid, sign_receipt, verify_receipt
 from pipelines.models import Delivery, Task
 from pipelines.ports.server_folders import FolderRefused
-from pipelines.ports.vault.signing import receipt_key
+from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.queries.allowed_folders import server_folders_of_owner
 from pipelines.queries.receipts import check_change_in_repository, landed_change
 from pipelines.web.shell.page import SignedInRequest, is_fragment_request, render_in_shell, task_required
@@ -29,14 +29,16 @@ class ReceiptVerdict:
 
 def _verify_receipt(task: Task, change: LandedChange) -> ReceiptVerdict:
     """Verify the receipt as anybody would who has the file, the key, and a clone."""
-    key = receipt_key()
+    key = configured_receipt_key()
     delivery = Delivery.objects.select_related("repository").get(job=change.delivery)
     try:
         # By way of the file, as anybody else would: what is signed is what is shown
         same = verify_receipt(sign_receipt(change, key), key.public_key())
         if delivery.repository is None or not delivery.repository.is_folder:
             return ReceiptVerdict()
-        folder = server_folders_of_owner(task.project.owner_id).resolve_folder(delivery.repository.address)
+        folder = server_folders_of_owner(task.project.owner_id).allowed_real_folder(
+            delivery.repository.address
+        )
         check_change_in_repository(same, Path(folder))
     except (ReceiptInvalid, FolderRefused) as fault:
         return ReceiptVerdict(fault=str(fault))
@@ -61,7 +63,9 @@ def download_receipt(request: SignedInRequest, task: Task) -> HttpResponse:
         return render_in_shell(
             request, "tasks/task/verified.html", project=task.project, change=change, verdict=verdict
         )
-    response = HttpResponse(sign_receipt(change, receipt_key()), content_type="application/vnd.in-toto+json")
+    response = HttpResponse(
+        sign_receipt(change, configured_receipt_key()), content_type="application/vnd.in-toto+json"
+    )
     name = f"{task.name}-{change.commit[:12]}.receipt.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["X-Content-Type-Options"] = "nosniff"

@@ -295,7 +295,7 @@ def missing_metadata_fields(line: ParsedLine, token: Token) -> list[StartField]:
         (),
         "metadata",
         str(token.pk),
-        ValueScope.of(token.task),
+        ValueScope.scope_of_task(token.task),
     )
 
 

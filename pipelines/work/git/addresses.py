@@ -87,6 +87,6 @@ def _url_address(url: str, text: str = "") -> RepositoryAddress:
 
 def _folder_address(text: str, folders: ServerFolders) -> RepositoryAddress:
     try:
-        return RepositoryAddress(text, "folder", folders.resolve_folder(text))
+        return RepositoryAddress(text, "folder", folders.allowed_real_folder(text))
     except FolderRefused as refused:
         raise GitRefused(str(refused)) from refused

@@ -121,7 +121,7 @@ class Remote:
         if self.address.scheme != "folder":
             return
         try:
-            if self.folders.resolve_folder(self.address.path) == self.address.path:
+            if self.folders.allowed_real_folder(self.address.path) == self.address.path:
                 return
         except FolderRefused as refused:
             raise GitRefused(str(refused)) from refused

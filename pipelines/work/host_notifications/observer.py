@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.models import Delivery, HostLink
 from pipelines.models.plumbing.compiled_queries import Statement, send
-from pipelines.ports.code_host_notices import ENDED, STATUS, WITHDRAW, enqueue_notices
+from pipelines.ports.code_host_notices import ENDED, STATUS, WITHDRAW, enqueue_new_notices_and_every_status
 from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
 from pipelines.work.statements import LINKS_OF_TASKS
 
@@ -31,7 +31,7 @@ class HostObserver:
                 at = event.opened_at if isinstance(event, GateOpened) else event.at
                 out = isinstance(event, TaskEnded) and link.kind == Kind.REQUEST and event.task_id in waiting
                 subjects = [*_notice_subjects(event, link), *([WITHDRAW] if out else [])]
-                enqueue_notices([(link, about) for about in subjects], at)
+                enqueue_new_notices_and_every_status([(link, about) for about in subjects], at)
 
 
 def _withdrawable_tasks(events: Sequence[Consequence]) -> set[int]:

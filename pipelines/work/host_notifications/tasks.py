@@ -16,7 +16,13 @@ from procrastinate.contrib.django import app
 
 from pipelines.models import HostNotice, Task
 from pipelines.ports import clock
-from pipelines.ports.code_host_notices import LATEST, STATUS, WITHDRAW, mark_failed, pending_row
+from pipelines.ports.code_host_notices import (
+    LATEST,
+    STATUS,
+    WITHDRAW,
+    mark_notice_failed_unless_queued_again,
+    unchanged_queued_row,
+)
 from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
 from pipelines.ports.vault import value_lookup
 from pipelines.work.host_notifications import texts
@@ -77,12 +83,12 @@ def _send_notice_to_host(notice: HostNotice) -> None:
             asyncio.run(_post_comment_once(notice, text, access, guard))
     except HostError as error:
         if isinstance(error, HostAway):
-            pending_row(notice).update(error=str(error))
+            unchanged_queued_row(notice).update(error=str(error))
             raise
-        mark_failed(notice, str(error))
+        mark_notice_failed_unless_queued_again(notice, str(error))
         return
     # A status that was asked for again meanwhile stays queued: its own ticket sends it.
-    pending_row(notice).update(state=HostNotice.State.SENT, sent_at=Now(), error="")
+    unchanged_queued_row(notice).update(state=HostNotice.State.SENT, sent_at=Now(), error="")
 
 
 def _notice_access(notice: HostNotice) -> HostAccess:
@@ -93,7 +99,7 @@ def _notice_access(notice: HostNotice) -> HostAccess:
     access = host_access(repository, credential)
     if access is None or not credential:
         raise HostError(missing or "The repository has no host, or no token for it.")
-    value_lookup.record_use(
+    value_lookup.record_use_if_not_lately_recorded(
         nearest_secrets(repository, repository.name_of_host_secret).values(), timezone.now()
     )
     return access

@@ -198,7 +198,7 @@ def station_access(orders: Orders, config: WorkerConfig) -> Access:
 def is_allowed(folders: ServerFolders, path: str) -> bool:
     try:
         # Checked now, not when it was allowed: meanwhile it may be gone or another folder
-        return folders.resolve_folder(path) == path
+        return folders.allowed_real_folder(path) == path
     except FolderRefused:
         return False
 

@@ -2,8 +2,8 @@
 
 import sys
 
-from pipelines.ports.garbage_collection import reduce_collection
+from pipelines.ports.garbage_collection import collect_seldom_while_loading
 from pipelines.work.program.main import main
 
-reduce_collection()
+collect_seldom_while_loading()
 sys.exit(main(sys.argv[1:]))

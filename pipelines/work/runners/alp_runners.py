@@ -186,7 +186,7 @@ def renew_lease(runner: Worker, job: Job) -> None:
     if job.started_at is not None and job.started_at + limit + GRACE < timezone.now():
         deliver_report(runner, job, {"result": "cancelled", "reason": "max_timeout"})
         raise LeaseLost
-    if job.pk not in leases.renew_leases(runner.pk, SECONDS):
+    if job.pk not in leases.renew_leases_by_job(runner.pk, SECONDS):
         raise LeaseLost
     mark_present(runner)
 

@@ -76,7 +76,7 @@ def expire_leases_of_runner(runner: uuid.UUID) -> None:
     """Take back the runner's leases at once: the new process would renew them with its own. Each counts an
     attempt, as after any crash, so that a job which ends its runner cannot go on for ever."""
     # `lose` takes away only what has expired
-    leases.expire_worker_leases(runner)
+    leases.expire_leases_of_dead_worker(runner)
     for lease in leases.leases_of_worker(runner):
         attempt = (
             Job.objects.filter(pk=lease.job_id, lease_key=lease.key).values_list("attempt", flat=True).first()

@@ -25,7 +25,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
 from pipelines.models.plumbing.compiled_queries import fetch
-from pipelines.ports.idle_pauses import LOOK_AROUND, pause_until
+from pipelines.ports.idle_pauses import LOOK_AROUND, seconds_until_part_of_period
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.statements import HEARTBEAT
 from pipelines.work.transport.local.database import Database
@@ -110,7 +110,7 @@ class TicketWorker(Worker):
             return
         self._first_ticket.clear()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._first_ticket.wait(), pause_until(LOOK_AROUND))
+            await asyncio.wait_for(self._first_ticket.wait(), seconds_until_part_of_period(LOOK_AROUND))
 
     async def _fetch_and_process_jobs(self) -> None:
         assert self.worker_id is not None

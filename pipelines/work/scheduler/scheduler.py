@@ -16,9 +16,9 @@ from procrastinate import exceptions
 
 from pipelines.models.plumbing.listener import Listener, default_conninfo
 from pipelines.ports import due_notices
-from pipelines.ports.code_host_notices import fail_unsent
+from pipelines.ports.code_host_notices import fail_notices_nobody_will_send
 from pipelines.ports.due_notices import LOOK_SECONDS
-from pipelines.ports.idle_pauses import OUTLOOK, pause_until
+from pipelines.ports.idle_pauses import OUTLOOK, seconds_until_part_of_period
 from pipelines.ports.queue_tasks import BULK, CHANNELS, DRAWINGS, HOSTS, MAIL
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
@@ -122,7 +122,7 @@ class Scheduler:
                     if counts:
                         log.info("leases_swept", **counts)
                 await queue.requeue_tickets_of_dead_workers()
-                if unsent := await self._sweeping.call(fail_unsent):
+                if unsent := await self._sweeping.call(fail_notices_nobody_will_send):
                     log.warning("notices_not_sent", count=unsent)
             except (DatabaseError, InterfaceError, exceptions.ConnectorException) as error:
                 log.warning("housekeeping_waits", error=str(error).split("\n")[0])
@@ -159,7 +159,7 @@ class Scheduler:
                     # Another worker may be about to take what was announced: its lease has to be seen
                     pause = min(pause, timers.AT_WORK_SECONDS)
                 elif pause == LOOK_SECONDS:
-                    pause = pause_until(OUTLOOK)
+                    pause = seconds_until_part_of_period(OUTLOOK)
                 if outlook.has_due_timer and (
                     counts := await self._timing.call(timers.run_due_timers_and_triggers)
                 ):

@@ -33,7 +33,7 @@ AFTER_A_FAULT = 60.0
 def expire_due_leases(limit: int = 100) -> Counter[str]:
     """Take expired leases away so that others continue. Returns how many were requeued, ended, kept or failed."""
     counts: Counter[str] = Counter()
-    expired = {lease.job_id: lease for lease in leases.expired_leases(limit)}
+    expired = {lease.job_id: lease for lease in leases.expired_leases_oldest_first(limit)}
     # They were found without a lock: a lease that was granted since belongs to another attempt
     for job in Job.objects.filter(pk__in=expired, lease_key=F("lease__key")).order_by("task_id"):
         try:

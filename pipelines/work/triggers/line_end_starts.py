@@ -15,7 +15,7 @@ from pipelines.models import Task, Trigger
 from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import clock
 from pipelines.ports.observers import Consequence, TaskEnded
-from pipelines.ports.queue import enqueue_jobs
+from pipelines.ports.queue import enqueue_queue_jobs
 from pipelines.ports.queue_tasks import START_AFTER
 from pipelines.ports.terms import QUICK
 from pipelines.work.statements import TRIGGERS_OF_ENDED_TASKS
@@ -39,7 +39,7 @@ class LineEndObserver:
         tickets: list[JSONDict] = [{"trigger_id": trigger, "task_id": task} for trigger, task in waiting]
         if tickets:
             # house §2: the queue is in the same database, so a rollback drops these, too.
-            enqueue_jobs(START_AFTER, QUICK, *tickets)
+            enqueue_queue_jobs(START_AFTER, QUICK, *tickets)
 
 
 def start_task_after_end(trigger_id: int, task_id: int) -> str:

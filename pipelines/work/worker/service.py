@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from pipelines.ports.idle_pauses import LOOK_AROUND, RENEWAL, pause_until
+from pipelines.ports.idle_pauses import LOOK_AROUND, RENEWAL, seconds_until_part_of_period
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.work.agents.installed import (
     describe_agents,
@@ -194,7 +194,7 @@ class Service:
             else:
                 self._to_look.clear()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._to_look.wait(), pause_until(LOOK_AROUND))
+                    await asyncio.wait_for(self._to_look.wait(), seconds_until_part_of_period(LOOK_AROUND))
 
     async def _remove_unused_mirrors(self) -> None:
         """Copies of repositories that nobody used for long, or that are too large together."""
@@ -225,7 +225,7 @@ class Service:
                     known = inventory
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))
-            await asyncio.sleep(pause_until(LOOK_AROUND))
+            await asyncio.sleep(seconds_until_part_of_period(LOOK_AROUND))
 
     async def _drive_unattended(self, driver: Driver) -> bool:
         """Drive what waits without a ticket. Return whether there may be more of it."""
@@ -343,7 +343,7 @@ class Renewal(threading.Thread):
                 self._end.wait(min(self._every, 0.5))
             # Without a lease there is nothing to renew but that the worker lives; a drive that waits for its seat may
             # get one at any time, one that begins tells so.
-            elif leases or self._may_claim() or self._work_began.wait(pause_until(RENEWAL)):
+            elif leases or self._may_claim() or self._work_began.wait(seconds_until_part_of_period(RENEWAL)):
                 self._end.wait(self._every)
         self._transport.hang_up()
 

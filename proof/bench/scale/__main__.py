@@ -31,7 +31,7 @@ LARGE = 150_000
 
 
 def run(given: argparse.Namespace) -> dict[str, Any]:
-    from pipelines.ports.garbage_collection import freeze_loaded, reduce_collection  # noqa: PLC0415  # after `database`
+    from pipelines.ports.garbage_collection import collect_seldom_while_loading, exempt_loaded_objects  # noqa: PLC0415  # after `database`
     from proof.bench.scale import data, measure, pages  # noqa: PLC0415  # after `database`
 
     if not data.there():
@@ -48,8 +48,8 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
     }
     print(f"load {load}, yardstick {stick} ms, {answer['rows']}", flush=True)
     print(f"| {'':30} | " + " | ".join(COLUMNS) + " |", flush=True)
-    reduce_collection()
-    freeze_loaded()
+    collect_seldom_while_loading()
+    exempt_loaded_objects()
     for name, act in pages.acts().items():
         if given.only and not any(each.lower() in name.lower() for each in given.only):
             continue

@@ -179,7 +179,9 @@ def test_it_learns_its_task_and_the_checks_ahead_and_no_secret(
     world: World, bench: Bench, tmp_path: Path
 ) -> None:
     place, by = store.ValuePlace(world.project), world.admin
-    store.put_value(place, "ANTHROPIC_API_KEY", "canary-77", kind=SECRET, by=by, now=timezone.now())
+    store.create_or_replace_value(
+        place, "ANTHROPIC_API_KEY", "canary-77", kind=SECRET, by=by, now=timezone.now()
+    )
     inputs = [{"key": "colour", "type": "text"}, {"key": "login", "type": "secret"}]
     body = "c = Client()\nc.call('get_task')\nc.call('gate_checks', output={'score': 2})\nend()\n"
     told = {"kind": "agent", "agent": "claude", "prompt": "Do it.", "network": "open"}

@@ -42,7 +42,7 @@ def hosted(request: pytest.FixtureRequest, world: World, origin: RemoteRepositor
 
 
 def kept(world: World, name: str, value: str) -> None:
-    store.put_value(
+    store.create_or_replace_value(
         store.ValuePlace(world.project), name, value, kind="secret", by=world.admin, now=timezone.now()
     )
 

@@ -48,9 +48,12 @@ def notice(world: World, wired: Any) -> HostNotice:
 def test_one_whose_ticket_is_gone_fails_with_a_word(
     world: World, wired: Any, notice: HostNotice, fault: str
 ) -> None:
-    assert code_host_notices.fail_unsent() == 0
+    assert code_host_notices.fail_notices_nobody_will_send() == 0
     run_sql(f"{fault} WHERE task_name = 'pipelines.tell_host'")
-    assert code_host_notices.fail_unsent() == 1 and code_host_notices.fail_unsent() == 0
+    assert (
+        code_host_notices.fail_notices_nobody_will_send() == 1
+        and code_host_notices.fail_notices_nobody_will_send() == 0
+    )
     notice.refresh_from_db()
     assert (notice.state, notice.error) == (State.FAILED, code_host_notices.LOST)
     act = AdministrativeAct.objects.get(kind="notice.failed")
@@ -63,7 +66,7 @@ def test_one_whose_ticket_is_gone_fails_with_a_word(
 @pytest.mark.parametrize("status", ["todo", "doing"])
 def test_one_under_way_or_waiting_is_left_alone(notice: HostNotice, status: str) -> None:
     run_sql(f"UPDATE procrastinate_jobs SET status = '{status}' WHERE task_name = 'pipelines.tell_host'")
-    assert code_host_notices.fail_unsent() == 0
+    assert code_host_notices.fail_notices_nobody_will_send() == 0
 
 
 @pytest.mark.parametrize("hosted", ["gitlab"], indirect=True)
@@ -71,7 +74,7 @@ def test_one_that_is_weeks_late_is_shown_and_not_sent(world: World, wired: Any, 
     """Its ticket is there still: whichever comes first, the worker or the sweep, the host hears nothing."""
     HostNotice.objects.update(queued_at=F("queued_at") - timedelta(weeks=3))
     telling.send_queued_notice(notice.pk)
-    assert code_host_notices.fail_unsent() == 1
+    assert code_host_notices.fail_notices_nobody_will_send() == 1
     telling.send_queued_notice(notice.pk)
     notice.refresh_from_db()
     assert (notice.state, notice.error) == (State.FAILED, code_host_notices.LATE) and not said(
@@ -100,18 +103,22 @@ def test_one_that_was_dropped_is_never_sent(world: World, wired: Any, notice: Ho
     assert notice.state == State.DROPPED and not said(wired, "issue", 7)
     assert AdministrativeAct.objects.filter(kind="notice.dropped").exists()
     again = client.post(f"{place}/send/", follow=True).content.decode()
-    assert "Only what failed is sent again" in again and code_host_notices.fail_unsent() == 0
+    assert (
+        "Only what failed is sent again" in again and code_host_notices.fail_notices_nobody_will_send() == 0
+    )
 
 
 def test_a_status_asked_for_while_it_is_sent_stays_queued(world: World) -> None:
     """A sender marks the notice that it read; the newer one has a ticket of its own, and loses it with a word."""
     place = Place(world)
     link = HostLink.objects.create(task=place.task, repository=place.repository, kind="branch", number=0)
-    code_host_notices.enqueue_notices([(link, "status")], timezone.now())
+    code_host_notices.enqueue_new_notices_and_every_status([(link, "status")], timezone.now())
     first = HostNotice.objects.get(link=link)
-    code_host_notices.enqueue_notices([(link, "status")], timezone.now())
-    assert not code_host_notices.pending_row(first).update(state=State.SENT, sent_at=timezone.now())
-    assert not code_host_notices.mark_failed(first, "The host refused the older one.")
+    code_host_notices.enqueue_new_notices_and_every_status([(link, "status")], timezone.now())
+    assert not code_host_notices.unchanged_queued_row(first).update(state=State.SENT, sent_at=timezone.now())
+    assert not code_host_notices.mark_notice_failed_unless_queued_again(
+        first, "The host refused the older one."
+    )
     assert HostNotice.objects.get(link=link).state == State.QUEUED
     run_sql("DELETE FROM procrastinate_jobs WHERE task_name = 'pipelines.tell_host'")
-    assert code_host_notices.fail_unsent() == 1
+    assert code_host_notices.fail_notices_nobody_will_send() == 1

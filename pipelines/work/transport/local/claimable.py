@@ -13,7 +13,7 @@ from pipelines.models import Purpose
 from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
-from pipelines.ports.vault.value_lookup import secret_needs_by_station
+from pipelines.ports.vault.value_lookup import needs_met_by_stored_secrets_of_each
 from pipelines.queries import environments, queued_work
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.kinds import IMAGES
@@ -59,7 +59,7 @@ def _fitting_rows(
     ]
     # What is stored is looked up once for all, and only where it makes a difference.
     in_doubt = [row for row, _name in rows if queued_work.claim_depends_on_secrets(claim, row)]
-    stored = secret_needs_by_station([(row.reach, row.published_station) for row in in_doubt])
+    stored = needs_met_by_stored_secrets_of_each([(row.reach, row.published_station) for row in in_doubt])
     refused = {
         row
         for row, secrets in zip(in_doubt, stored, strict=True)
@@ -67,7 +67,7 @@ def _fitting_rows(
     }
     in_repositories = {row.project for row, _name in rows if environments.work_workspace(row) is not None}
     images = None
-    if in_repositories and not claim.has(IMAGES):
+    if in_repositories and not claim.meets_need(IMAGES):
         images = environments.ImageRepositories.of_projects(in_repositories)
     for row, name in rows:
         if row in refused or (images and images.all_need_images(row)):

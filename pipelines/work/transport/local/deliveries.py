@@ -13,7 +13,7 @@ from django.db import transaction
 from pipelines import engine
 from pipelines.formats.evidence.trees.change_size import oversize_amount
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
-from pipelines.ports.code_host_notices import STATUS, enqueue_notices
+from pipelines.ports.code_host_notices import STATUS, enqueue_new_notices_and_every_status
 from pipelines.queries import delivery_queue, versions
 from pipelines.queries.environments import task_repository
 from pipelines.queries.four_eyes import published_by_two
@@ -277,7 +277,7 @@ def _link_branch(delivery: Delivery, now: datetime) -> None:
         number=0,
         defaults={"repository": repository, "sign": "", "url": repository.page},
     )
-    enqueue_notices([(link, STATUS)], now)
+    enqueue_new_notices_and_every_status([(link, STATUS)], now)
 
 
 def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime) -> None:
@@ -288,7 +288,7 @@ def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime)
         number=request["number"],
         defaults={"repository": delivery.repository, "sign": request["sign"], "url": request["url"]},
     )
-    enqueue_notices([(link, STATUS)], now)
+    enqueue_new_notices_and_every_status([(link, STATUS)], now)
 
 
 # The amount of what a task delivers, for its receipt, where no person can have read all of it (law §6).

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipelines.models import Repository, Task
-from pipelines.ports.server_folders import PermittedFolder, real_path
+from pipelines.ports.server_folders import PermittedFolder, path_without_links
 from pipelines.queries.allowed_folders import permitted_folders
 from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.line import ParsedLine, Station
@@ -54,7 +54,7 @@ def named_folders(
 def _referenced_folders(
     allowed: Iterable[PermittedFolder], paths: Iterable[str], written: Iterable[str]
 ) -> Iterable[PermittedFolder]:
-    resolved = {real_path(path) for path in paths}
+    resolved = {path_without_links(path) for path in paths}
     texts = list(written)
     return (
         folder for folder in allowed if folder.path in resolved or any(folder.path in text for text in texts)

@@ -13,7 +13,7 @@ from pipelines.work.spec.hosting import HostAccess
 
 def nearest_secrets(repository: Repository, *names: str) -> dict[str, StoredValue]:
     reach = value_lookup.ValueScope(repository.project.owner_id, repository.project_id)
-    return reach.nearest(SECRET, [name for name in names if name])
+    return reach.nearest_value_by_name(SECRET, [name for name in names if name])
 
 
 @sensitive_variables()
@@ -21,7 +21,7 @@ def secret_or_reason(repository: Repository, name: str) -> tuple[str, str]:
     """The secret, and why there is none although one is named."""
     if not name:
         return "", ""
-    secret = value_lookup.decrypted_secrets(nearest_secrets(repository, name)).get(name, "")
+    secret = value_lookup.readable_secret_by_name(nearest_secrets(repository, name)).get(name, "")
     return secret, "" if secret else f"The secret {name} is no longer stored. Store it again."
 
 

@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Job, Purpose, Task
 from pipelines.ports.vault import value_lookup
-from pipelines.ports.vault.credentials import credentials_among
+from pipelines.ports.vault.credentials import repository_by_credential_secret
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
 from pipelines.queries.environments import task_repository
@@ -37,23 +37,25 @@ def station_values(
 ) -> StationValues:
     """Return the values that these stations name, of a task with its project and owner loaded; `asked_for`:
     what all of the line name."""
-    every = value_lookup.resolve_names(asked_for, task.inputs)
+    every = value_lookup.unique_names_behind_references(asked_for, task.inputs)
     settings = {name for station in own for name in variable_names(station.work)}
     credential, of_host = _credential_names(task, line)
     secret_names = {name for name in (credential, of_host) if name}
     if not every and not settings and not secret_names:
         return NO_VALUES
     needed_secrets = set(value_lookup.secret_names_for(own, task.inputs))
-    reach = value_lookup.ValueScope.of(task)
+    reach = value_lookup.ValueScope.scope_of_task(task)
     stored, plain = (
-        reach.nearest(SECRET, [*every, *secret_names]),
-        reach.nearest(VARIABLE, settings),
+        reach.nearest_value_by_name(SECRET, [*every, *secret_names]),
+        reach.nearest_value_by_name(VARIABLE, settings),
     )
-    known = value_lookup.decrypted_secrets(stored)
+    known = value_lookup.readable_secret_by_name(stored)
     # Asked at each start: a secret can become a credential after the line was published.
-    withheld = credentials_among(needed_secrets, owner=reach.owner, project=reach.project, stored=stored)
+    withheld = repository_by_credential_secret(
+        needed_secrets, owner=reach.owner, project=reach.project, stored=stored
+    )
     granted = needed_secrets - withheld.keys()
-    value_lookup.record_use(
+    value_lookup.record_use_if_not_lately_recorded(
         [*(secret for name, secret in stored.items() if name in {*granted, *secret_names}), *plain.values()],
         timezone.now(),
     )
@@ -113,7 +115,9 @@ def _masker_for_versions(task: Task, pinned: Iterable[int]) -> Masker:
     names = {name for line in lines for name in value_lookup.secret_names_for(line.stations, task.inputs)}
     names |= {name for line in lines for name in _credential_names(task, line) if name}
     return Masker(
-        value_lookup.decrypted_secrets(value_lookup.ValueScope.of(task).nearest(SECRET, names)).values()
+        value_lookup.readable_secret_by_name(
+            value_lookup.ValueScope.scope_of_task(task).nearest_value_by_name(SECRET, names)
+        ).values()
     )
 
 

@@ -106,7 +106,9 @@ class LocalTransport:
         """Renew the leases by one statement, on a connection of the calling thread's own: neither a busy
         event loop nor a full pool may cost a lease."""
         try:
-            return call_twice_at_most(leases.renew_leases, self.worker, self._claim.now.seconds, abandoned)
+            return call_twice_at_most(
+                leases.renew_leases_by_job, self.worker, self._claim.now.seconds, abandoned
+            )
         except (DatabaseError, InterfaceError) as error:
             raise ServerAway(str(error).split("\n")[0]) from error
 

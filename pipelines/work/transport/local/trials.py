@@ -172,7 +172,7 @@ def begin_trial(trial_id: int, claim: Claim) -> tuple[Started | None, int | None
             trial.save(update_fields=["state", "started_at", "seen_at"])
             return made.started_trial(), trial.source
         if now - trial.created_at < timedelta(seconds=WAITS_SECONDS):
-            queue.enqueue_jobs(
+            queue.enqueue_queue_jobs(
                 TRY_STATION,
                 TRIALS,
                 {"trial_id": trial_id},
@@ -186,7 +186,12 @@ def begin_trial(trial_id: int, claim: Claim) -> tuple[Started | None, int | None
 def can_run_trial(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
     """Say whether a worker beside the database does this."""
     besides = environments.offers_required_of_worker(task.project_id, line, station, task.inputs)
-    return claim.can_do(task.project.owner.key, station, ValueScope.of(task).secret_needs(station), besides)
+    return claim.can_do_station(
+        task.project.owner.key,
+        station,
+        ValueScope.scope_of_task(task).needs_met_by_stored_secrets(station),
+        besides,
+    )
 
 
 def mark_worker_present(trial_id: int) -> bool:

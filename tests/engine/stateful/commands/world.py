@@ -28,7 +28,7 @@ def _sweep(scene: Scene) -> None:
 
 
 def _renew(scene: Scene) -> None:
-    leases.renew_leases(scene.world.worker.pk, LEASE)
+    leases.renew_leases_by_job(scene.world.worker.pk, LEASE)
 
 
 def publish(scene: Scene, subject: Subject) -> Act:
