@@ -52,25 +52,25 @@ TABLE: dict[str, tuple[Role, str]] = {
 NEVER_BY_MACHINE = ("decide", "execute", "comment", "secrets", "repositories", "settings", "admin")
 
 
-def can(who: Who, action: str, project: Project) -> bool:
+def is_permitted(who: Who, action: str, project: Project) -> bool:
     """Return whether `who` may do `action` (a key of TABLE) in this project."""
     needed, scope = TABLE[action]
     if isinstance(who, ApiToken):
         return _token_may(who, action, needed, scope, project)
     if action == "execute":
-        return _member(who, project, needed, execute=True)
-    return _member(who, project, needed)
+        return _is_member_with_role(who, project, needed, execute=True)
+    return _is_member_with_role(who, project, needed)
 
 
-def require(who: Who, action: str, project: Project) -> None:
+def require_permission(who: Who, action: str, project: Project) -> None:
     """Raises NotFound where `who` has no part in the project, Forbidden where only the role or scope is missing."""
-    if can(who, action, project):
+    if is_permitted(who, action, project):
         return
     # A stranger is not told that there is such a project.
-    raise Forbidden if roles_in(who, project) else NotFound
+    raise Forbidden if roles_with_included_in(who, project) else NotFound
 
 
-def roles_in(who: Who, project: Project) -> frozenset[str]:
+def roles_with_included_in(who: Who, project: Project) -> frozenset[str]:
     """Every role of a person (or of the bearer of a token) in a project, those included too; none for a stranger."""
     if isinstance(who, ApiToken):
         if who.kind == ApiToken.TokenKind.MACHINE:
@@ -79,23 +79,25 @@ def roles_in(who: Who, project: Project) -> frozenset[str]:
         if who.kind == ApiToken.TokenKind.RUNNER:
             return frozenset()
         return (
-            roles_in(who.user, project) if who.user and who.project_id in (None, project.pk) else frozenset()
+            roles_with_included_in(who.user, project)
+            if who.user and who.project_id in (None, project.pk)
+            else frozenset()
         )
-    membership = _membership(who, project)
+    membership = _active_membership_or_none(who, project)
     return expand_roles(membership.roles) if membership else frozenset()
 
 
-def can_in_owner(who: Who, action: str, owner: Owner) -> bool:
+def can_in_every_project_of_owner(who: Who, action: str, owner: Owner) -> bool:
     """Return whether `who` may do `action` for all projects of an owner: in each of them, those that are
     archived too."""
     projects = list(owner.projects.all())
-    return bool(projects) and all(can(who, action, project) for project in projects)
+    return bool(projects) and all(is_permitted(who, action, project) for project in projects)
 
 
 def owners_to_create_in(who: Who) -> QuerySet[Owner]:
     """Return the owners under which a person may create a project: beside one that they administer, since its
     secrets reach them there already. An administrator of the installation may create one anywhere."""
-    person = _whole_person(who) if isinstance(who, ApiToken) else who
+    person = _owner_of_unbound_settings_token_or_none(who) if isinstance(who, ApiToken) else who
     if person is None or not person.is_authenticated or not person.is_active:
         return Owner.objects.none()
     if person.is_staff:
@@ -105,32 +107,32 @@ def owners_to_create_in(who: Who) -> QuerySet[Owner]:
     return Owner.objects.filter(projects__memberships__in=admins).distinct().order_by("key")
 
 
-def people_known_to(person: User) -> QuerySet[User]:
+def people_user_may_name(person: User) -> QuerySet[User]:
     """Return the people whom somebody may name: those who share a project with them. An administrator of the
     installation knows everybody."""
     active = User.objects.filter(is_active=True)
     if person.is_staff:
         return active
-    return active.filter(memberships__project__in=visible_projects(person)).distinct()
+    return active.filter(memberships__project__in=visible_projects_with_owner(person)).distinct()
 
 
-def _whole_person(token: ApiToken) -> User | None:
+def _owner_of_unbound_settings_token_or_none(token: ApiToken) -> User | None:
     """Return the person that a token acts as outside of any existing project: None if it is bound to one, or
     lacks the scope."""
     scope = TABLE["settings"][1]
     return token.user if token.project_id is None and scope in token.scopes else None
 
 
-def visible_projects(who: Who) -> QuerySet[Project]:
+def visible_projects_with_owner(who: Who) -> QuerySet[Project]:
     projects = Project.objects.select_related("owner").order_by("owner__key", "key")
     if isinstance(who, ApiToken):
-        return _of_token(who, projects)
+        return _visible_to_token_bearer(who, projects)
     if not who.is_authenticated or not who.is_active:
         return projects.none()
     return projects.filter(memberships__user=who)
 
 
-def projects_where(user: User, action: str) -> QuerySet[Project]:
+def projects_where_role_allows(user: User, action: str) -> QuerySet[Project]:
     """The projects in which a person may do `action`: one query for all of them. Not for `execute`."""
     needed, _scope = TABLE[action]
     if not user.is_active:
@@ -138,7 +140,7 @@ def projects_where(user: User, action: str) -> QuerySet[Project]:
     return Project.objects.filter(memberships__user=user, memberships__roles__overlap=roles_granting(needed))
 
 
-def ids_of_projects(user: Any, action: str) -> QuerySet[Membership, Any]:
+def project_id_query_where_role_allows(user: Any, action: str) -> QuerySet[Membership, Any]:
     """Select the projects in which the person with this id may do `action`, for a part of a statement. Not for
     `execute`."""
     needed, _scope = TABLE[action]
@@ -148,51 +150,57 @@ def ids_of_projects(user: Any, action: str) -> QuerySet[Membership, Any]:
     return memberships.values("project_id")
 
 
-def projects_seen_by(person: User | AnonymousUser) -> list[Project]:
+def visible_projects_read_at_once(person: User | AnonymousUser) -> list[Project]:
     """Return `visible_projects` for a person who is signed in."""
-    return _projects_of(user=person.pk) if person.is_active else []
+    return _projects_of_user(user=person.pk) if person.is_active else []
 
 
-def ids_where(user: User, action: str) -> set[int]:
-    """The ids of `projects_where`."""
+def ids_of_projects_where_role_allows(user: User, action: str) -> set[int]:
+    """The ids of `projects_where_role_allows`."""
     needed, _scope = TABLE[action]
-    return set(_granted(user=user.pk, roles=roles_granting(needed))) if user.is_active else set()
+    return (
+        set(_project_ids_where_user_has_role(user=user.pk, roles=roles_granting(needed)))
+        if user.is_active
+        else set()
+    )
 
 
-def get_project(who: Who, owner_key: str, project_key: str) -> Project:
+def visible_project_by_keys(who: Who, owner_key: str, project_key: str) -> Project:
     """Down the path Owner › Project, never by bare id. Raises NotFound."""
     if isinstance(who, User):
         project = None
         membership = (
-            _membership_in.first(user=who.pk, owner=owner_key, key=project_key) if who.is_active else None
+            _memberships_by_project_keys.first(user=who.pk, owner=owner_key, key=project_key)
+            if who.is_active
+            else None
         )
         if membership is not None:
             project = membership.project
             vars(project)[READERS] = membership
     else:
-        project = visible_projects(who).filter(owner__key=owner_key, key=project_key).first()
+        project = visible_projects_with_owner(who).filter(owner__key=owner_key, key=project_key).first()
     # Of what somebody may not see nobody is told that it exists
     if project is None:
         raise NotFound
     return project
 
 
-def get_line(who: Who, owner_key: str, project_key: str, line_key: str) -> Line:
+def line_of_visible_project_by_keys(who: Who, owner_key: str, project_key: str, line_key: str) -> Line:
     """Raises NotFound."""
-    return line_in(get_project(who, owner_key, project_key), line_key)
+    return line_of_permitted_project(visible_project_by_keys(who, owner_key, project_key), line_key)
 
 
-def line_in(project: Project, key: str) -> Line:
-    """Return the line of a project from `get_project`. Raises NotFound."""
-    line = _line_of(project=project.pk, key=key)
+def line_of_permitted_project(project: Project, key: str) -> Line:
+    """Return the line of a project from `visible_project_by_keys`. Raises NotFound."""
+    line = _lines_by_key(project=project.pk, key=key)
     if not line:
         raise NotFound
     line[0].project = project
     return line[0]
 
 
-def version_in(line: Line, number: str | int) -> LineVersion:
-    """Return the version of a line from `get_line`. Raises NotFound."""
+def version_of_permitted_line(line: Line, number: str | int) -> LineVersion:
+    """Return the version of a line from `line_of_visible_project_by_keys`. Raises NotFound."""
     text = str(number)
     # So short that the column can hold it
     plain = text.isascii() and text.isdigit() and len(text) < 9
@@ -203,50 +211,52 @@ def version_in(line: Line, number: str | int) -> LineVersion:
     return version
 
 
-def get_task(who: Who, owner_key: str, project_key: str, line_key: str, name: str) -> Task:
+def task_of_line_by_name(who: Who, owner_key: str, project_key: str, line_key: str, name: str) -> Task:
     """`name`: the `WI-…` number. Raises NotFound, also for a task of another line."""
-    task = find_task(who, owner_key, project_key, name)
+    task = task_by_number_in_project(who, owner_key, project_key, name)
     if task.line.key != line_key:
         raise NotFound
     return task
 
 
-def find_task(who: Who, owner_key: str, project_key: str, name: str) -> Task:
+def task_by_number_in_project(who: Who, owner_key: str, project_key: str, name: str) -> Task:
     """A task by its number alone, which is unique in the project. Raises NotFound."""
-    return task_in(get_project(who, owner_key, project_key), name)
+    return task_of_permitted_project(visible_project_by_keys(who, owner_key, project_key), name)
 
 
-def task_in(project: Project, name: str) -> Task:
-    """Find a task of a project that was found by `get_project`. Raises NotFound."""
-    number = number_of(project, name)
-    task = _task_of.first(project=project.pk, number=number) if number is not None else None
+def task_of_permitted_project(project: Project, name: str) -> Task:
+    """Find a task of a project that was found by `visible_project_by_keys`. Raises NotFound."""
+    number = task_number_or_none(project, name)
+    task = _tasks_by_number.first(project=project.pk, number=number) if number is not None else None
     if task is None:
         raise NotFound
     task.project = task.line.project = project
     return task
 
 
-def without_required_factor(user_ids: Collection[int]) -> QuerySet[Membership]:
+def memberships_lacking_required_factor(user_ids: Collection[int]) -> QuerySet[Membership]:
     """Memberships of projects that require a second factor, of those of these people who have none."""
-    return _lacking(Membership.objects.filter(user__in=user_ids))
+    return _those_lacking_required_factor(Membership.objects.filter(user__in=user_ids))
 
 
-def _lacking(memberships: QuerySet[Membership]) -> QuerySet[Membership]:
+def _those_lacking_required_factor(memberships: QuerySet[Membership]) -> QuerySet[Membership]:
     bound_memberships = memberships.filter(project__second_factor=True)
     return bound_memberships.exclude(user__authenticator__type__in=SECOND_FACTORS)
 
 
-def members(user_ids: Collection[int], project_ids: Collection[int] | None) -> set[tuple[int, int]]:
+def user_and_project_ids_of_members(
+    user_ids: Collection[int], project_ids: Collection[int] | None
+) -> set[tuple[int, int]]:
     """Return which of these people may see which of these projects, or of all: (user id, project id). People
     who lack a second factor that a project of theirs requires see none, until it is set up."""
     memberships = Membership.objects.filter(user__in=user_ids, user__is_active=True)
-    memberships = memberships.exclude(user__in=without_required_factor(user_ids).values("user"))
+    memberships = memberships.exclude(user__in=memberships_lacking_required_factor(user_ids).values("user"))
     if project_ids is not None:
         memberships = memberships.filter(project__in=project_ids)
     return set(memberships.values_list("user_id", "project_id"))
 
 
-def number_of(project: Project, name: str) -> int | None:
+def task_number_or_none(project: Project, name: str) -> int | None:
     """42 for `WI-{project}-42`, None for anything else."""
     digits = name.removeprefix(f"WI-{project.key}-")
     # Any 18 digits fit a bigint.
@@ -255,63 +265,65 @@ def number_of(project: Project, name: str) -> int | None:
     return int(digits) if plain and str(int(digits)) == digits else None
 
 
-def _member(who: User | AnonymousUser, project: Project, needed: Role, *, execute: bool = False) -> bool:
-    membership = _membership(who, project)
+def _is_member_with_role(
+    who: User | AnonymousUser, project: Project, needed: Role, *, execute: bool = False
+) -> bool:
+    membership = _active_membership_or_none(who, project)
     if membership is None or needed not in expand_roles(membership.roles):
         return False
     return membership.execute or not execute
 
 
-def _membership(who: User | AnonymousUser, project: Project) -> Membership | None:
+def _active_membership_or_none(who: User | AnonymousUser, project: Project) -> Membership | None:
     if not who.is_authenticated or not who.is_active:
         return None
     known: Membership | None = vars(project).get(READERS)
     # The project may have been found for somebody else.
     if known is not None and known.user_id == who.pk:
         return known
-    return _memberships_in.first(project=project.pk, user=who.pk)
+    return _memberships_of_user_in_project.first(project=project.pk, user=who.pk)
 
 
 @compiled(project=BigIntegerField(), user=BigIntegerField())
-def _memberships_in(project: Any, user: Any) -> QuerySet[Membership]:
+def _memberships_of_user_in_project(project: Any, user: Any) -> QuerySet[Membership]:
     return Membership.objects.filter(project=project, user=user)
 
 
 @compiled(user=BigIntegerField())
-def _projects_of(user: Any) -> QuerySet[Project]:
+def _projects_of_user(user: Any) -> QuerySet[Project]:
     return (
         Project.objects.select_related("owner").filter(memberships__user=user).order_by("owner__key", "key")
     )
 
 
 @compiled(user=BigIntegerField(), roles=array_field(CharField()))
-def _granted(user: Any, roles: Any) -> QuerySet[Membership, int]:
+def _project_ids_where_user_has_role(user: Any, roles: Any) -> QuerySet[Membership, int]:
     memberships = Membership.objects.filter(user=user, roles__overlap=roles)
     return memberships.values_list("project_id", flat=True)
 
 
 @compiled(user=BigIntegerField(), owner=CharField(), key=CharField())
-def _membership_in(user: Any, owner: Any, key: Any) -> QuerySet[Membership]:
+def _memberships_by_project_keys(user: Any, owner: Any, key: Any) -> QuerySet[Membership]:
     within = Membership.objects.filter(project__owner__key=owner, project__key=key, user=user)
     return within.select_related("project__owner")
 
 
 @compiled(project=BigIntegerField(), key=CharField())
-def _line_of(project: Any, key: Any) -> QuerySet[Line]:
+def _lines_by_key(project: Any, key: Any) -> QuerySet[Line]:
     return Line.objects.filter(project=project, key=key).select_related("live")
 
 
 @compiled(project=BigIntegerField(), number=BigIntegerField())
-def _task_of(project: Any, number: Any) -> QuerySet[Task]:
+def _tasks_by_number(project: Any, number: Any) -> QuerySet[Task]:
     tasks = with_display_status(Task.objects.filter(project=project, number=number))
     return tasks.select_related("line", "pinned", "requester", "follows")
 
 
 @compiled(user=BigIntegerField())
-def signed_in(user: Any) -> QuerySet[User]:
-    """Read who signed in. `lacks_factor`: whether they are in `without_required_factor`."""
+def user_with_lacks_factor(user: Any) -> QuerySet[User]:
+    """Read who signed in. `lacks_factor`: whether they are in `memberships_lacking_required_factor`."""
     return User.objects.filter(pk=user).annotate(
-        lacks_factor=Exists(_lacking(Membership.objects.filter(user=OuterRef("pk"))))
+        lacks_factor=Exists(_those_lacking_required_factor(Membership.objects.filter(user=OuterRef("pk"))))
     )
 
 
@@ -324,10 +336,10 @@ def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: 
         return False
     if token.kind == ApiToken.TokenKind.MACHINE:
         return action not in NEVER_BY_MACHINE and needed in expand_roles([token.role])
-    return token.user is not None and can(token.user, action, project)
+    return token.user is not None and is_permitted(token.user, action, project)
 
 
-def _of_token(token: ApiToken, projects: QuerySet[Project]) -> QuerySet[Project]:
+def _visible_to_token_bearer(token: ApiToken, projects: QuerySet[Project]) -> QuerySet[Project]:
     """Return the projects that the token's bearer may see. Every scope shows the projects that it acts in;
     `read` alone shows what is in them."""
     if token.revoked_at is not None or not token.scopes:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from pipelines.admin import show
+from pipelines.admin import register_with_list_options
 from reviews.models import (
     AskedPlace,
     ChannelConnection,
@@ -62,4 +62,4 @@ LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
         )
     },
 }
-show(LIST_OPTIONS)
+register_with_list_options(LIST_OPTIONS)

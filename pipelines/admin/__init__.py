@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Model
 
-from pipelines.admin.base import login, show
+from pipelines.admin.base import login, register_with_list_options
 from pipelines.admin.people import GroupInline, MembershipInline
 from pipelines.models import (
     Absence,
@@ -85,7 +85,7 @@ from pipelines.models import (
     Worker,
 )
 
-__all__ = ["show"]
+__all__ = ["register_with_list_options"]
 
 LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
     # Lines, their versions and what is said about them
@@ -322,5 +322,5 @@ LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
         )
     },
 }
-show(LIST_OPTIONS)
+register_with_list_options(LIST_OPTIONS)
 admin.site.login = login  # type: ignore[method-assign]

@@ -50,7 +50,7 @@ class ReadOnlyAdmin(ReadOnlyRows, ListAdmin):
     credential. What changes it elsewhere keeps a record of it, and sees to what follows."""
 
 
-def show(options_by_model: Mapping[type[Model], Mapping[str, Any]]) -> None:
+def register_with_list_options(options_by_model: Mapping[type[Model], Mapping[str, Any]]) -> None:
     """Register these models, each with the options of its list."""
     for model, options in options_by_model.items():
         admin.site.register(model, ReadOnlyAdmin, **options)

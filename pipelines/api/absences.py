@@ -50,7 +50,7 @@ def create(request: Request, payload: AbsenceIn) -> AbsenceOut:
     user = _person_with_scope(request, ApiToken.Scope.DECIDE)
     project = _named_or_token_project(request, payload.project)
     # PostgreSQL takes no NUL in a text.
-    stand_in = access.people_known_to(user).filter(username=payload.stand_in.replace("\0", "")).first()
+    stand_in = access.people_user_may_name(user).filter(username=payload.stand_in.replace("\0", "")).first()
     if stand_in is None:
         raise Invalid.at("stand_in", "Choose another member who can see the project.")
     made = absences.set_absence(user, stand_in, project, payload.until, now=clock.now())
@@ -88,8 +88,8 @@ def _named_or_token_project(request: Request, project_path: str | None) -> Proje
             raise Forbidden("This token is for one project: name it as “project”.")
         return None
     owner, _slash, key = project_path.replace("\0", "").partition("/")
-    project = access.get_project(request.auth, owner, key)
-    access.require(request.auth, "decide", project)
+    project = access.visible_project_by_keys(request.auth, owner, key)
+    access.require_permission(request.auth, "decide", project)
     return project
 
 

@@ -111,7 +111,7 @@ def read(request: Request, line: Line, since: int | None = None, alone: bool = F
     without document, and with `alone` every one does."""
     response = DraftOut(
         draft=DraftStateOut(**drafts.authorship_dict(line, since)),
-        mayEdit=access.can(request.auth, "design", line.project),
+        mayEdit=access.is_permitted(request.auth, "design", line.project),
         differs=draft_differs(line),
     )
     # Whoever has this number already has the document

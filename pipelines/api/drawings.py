@@ -59,7 +59,9 @@ def drawing(request: Request, line: Line, version: str = "") -> dict[str, Any]:
     if version == "draft" or (not version and line.live is None):
         name, picture = "draft", picture_of_draft(line).given
     else:
-        line_version = access.version_in(line, version) if version or line.live is None else line.live
+        line_version = (
+            access.version_of_permitted_line(line, version) if version or line.live is None else line.live
+        )
         name, picture = str(line_version.number), picture_of_version(line_version).given
     stored = drawings.stored_drawing(line.project_id, picture)
     if stored is None:

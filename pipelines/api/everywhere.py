@@ -44,8 +44,8 @@ def lines(request: Request) -> list[PlacedLineOut]:
     # To see a project is not enough: a token may lack the scope to look at it
     project_ids = [
         project.pk
-        for project in access.visible_projects(request.auth)
-        if access.can(request.auth, "view", project)
+        for project in access.visible_projects_with_owner(request.auth)
+        if access.is_permitted(request.auth, "view", project)
     ]
     visible_lines = Line.objects.filter(project__in=project_ids, project__archived_at=None).select_related(
         "live", "project__owner"
@@ -66,8 +66,8 @@ def tasks(request: Request, begins: str = "", limit: int = 50) -> list[TaskRefer
     condition = Q()
     projects = [
         project
-        for project in access.visible_projects(request.auth)
-        if access.can(request.auth, "view", project)
+        for project in access.visible_projects_with_owner(request.auth)
+        if access.is_permitted(request.auth, "view", project)
     ]
     for project in projects:
         lead = f"WI-{project.key}-"
@@ -103,7 +103,7 @@ def task_by_number(who: Caller, task: str, owner: str = "", action: str = "view"
     """Raises NotFound, Conflict, Forbidden."""
     match = NUMBER.fullmatch(task)
     # No project has an empty key: what is no number of a task is not found
-    places = access.visible_projects(who).filter(key=match["project"] if match else "")
+    places = access.visible_projects_with_owner(who).filter(key=match["project"] if match else "")
     if owner:
         places = places.filter(owner__key=owner)
     projects = list(places)
@@ -112,5 +112,5 @@ def task_by_number(who: Caller, task: str, owner: str = "", action: str = "view"
         raise Conflict(f"Several owners have such a task: {owners}. Name one as “owner”.")
     if not projects:
         raise NotFound
-    access.require(who, action, projects[0])
-    return access.find_task(who, projects[0].owner.key, projects[0].key, task)
+    access.require_permission(who, action, projects[0])
+    return access.task_by_number_in_project(who, projects[0].owner.key, projects[0].key, task)

@@ -60,8 +60,8 @@ class FormOut(BaseModel):
 def form(request: Request, owner: str, project: str, line: str, what: str, payload: FormIn) -> FormOut:
     """Return the form of `what`: line, station, rule, gate, … With `save` in it the request needs what saving
     needs."""
-    line_row = access.get_line(request.auth, owner, project, line)
-    access.require(request.auth, "design" if payload.save else "view", line_row.project)
+    line_row = access.line_of_visible_project_by_keys(request.auth, owner, project, line)
+    access.require_permission(request.auth, "design" if payload.save else "view", line_row.project)
     if what not in FORMS:
         raise NotFound("There is no such form.")
     payloads.checked_digest(payload.model_dump(exclude={"save"}))
@@ -71,7 +71,7 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
         setting = FormSetting(line_row.project, payload.names, payload.own, line_row, payload.within)
         form_answer = answer_form(FORMS[what], payload, setting)
         drawn = FormView(form_answer, what, payload.scope or what)
-        may_edit = access.can(request.auth, "design", line_row.project)
+        may_edit = access.is_permitted(request.auth, "design", line_row.project)
         return FormOut(
             html=drawn.html(line_row.project, may_edit),
             fragment=form_answer.fragment,

@@ -58,7 +58,7 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswe
         # Answered as a wrong signature is, so that nobody learns which repositories there are.
         if repository is None:
             raise issue_tasks.UnsignedDelivery
-        delivery = issue_tasks.process_delivery(
+        delivery = issue_tasks.process_hook_delivery(
             repository, _lower_case_headers(request), request.body, timezone.now()
         )
     except issue_tasks.UnsignedDelivery as unsigned:

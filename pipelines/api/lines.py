@@ -82,8 +82,12 @@ def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
     """Its draft and its scenarios, without tasks, versions and secrets. In the project that gets it the role Designer
     is needed."""
     by = require_person(request.auth)
-    to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
-    if to is None or not access.can(request.auth, "design", to):
+    to = (
+        access.visible_projects_with_owner(request.auth)
+        .filter(owner__key=payload.owner, key=payload.project)
+        .first()
+    )
+    if to is None or not access.is_permitted(request.auth, "design", to):
         raise Invalid.at("project", "is not a project in which you have the role Designer")
     return LineOut.of(line_operations.duplicate_line(line, to, by=by))
 
@@ -91,7 +95,7 @@ def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
 @router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")
 def document(request: Request, line: Line, version: int | None = None) -> HttpResponse:
     """The document of the live version, or of the one with this number."""
-    line_version = line.live if version is None else access.version_in(line, version)
+    line_version = line.live if version is None else access.version_of_permitted_line(line, version)
     if line_version is None:
         raise NotFound("This line has no such version.")
     return HttpResponse(

@@ -161,5 +161,5 @@ def document_text(request: Request) -> str:
 def _examine_stored(line: Line, version: int | None) -> Examination:
     if version is None:
         return publishing.check_draft(line)
-    line_version = access.version_in(line, version)
+    line_version = access.version_of_permitted_line(line, version)
     return examine_document(published_document(line_version.document, line_version.revision), line.project)

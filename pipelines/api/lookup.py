@@ -29,9 +29,9 @@ CHANGES: Final = (*LOOKS, 409)
 COSTS: Final = (*CHANGES, 429)
 """Statuses with which operations refuse that read, that change something, and that take turns."""
 LOOKUPS: Final[dict[object, tuple[Callable[..., Any], tuple[str, ...]]]] = {
-    Project: (access.get_project, ("owner", "project")),
-    Line: (access.get_line, ("owner", "project", "line")),
-    Task: (access.get_task, ("owner", "project", "line", "task")),
+    Project: (access.visible_project_by_keys, ("owner", "project")),
+    Line: (access.line_of_visible_project_by_keys, ("owner", "project", "line")),
+    Task: (access.task_of_line_by_name, ("owner", "project", "line", "task")),
 }
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -97,7 +97,7 @@ def _wrap_operation(view: Callable[..., Any], status: int | None) -> Callable[..
             target = find(request.auth, *(values.pop(key) for key in keys))
             project = target if isinstance(target, Project) else target.project
             # Found, so the caller may know of it: 403, not 404
-            if not access.can(request.auth, action, project):
+            if not access.is_permitted(request.auth, action, project):
                 raise Forbidden(str(refusal))
             values[subject] = target
         answer = view(request, **values)

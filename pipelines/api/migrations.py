@@ -176,7 +176,7 @@ def migrate(request: Request, line: Line, payload: MigrateIn) -> MigrationOut:
     made = line_migration.migrate_line(
         line,
         user=require_person(request.auth),
-        to=access.version_in(line, payload.to),
+        to=access.version_of_permitted_line(line, payload.to),
         digest=payload.digest,
         reason=payload.reason,
         mapping=payload.mapping,
@@ -225,7 +225,7 @@ def _target_version(line: Line, to: str) -> LineVersion | None:
     # Any number of nine digits fits the column, which has 32 bits
     if not (to.isascii() and to.isdigit() and len(to) < 10):
         raise Invalid.at("to", "must be the number of a version, or “draft”")
-    return access.version_in(line, int(to))
+    return access.version_of_permitted_line(line, int(to))
 
 
 def _get_migration(line: Line, migration: UUID) -> Migration:
@@ -247,7 +247,7 @@ def _mapping_pair(place: int, text: str) -> tuple[str, str]:
 def _task_numbers(line: Line, names: list[str] | None) -> list[int] | None:
     if names is None:
         return None
-    found = [access.number_of(line.project, name) for name in names]
+    found = [access.task_number_or_none(line.project, name) for name in names]
     for place, number in enumerate(found):
         if number is None:
             raise Invalid.at(

@@ -166,13 +166,13 @@ def _hold_position(user: User, position: PositionView, payload: HoldIn) -> None:
 
 
 def _move_position(caller: User | engine.Actor, position: PositionView, payload: MoveIn) -> None:
-    engine.move(
+    engine.move_or_retry_by_hand(
         position.token.pk,
         user=caller,
         token_version=_version_or_current(position, payload.version),
-        to=payload.to,
+        target=payload.to,
         reason=payload.reason,
-        accepts=payload.accepts,
+        accepted_broken_promises=payload.accepts,
     )
 
 

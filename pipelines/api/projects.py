@@ -110,7 +110,7 @@ class TransferIn(StrictBody):
 @router.get("/projects", response=list[ProjectOut], summary="List projects")
 def index(request: Request) -> list[ProjectOut]:
     """List the projects of which the caller is a member, the archived ones too."""
-    return [ProjectOut.of(project) for project in access.visible_projects(request.auth)]
+    return [ProjectOut.of(project) for project in access.visible_projects_with_owner(request.auth)]
 
 
 @router.post("/owners/{owner}/projects", response={201: ProjectOut}, summary="Create a project")
@@ -118,7 +118,7 @@ def create(request: Request, owner: str, payload: ProjectIn) -> ProjectOut:
     """The caller becomes its admin. It needs the role Admin in another project of the owner."""
     target_owner = access.owners_to_create_in(request.auth).filter(key=owner).first()
     if target_owner is None:
-        if access.visible_projects(request.auth).filter(owner__key=owner).exists():
+        if access.visible_projects_with_owner(request.auth).filter(owner__key=owner).exists():
             raise Forbidden(
                 "To create a project of this owner you need the role Admin in one of its projects."
             )

@@ -133,7 +133,7 @@ def put(request: Request, project: Project, name: str, payload: RepositoryPut) -
         else:
             repositories.change_repository(known, fields, by=by, now=now, allow=allow)
         if payload.protection is not None:
-            of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
+            of_owner = access.can_in_every_project_of_owner(request.auth, "repositories", project.owner)
             protections.set_protection(known, payload.protection.rules, by=by, of_owner=of_owner, now=now)
     lines = repositories.lines_by_repository(project).get(name, [])
     return _repository_out(known, [line.key for line in lines], by, repository_protection(known))
@@ -143,8 +143,8 @@ def put(request: Request, project: Project, name: str, payload: RepositoryPut) -
 def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protection:
     """Protect every repository of every project of the owner. The caller has the role Admin
     in all of them."""
-    project = existing(access.visible_projects(request.auth).filter(owner__key=owner))
-    of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
+    project = existing(access.visible_projects_with_owner(request.auth).filter(owner__key=owner))
+    of_owner = access.can_in_every_project_of_owner(request.auth, "repositories", project.owner)
     by, now = require_person(request.auth), timezone.now()
     protections.set_protection_for_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
     return protections.protection_of_all_repositories(project.owner)

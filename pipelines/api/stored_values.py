@@ -88,7 +88,7 @@ def _value_place(request: Request, project: Project, where: Where, line: str) ->
     if where == "line":
         line_row = existing(project.lines.filter(key=line), "This project has no such line.")
         return store.ValuePlace(line_row)
-    if where == "owner" and not access.can_in_owner(request.auth, "secrets", project.owner):
+    if where == "owner" and not access.can_in_every_project_of_owner(request.auth, "secrets", project.owner):
         raise Forbidden(
             "To change a value for all projects of an owner you need the role Admin in each of them."
         )

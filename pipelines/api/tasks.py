@@ -148,7 +148,9 @@ def _retry_task(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
             )
         )
     token = _waiting_token(task, payload)
-    engine.move(token.pk, user=caller_actor(who), token_version=token.version, reason=payload.reason)
+    engine.move_or_retry_by_hand(
+        token.pk, user=caller_actor(who), token_version=token.version, reason=payload.reason
+    )
     task.refresh_from_db()
     return task_out(task)
 
@@ -186,6 +188,6 @@ def _waiting_token(task: Task, payload: RetryIn) -> Token:
 def _find_followed_task(who: access.Who, owner: str, project: str, name: str) -> Task | None:
     """Raises InputError, as for any other field."""
     try:
-        return access.find_task(who, owner, project, name) if name else None
+        return access.task_by_number_in_project(who, owner, project, name) if name else None
     except NotFound:
         raise InputError([Problem("follows", "is not a task of this project")]) from None

@@ -235,7 +235,7 @@ def _trigger_out(request: Request, line: Line, pk: int) -> TriggerOut:
 
 
 def _trigger_outs(request: Request, project: Project, rows: list[TriggerRow]) -> list[TriggerOut]:
-    now, may_change = clock.now(), access.can(request.auth, "submit", project)
+    now, may_change = clock.now(), access.is_permitted(request.auth, "submit", project)
     return [_trigger_row_out(row, now, may_change) for row in rows]
 
 

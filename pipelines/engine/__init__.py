@@ -17,7 +17,7 @@ from pipelines.engine.commands.manual_actions import (
     release,
     rerun_checks,
 )
-from pipelines.engine.commands.move import SUCCESS, MovePlan, move, plan_move
+from pipelines.engine.commands.move import SUCCESS, MovePlan, move_or_retry_by_hand, plan_move
 from pipelines.engine.commands.override import override_gate_as_administrator
 from pipelines.engine.commands.pauses import PauseScope, pause, resume
 from pipelines.engine.commands.preview import ReportPreview, preview_report
@@ -71,7 +71,7 @@ __all__ = [
     "fork",
     "hold",
     "migrate",
-    "move",
+    "move_or_retry_by_hand",
     "override_gate_as_administrator",
     "pause",
     "plan_fork",

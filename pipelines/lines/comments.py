@@ -82,7 +82,7 @@ def write_comment(
     one `pk` it is there once, with the text of the first time.
 
     Raises Forbidden, NotFound (the thread), Invalid (with the field), Conflict (too many; the id is taken)."""
-    access.require(user, "comment", line.project)
+    access.require_permission(user, "comment", line.project)
     clean_text = _checked_text(text)
     with transaction.atomic():
         # One after the other on a line, so that the count is true.
@@ -199,7 +199,7 @@ def _checked_text(text: str) -> str:
 
 
 def _get_comment(line: Line, pk: uuid.UUID, user: User) -> Comment:
-    access.require(user, "comment", line.project)
+    access.require_permission(user, "comment", line.project)
     return existing(line.comments.select_for_update(of=("self",)).filter(pk=pk, deleted_at=None))
 
 

@@ -26,7 +26,7 @@ def propose_sample(line: Line, gate: str, one_in: int, *, by: User) -> None:
     guarantees again, and is the decision of a person. Raises Forbidden, NotFound (the draft has no such gate),
     Invalid (the line could not be published so, or a guarantee would not be proved any more), Conflict (only a
     person can change the text of the draft)."""
-    access.require(by, "design", line.project)
+    access.require_permission(by, "design", line.project)
     if not 1 < one_in <= MAX_ONE_IN:
         raise Invalid.at("one_in", f"Choose a number from 2 to {MAX_ONE_IN}.")
     with transaction.atomic():
@@ -63,7 +63,7 @@ def _check_publishable(stored: Line, draft: dict[str, Any]) -> None:
 
 def sample_again(line: Line, gate: str, *, by: User) -> None:
     """Let a gate that fell back draw again. Raises Forbidden, NotFound (it did not)."""
-    access.require(by, "execute", line.project)
+    access.require_permission(by, "execute", line.project)
     with transaction.atomic():
         deleted, _kinds = SampledDraw.objects.filter(line=line, gate=gate, about=SampledDraw.ALL).delete()
         if not deleted:

@@ -62,7 +62,7 @@ class HookAnswer:
 
 
 @sensitive_variables("secret")
-def process_delivery(
+def process_hook_delivery(
     repository: Repository, headers: Mapping[str, str], body: bytes, now: datetime
 ) -> HookAnswer:
     """A delivery of the host of a repository. `headers`: their names in small letters.
@@ -143,7 +143,7 @@ def _start_task(
     if (
         line.live is None
         or not trigger.made_by.is_active
-        or not access.can(trigger.made_by, "submit", line.project)
+        or not access.is_permitted(trigger.made_by, "submit", line.project)
     ):
         return HookAnswer(
             f"{issue_label}: {line.name} has no version, or who set this up may not start tasks any more."
@@ -161,7 +161,7 @@ def _start_task(
                 actor=Actor("engine", name=who),
                 title=title,
                 description=escaped_for_storage(issue.body)[:DESCRIPTION],
-                inputs=issue_inputs(
+                inputs=start_form_values_from_issue(
                     document,
                     repository,
                     title,
@@ -192,8 +192,8 @@ def issue_requesters(project_id: int, issue: IssueEvent) -> list[str]:
     return [*(f"person:{pk}" for pk in sorted(people)), *([] if known else [UNKNOWN])]
 
 
-def issue_inputs(
-    line: routing.ParsedLine, repository: Repository, title: str, body: str, url: str
+def start_form_values_from_issue(
+    line: routing.ParsedLine, repository: Repository, title: str, text: str, issue_address: str
 ) -> dict[str, Any]:
     """Return the inputs that the start form of a line gets from an issue: the repository in the first input
     for one, the address as `issue`, and the text of the issue in the first other required text."""
@@ -203,12 +203,12 @@ def issue_inputs(
         if field.key == first:
             input_values[field.key] = repository.title
         elif field.key == ISSUE_INPUT and field.type in TEXTS:
-            input_values[field.key] = url
+            input_values[field.key] = issue_address
     text_field = next(
         (f for f in line.inputs if f.type in TEXTS and f.required and f.key not in input_values), None
     )
     if text_field is not None:
-        full_text = f"{title}\n\n{body}".strip() if text_field.type == "long_text" else title
+        full_text = f"{title}\n\n{text}".strip() if text_field.type == "long_text" else title
         input_values[text_field.key] = full_text[: text_field.maximum] if text_field.maximum else full_text
     return input_values
 
@@ -216,7 +216,7 @@ def issue_inputs(
 def unfilled_inputs(line: routing.ParsedLine) -> list[str]:
     """Labels of the inputs that no issue fills."""
     # Any text will do: what counts is which inputs get one.
-    filled = issue_inputs(line, Repository(address="-"), "-", "-", "-")
+    filled = start_form_values_from_issue(line, Repository(address="-"), "-", "-", "-")
     return [
         field.label or field.key
         for field in line.inputs
@@ -232,7 +232,7 @@ def add_issue_trigger(
     line = Line.objects.filter(project=project, key=line_key, archived_at=None).select_related("live").first()
     if line is None or line.live is None:
         raise Invalid.at("line", "Choose a line that is published.")
-    if not access.can(by, "submit", project):
+    if not access.is_permitted(by, "submit", project):
         raise Forbidden
     document = versions.parsed_version(line.live)
     if missing := unfilled_inputs(document):

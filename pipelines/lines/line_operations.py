@@ -26,7 +26,7 @@ def rename_line(line: Line, name: str, *, by: User) -> None:
     """Another name for people, in the draft as well, so that publishing keeps it; the key stays. Versions keep the name
     that they were published with. Raises Forbidden, Invalid (path `name`), Conflict (the text of the draft has its name
     where only a person can change it)."""
-    access.require(by, "design", line.project)
+    access.require_permission(by, "design", line.project)
     name = name.strip()
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
@@ -51,7 +51,7 @@ def rename_line(line: Line, name: str, *, by: User) -> None:
 def set_archived(line: Line, archived: bool, *, by: User) -> None:
     """Archive a line, or restore it. An archived one takes no task and is not published; its tasks go on, and nothing
     is lost. Archiving twice keeps the first time. Raises Forbidden."""
-    access.require(by, "publish", line.project)
+    access.require_permission(by, "publish", line.project)
     with transaction.atomic():
         # Waits for tasks that are being started: they hold the key of the line.
         stored = _lock_line(line)
@@ -66,7 +66,7 @@ def limit_tasks(line: Line, most: int | None, *, key: str = "", over: str = "", 
     """Limit how many tasks of a line may be open at once, or of those with the same `key`, a path over the inputs;
     None: no limit. `over`: what becomes of one more. Tasks that are open count under the key that they started
     with. Raises Forbidden, Invalid (path `limit.…`)."""
-    access.require(by, "design", line.project)
+    access.require_permission(by, "design", line.project)
     key, over = key.strip(), over or str(LimitPolicy.QUEUE)
     problems = []
     if most is not None and not 0 < most <= MOST_AT_ONCE:
@@ -102,7 +102,7 @@ def duplicate_line(line: Line, to: Project, *, by: User, name: str = "") -> Line
     """Make a line of that project with the draft and the scenarios of this one, under its key or the next that is free
     and its name, unless one is given. It is not published, and gets none of the secrets, tasks and versions. Raises
     Forbidden, NotFound (what they may not see), Conflict (an archived project, a key that is taken meanwhile)."""
-    access.require(by, "view", line.project)
+    access.require_permission(by, "view", line.project)
     # 56 characters leave room for a number: a key has 64.
     used_keys = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
     key = (

@@ -40,7 +40,7 @@ def notify_mentioned(line: Line, row: Comment, author: User, now: datetime) -> N
         low__in=mentioned, is_active=True, memberships__project=line.project_id
     )
     for user in users.exclude(pk=author.pk).order_by("pk").distinct():
-        if access.can(user, "view", line.project):
+        if access.is_permitted(user, "view", line.project):
             observers.emit_consequences(
                 observers.CommentMention(
                     row.pk,

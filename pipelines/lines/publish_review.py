@@ -134,7 +134,7 @@ def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> Pub
     raises Forbidden, PublishRefused (errors), Invalid (paths `name`, `warnings`, `seen`, `reason`,
     `mapping.<station>`), DraftConflict, LiveConflict, NothingToPublish, StaleFindings, StaleImpact, Conflict (a
     migration under way)."""
-    access.require(user, "publish", line.project)
+    access.require_permission(user, "publish", line.project)
     # Remembered: tasks of this line need not wait while lint thinks under the lock.
     publishing.check_draft(line)
     with transaction.atomic():

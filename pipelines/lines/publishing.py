@@ -168,7 +168,7 @@ def create_line(
 ) -> Line:
     """A new line with its first draft. `writers`: ids of who else wrote it, of a copy. Raises Forbidden, Invalid (path
     `key`, or of the text), Conflict (key taken)."""
-    access.require(user, "design", project)
+    access.require_permission(user, "design", project)
     if project.archived_at:
         raise LineArchived
     try:
@@ -177,7 +177,7 @@ def create_line(
         raise Invalid.at("key", str(slug.message)) from fault
     if not 0 < len(name.strip()) <= 200:
         raise Invalid.at("name", "Give the line a name of at most 200 characters.")
-    draft, text = _parsed_draft(document)
+    draft, text = _checked_draft_and_typed_text(document)
     now = clock.now()
     try:
         with transaction.atomic():
@@ -203,8 +203,8 @@ def create_line(
 def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_on: int) -> Line:
     """Store a draft, which may be invalid as a line but not as YAML or JSON. `based_on`: the draft's number that was
     changed. Raises Forbidden, DocumentError (the text cannot be read), DraftConflict."""
-    access.require(user, "design", line.project)
-    draft, text = _parsed_draft(document)
+    access.require_permission(user, "design", line.project)
+    draft, text = _checked_draft_and_typed_text(document)
     with transaction.atomic():
         stored = lock_line(line, based_on)
         replace_draft(stored, draft, text, user)
@@ -260,7 +260,7 @@ def publish_draft(
     published. `record`: what the record of the line tells besides, {warnings, others, running}.
     Raises Forbidden (designer; `execute` for executing stations), Invalid (path `name`), DraftConflict,
     LiveConflict, NothingToPublish, PublishRefused, Archived, SecondPersonNeeded."""
-    access.require(user, "publish", line.project)
+    access.require_permission(user, "publish", line.project)
     payload.checked_text(name, "name", 200)
     with transaction.atomic():
         stored = lock_line(line, based_on)
@@ -323,13 +323,13 @@ def _publishable_line(line: Line, user: User) -> routing.ParsedLine:
         raise PublishRefused(refused)
     parsed = routing.read_line(line.draft)
     running = executing_stations(parsed)
-    if running and not access.can(user, "execute", line.project):
+    if running and not access.is_permitted(user, "execute", line.project):
         raise Forbidden(
             f"Stations that run code or use secrets ({', '.join(running)}) need the permission “execute”, "
             "which you do not have."
         )
     changed = changed_sampling_gates(line, parsed)
-    if changed and not access.can(user, "execute", line.project):
+    if changed and not access.is_permitted(user, "execute", line.project):
         raise Forbidden(
             "Sampling, ways to approve without the page, and approvals that stand on a moved branch "
             f"({', '.join(changed)}) need the permission “execute”, which you do not have."
@@ -389,7 +389,7 @@ def lock_line(line: Line, based_on: int) -> Line:
     return stored
 
 
-def _parsed_draft(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def _checked_draft_and_typed_text(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The document, and the text as typed. A draft must be an object that the database can hold, no more."""
     text = document if isinstance(document, str) else ""
     draft = native.loads(document) if isinstance(document, str) else dict(document)

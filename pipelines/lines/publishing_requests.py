@@ -34,7 +34,7 @@ def request_publishing(line: Line, *, user: User, name: str, based_on: int) -> P
 def send_back_or_withdraw_request(line: Line, *, user: User, reason: str, based_on: int) -> PublishRequest:
     """Send a request to publish back, or withdraw one's own. Raises Forbidden, Invalid, DraftConflict,
     Conflict."""
-    access.require(user, "publish", line.project)
+    access.require_permission(user, "publish", line.project)
     words = payload.checked_text(reason, "reason", REASON).strip()
     if not words:
         raise Invalid.at("reason", "is missing or blank", "Say what has to change.")

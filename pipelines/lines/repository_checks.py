@@ -82,9 +82,9 @@ def may_user_publish_pushing_line(line: routing.ParsedLine, project: Project, us
     workspace = line.workspace
     if workspace is None or not pushes_branch(line):
         return True
-    if access.can(user, "repositories", project):
+    if access.is_permitted(user, "repositories", project):
         return True
     connected = Repository.objects.filter(project=project, pushing=Repository.Pushing.ADMIN)
     # Where an input names the repository it may be any that is connected
     restricted = connected if workspace.input_key else connected.filter(name=workspace.repository)
-    return access.can(user, "execute", project) and not restricted.exists()
+    return access.is_permitted(user, "execute", project) and not restricted.exists()

@@ -82,7 +82,7 @@ def scenario_subject(line: Line, against: str | int = "") -> ScenarioSubject:
             return ScenarioSubject(DRAFT, line.draft_number, read_line(line.draft, keep_faulty_rules=True))
         except DocumentError as fault:
             raise DraftUnreadable(fault.problems) from fault
-    version = line.live if against in (LIVE, "") else access.version_in(line, against)
+    version = line.live if against in (LIVE, "") else access.version_of_permitted_line(line, against)
     if version is None:
         raise NotFound("This line has no such version.")
     return ScenarioSubject(
@@ -122,7 +122,7 @@ def store_scenario(
     """Store one scenario, in the place of the one with its key. `key`: the one that the document must have.
 
     Raises Forbidden, Invalid (with the place in the document), Conflict (too many)."""
-    access.require(user, "design", line.project)
+    access.require_permission(user, "design", line.project)
     script = read_script(document)
     if key and script.key != key:
         raise Invalid.at("key", f"is not “{key}”", "A scenario is identified by its key.")
@@ -150,7 +150,7 @@ def store_scenarios(
     """Store several: each in the place of the one with its key. What they showed before is forgotten.
 
     Raises Forbidden, Conflict."""
-    access.require(user, "design", line.project)
+    access.require_permission(user, "design", line.project)
     rows = [
         Scenario(
             line=line,
@@ -190,7 +190,7 @@ def rename_parts_in_scenarios(line: Line, rekeyed: Mapping[tuple[str, str], str]
 
 def delete_scenario(line: Line, key: str, user: User) -> None:
     """Raises Forbidden, NotFound."""
-    access.require(user, "design", line.project)
+    access.require_permission(user, "design", line.project)
     # PostgreSQL takes no NUL, and no key holds one.
     if "\0" in key or not line.scenarios.filter(key=key).delete()[0]:
         raise NotFound("This line has no such scenario.")
@@ -211,7 +211,7 @@ def generate_for_subject(
     line: Line, subject: ScenarioSubject, user: User, now: datetime, going: Going = accept_always
 ) -> tuple[list[Scenario], GeneratedScenarios]:
     """Generate one scenario per rule that can be taken, for this subject. Raises Forbidden."""
-    access.require(user, "design", line.project)
+    access.require_permission(user, "design", line.project)
     # Those that were generated before are replaced, so that their keys are free.
     existing = line.scenarios.exclude(source=Scenario.Source.GENERATED)
     generated = generated_for(subject.parsed, taken_keys=existing.values_list("key", flat=True), going=going)

@@ -87,8 +87,8 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
 
 
 def _checked_station(line: Line, user: User, trial_request: TrialRequest) -> Station:
-    access.require(user, "design", line.project)
-    access.require(user, "submit", line.project)
+    access.require_permission(user, "design", line.project)
+    access.require_permission(user, "submit", line.project)
     if line.archived_at or line.project.archived_at:
         raise LineArchived
     payload.checked_digest(trial_request.document, "document")
@@ -100,7 +100,7 @@ def _checked_station(line: Line, user: User, trial_request: TrialRequest) -> Sta
     if not can_run_alone(station):
         raise Invalid.at("station", "This station cannot run by itself.")
     # A trial runs what it is sent, so that it takes what publishing it would take
-    if runs_code(station) and not access.can(user, "execute", line.project):
+    if runs_code(station) and not access.is_permitted(user, "execute", line.project):
         raise Forbidden(
             "A station that runs code or uses secrets needs the permission “execute”, which you do not have."
         )

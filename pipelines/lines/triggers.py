@@ -85,7 +85,7 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
         stored.source = trigger_chains.checked_source(stored)
         now = clock.now()
         stored.changed_by, stored.changed_at = by, now
-        if _fields_its_author_wrote(stored) != previous_request or not access.can(
+        if _fields_its_author_wrote(stored) != previous_request or not access.is_permitted(
             stored.written_by, "submit", trigger.line.project
         ):
             stored.written_by = by
@@ -101,7 +101,7 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
 def set_paused(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
     """Pause or resume it. A paused one owes nothing: resumed, it waits for its next time. Whoever resumes it changed it
     last. Raises Forbidden, Conflict (an archived line)."""
-    access.require(by, "submit", trigger.line.project)
+    access.require_permission(by, "submit", trigger.line.project)
     if not paused:
         _check_open_line(trigger.line)
     with transaction.atomic():
@@ -121,7 +121,7 @@ def set_paused(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
 def rotate_trigger_secret(trigger: Trigger, secret: str, *, at_once: bool, by: User) -> None:
     """Change the secret of a trigger that is called over HTTP. Who knows the new one is barred from approving what it
     starts. Raises Forbidden, Invalid, Conflict."""
-    access.require(by, "submit", trigger.line.project)
+    access.require_permission(by, "submit", trigger.line.project)
     _check_open_line(trigger.line)
     if not KINDS[trigger.kind].has_address:
         raise Conflict("This trigger has no secret.")
@@ -134,7 +134,7 @@ def rotate_trigger_secret(trigger: Trigger, secret: str, *, at_once: bool, by: U
 
 def delete_trigger(trigger: Trigger, *, by: User) -> None:
     """Delete a trigger with its log; the tasks stay. Raises Forbidden."""
-    access.require(by, "submit", trigger.line.project)
+    access.require_permission(by, "submit", trigger.line.project)
     with transaction.atomic():
         stored = _lock_trigger(trigger)
         _record_in_audit("trigger.deleted", stored, by, clock.now(), before=_audit_fields(stored))
@@ -181,7 +181,7 @@ def _checked_options_and_inputs(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options and the inputs as they are stored: of inputs only what was given, so that a default is that of
     the version which is live then."""
-    access.require(by, "submit", line.project)
+    access.require_permission(by, "submit", line.project)
     _check_open_line(line)
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")

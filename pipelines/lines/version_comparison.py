@@ -45,7 +45,7 @@ def comparison_side(line: Line, name: str) -> ComparedSide:
     if name.startswith(ASIDE):
         event = event_of_draft_put_aside(line, name.removeprefix(ASIDE))
         return ComparedSide(name, canonical_digest(event.draft), event.draft or {})
-    version = line.live if name == LIVE else access.version_in(line, name)
+    version = line.live if name == LIVE else access.version_of_permitted_line(line, name)
     if version is None:
         raise NotFound("This line has no such version.")
     document = published_document(version.document, version.revision)

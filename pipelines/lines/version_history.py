@@ -24,7 +24,7 @@ def restore_as_draft(line: Line, source: str, user: User, based_on: int) -> Line
     it holds anything that the live version does not, is put aside in its turn: nothing is lost, and restoring that one
     undoes this. `based_on`: the number of the draft that was shown.
     Raises Forbidden, NotFound, DraftConflict, NothingToRestore."""
-    access.require(user, "design", line.project)
+    access.require_permission(user, "design", line.project)
     side = version_comparison.comparison_side(line, source)
     event = (
         version_comparison.event_of_draft_put_aside(line, source.removeprefix(version_comparison.ASIDE))
@@ -76,7 +76,7 @@ def has_unpublished_changes(line: Line) -> bool:
 
 def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
     """Give a published version another name; "" takes it away. Raises Forbidden, Invalid (path `name`)."""
-    access.require(user, "design", version.line.project)
+    access.require_permission(user, "design", version.line.project)
     payload.checked_text(name, "name", NAME)
     clean_name = name.strip()
     with transaction.atomic():

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from pipelines.models import Project
 
 
-def project_named(text: str) -> Project:
+def project_by_owner_and_key(text: str) -> Project:
     """`owner/project`. Raises CommandError, naming the projects that there are."""
     owner, _slash, key = text.partition("/")
     project = Project.objects.select_related("owner").filter(owner__key=owner, key=key).first()

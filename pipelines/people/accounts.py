@@ -91,14 +91,14 @@ def signs_in_by_provider(user: User) -> bool:
 def needs_second_factor(user: User) -> bool:
     """Return whether the user has no second factor, and is a member of a project that asks for one."""
     known = getattr(user, "lacks_factor", None)  # as `Backend` has read it
-    return known if known is not None else access.without_required_factor([user.pk]).exists()
+    return known if known is not None else access.memberships_lacking_required_factor([user.pk]).exists()
 
 
 class Backend(ModelBackend):
     """Signing in by user name and password; who has, comes with what each page asks of them, by one statement."""
 
     def get_user(self, user_id: Any) -> User | None:
-        user = access.signed_in.first(user=user_id)
+        user = access.user_with_lacks_factor.first(user=user_id)
         return user if user and self.user_can_authenticate(user) else None
 
 

@@ -60,7 +60,7 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
 
 def rename_project(project: Project, name: str, *, by: User) -> None:
     """Another name for people; the key, which addresses and task numbers hold, stays. Raises Forbidden, Invalid."""
-    access.require(by, "settings", project)
+    access.require_permission(by, "settings", project)
     name = _checked_name(name)
     with transaction.atomic():
         stored = _lock_project(project)
@@ -77,7 +77,7 @@ def rename_project(project: Project, name: str, *, by: User) -> None:
 def set_archived(project: Project, archived: bool, *, by: User) -> None:
     """Archive a project, or restore it. No line of an archived one takes a task or is published; tasks that run go on,
     and nothing is lost. Archiving twice keeps the first time. Raises Forbidden."""
-    access.require(by, "settings", project)
+    access.require_permission(by, "settings", project)
     with transaction.atomic():
         # A task that is being started holds the key of its project: it is waited for, and counts as started before.
         stored = _lock_project(project)
@@ -91,7 +91,7 @@ def set_archived(project: Project, archived: bool, *, by: User) -> None:
 def require_second_factor(project: Project, required: bool, *, by: User) -> None:
     """Set whether a project requires a second factor: from the next request on a member without one can only
     set one up. Raises Forbidden."""
-    access.require(by, "settings", project)
+    access.require_permission(by, "settings", project)
     with transaction.atomic():
         stored = _lock_project(project)
         if stored.second_factor != required:
@@ -104,7 +104,7 @@ def require_second_factor(project: Project, required: bool, *, by: User) -> None
 def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
     """Limit what the runs of a month may cost together, in US dollars; None: no limit. Raises Forbidden,
     Invalid (path `month_cost_usd`)."""
-    access.require(by, "settings", project)
+    access.require_permission(by, "settings", project)
     if most is not None and not (0 <= most < MOST_COST):
         raise Invalid.at("month_cost_usd", "Enter an amount from 0 to 9,999,999.99.")
     # In cents, as the column keeps it: the record shows 1.00, not 1.
@@ -124,7 +124,7 @@ def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
 def change_quotas(project: Project, quotas: Mapping[str, int | Decimal | None], *, by: User) -> None:
     """Change quotas: tasks that may start on a day or in a month, and what a day may cost; None: no quota. What is left
     out stays. Raises Forbidden, Invalid (path: the quota)."""
-    access.require(by, "settings", project)
+    access.require_permission(by, "settings", project)
     problems = [problem for name, most in quotas.items() for problem in _quota_problems(name, most)]
     if problems:
         raise Invalid(problems)
@@ -161,13 +161,13 @@ def transfer_to_owner(project: Project, owner_key: str, *, by: User) -> Owner:
     """Give the project to another owner: its addresses change, and what is stored for all projects of the owner is
     from now on the new one's. Members, lines, tasks and the project's own secrets stay. Raises Forbidden, Invalid (path
     `owner`: who asks may not create projects there), Conflict (the key is taken there)."""
-    access.require(by, "settings", project)
+    access.require_permission(by, "settings", project)
     owner = access.owners_to_create_in(by).filter(key=owner_key).first()
     if owner is None:
         raise Invalid.at("owner", "is not an owner in whose projects you have the role Admin")
     # Under another owner the protections of this one would no longer hold
     protected = RepositoryProtection.objects.filter(owner=project.owner_id).exists()
-    if protected and not access.can_in_owner(by, "repositories", project.owner):
+    if protected and not access.can_in_every_project_of_owner(by, "repositories", project.owner):
         raise Forbidden(
             f"{project.owner.name} protects its repositories. An administrator of all its projects transfers this one."
         )

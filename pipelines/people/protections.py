@@ -54,7 +54,8 @@ def set_protection(
     project, place = repository.project, canonical_address(repository.address)
     if not rules.changed_by:
         rules = replace(
-            rules, changed_by=protection_set_for_repository(repository, of_owner=of_owner).changed_by
+            rules,
+            changed_by=protection_set_by_owner_or_project(repository, include_owner=of_owner).changed_by,
         )
     rules = checked_rules(rules)
     if rules.changed_by == OWNER:
@@ -84,11 +85,11 @@ def protection_of_all_repositories(owner: Owner) -> Protection:
     return protection_from_row(row) if row else Protection(changed_by=OWNER)
 
 
-def protection_set_for_repository(repository: Repository, *, of_owner: bool) -> Protection:
+def protection_set_by_owner_or_project(repository: Repository, *, include_owner: bool) -> Protection:
     """Return the protection that is set for this repository by its owner or else its project, as far as the
     caller may change it."""
     scope = Q(project=repository.project_id) | (
-        Q(owner=repository.project.owner_id) if of_owner else Q(pk=None)
+        Q(owner=repository.project.owner_id) if include_owner else Q(pk=None)
     )
     rows = RepositoryProtection.objects.filter(scope, place=canonical_address(repository.address))
     # PostgreSQL sorts nulls last, so the owner's comes first.

@@ -16,7 +16,7 @@ from pipelines.work.runners import presence
 
 def may_manage_runners(user: User, project: Project) -> bool:
     """Whoever may put programs on workers, or administers the project: a runner gets the secrets of what it does."""
-    return access.can(user, "admin", project) or access.can(user, "execute", project)
+    return access.is_permitted(user, "admin", project) or access.is_permitted(user, "execute", project)
 
 
 def add_runner(

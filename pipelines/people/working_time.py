@@ -55,7 +55,7 @@ def time_zone_names() -> list[str]:
 
 def change_working_hours(project: Project, hours: WorkingHours, *, by: User) -> None:
     """Times that were set before stay. Raises Forbidden, Invalid (path: the field)."""
-    access.require(by, "settings", project)
+    access.require_permission(by, "settings", project)
     _check_hours(hours)
     new_hours = WorkingHours(
         hours.time_zone,

@@ -25,7 +25,7 @@ from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.names import gate_name, station_name
-from pipelines.routing.sentences.waits import Sentence, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence
 
 REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
 
@@ -46,7 +46,7 @@ class Card:
     actor_kind: str = "system"
     line: str = ""  # last line of the log
     left: int | None = None  # retries
-    sentence: Sentence | None = None
+    sentence: ProblemAndRemedy | None = None
     gate: str = ""
     visit: GateVisit | None = None
     votes: int = 0
@@ -109,7 +109,7 @@ def _cards_of_tokens(tokens: Sequence[Token], now: datetime) -> list[Card]:
     return cards
 
 
-def _unanswered_sentence_by_token(tokens: Sequence[Token]) -> dict[int, Sentence]:
+def _unanswered_sentence_by_token(tokens: Sequence[Token]) -> dict[int, ProblemAndRemedy]:
     evaluating: defaultdict[Project, list[Token]] = defaultdict(list)
     for token in tokens:
         if token.status == Status.EVALUATING:

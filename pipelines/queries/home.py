@@ -43,7 +43,7 @@ from pipelines.queries.home_lines import WORKING, HomeLines, busiest_live_lines
 from pipelines.queries.tasks import WAITING, displayed_status_counts_by_line, late_condition
 from pipelines.queries.unmerged import unmerged_condition
 from pipelines.routing.sentences.names import station_names, target_name
-from pipelines.routing.sentences.waits import Sentence, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence
 
 MAX_ROWS = 8
 NEWEST = 12
@@ -243,7 +243,7 @@ class TroubledPosition:
 
     token: Token
     due: datetime | None
-    why: Sentence | None
+    why: ProblemAndRemedy | None
 
 
 def troubled_positions(

@@ -12,19 +12,19 @@ from pipelines.queries.branches import living_branches
 from pipelines.routing.decide.branch_joins.join_decision import JoinGroup, join_groups_with_waiting_tokens
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import Sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy
 
 CAME = {"pass": "passed", "fail": "failed", "blocked": "blocked"}
 
 
-def join_wait_sentence_by_token(tokens: Iterable[Token]) -> dict[int, Sentence]:
+def join_wait_sentence_by_token(tokens: Iterable[Token]) -> dict[int, ProblemAndRemedy]:
     """Return the sentence of each token that waits at a join, by its id. Their tasks are loaded."""
     waiting = {token.task_id: token.task for token in tokens if token.waits_at_join}
     living: defaultdict[int, list[Token]] = defaultdict(list)
     if waiting:
         for token in Token.objects.filter(task__in=waiting).exclude(status__in=ENDED).order_by("pk"):
             living[token.task_id].append(token)
-    sentences: dict[int, Sentence] = {}
+    sentences: dict[int, ProblemAndRemedy] = {}
     for task_id, theirs in living.items():
         line = versions.by_id(waiting[task_id].pinned_id)
         for group in join_groups_with_waiting_tokens(line, living_branches(theirs)):
@@ -32,9 +32,9 @@ def join_wait_sentence_by_token(tokens: Iterable[Token]) -> dict[int, Sentence]:
     return sentences
 
 
-def join_wait_sentence(line: ParsedLine, group: JoinGroup) -> Sentence:
+def join_wait_sentence(line: ParsedLine, group: JoinGroup) -> ProblemAndRemedy:
     names = ", ".join(station_name(line, key) for key in group.pending_stations or group.missing)
-    return Sentence(
+    return ProblemAndRemedy(
         f"Waits for {names}.",
         f"{station_name(line, group.station)} starts when every branch has arrived, or can no longer arrive.",
     )

@@ -13,7 +13,7 @@ from pipelines.queries.failure_causes import FailureCause
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import wait_for_checks
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import Sentence, blocker_words
+from pipelines.routing.sentences.waits import ProblemAndRemedy, blocker_words
 
 LONGEST = 2_000
 """Characters of a description that an address takes along."""
@@ -25,7 +25,7 @@ class PositionView:
 
     token: Token
     station: str
-    sentence: Sentence | None
+    sentence: ProblemAndRemedy | None
     job: Job | None
     visits: list[GateVisit]
     preparing: PreparationProgress | None = None

@@ -39,10 +39,10 @@ def canonical_address(address: str) -> str:
         host = server.rpartition("@")[2]
     # A host name with a dot at its end is the same host.
     host = host.lower().rstrip(".")
-    return f"{SAME_HOSTS.get(host, host)}/{_resolved_path(path)}"
+    return f"{SAME_HOSTS.get(host, host)}/{_canonical_repository_path(path)}"
 
 
-def _resolved_path(path: str) -> str:
+def _canonical_repository_path(path: str) -> str:
     """Return the path that a server reads: without escapes, empty steps, and steps that lead back."""
     steps: list[str] = []
     for step in unquote(path).lower().split("/"):

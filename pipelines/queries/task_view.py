@@ -42,7 +42,7 @@ from pipelines.queries.usage import Spending
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
-from pipelines.routing.sentences.waits import Sentence, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence
 
 AGENT = "agent"
 SHOWN_INPUT = 80
@@ -292,7 +292,7 @@ class TaskView:
             ("events", "Events", self.task.seq),
         ]
 
-    def explain_decision(self, decision_id: str = "") -> whys.DecisionExplanation | None:
+    def explain_decision_or_last(self, decision_id: str = "") -> whys.DecisionExplanation | None:
         """Return the explanation of the decision `decision_id`, otherwise of the last one; None if nothing has
         been decided yet."""
         ids = self.decision_ids
@@ -339,7 +339,7 @@ def _short_text(value: Any) -> str:
 # Positions that wait for a time (`work.kind: wait`): until when, as a sentence.
 
 
-def timed_wait_sentences(last: Mapping[int, Job]) -> dict[int, Sentence]:
+def timed_wait_sentences(last: Mapping[int, Job]) -> dict[int, ProblemAndRemedy]:
     """{token id: sentence}. `last`: the last job of each token."""
     waits = {job.pk: token for token, job in last.items() if job.kind == "wait" and job.state == "running"}
     if not waits:
@@ -347,5 +347,5 @@ def timed_wait_sentences(last: Mapping[int, Job]) -> dict[int, Sentence]:
     sentences = {}
     for due in Due.objects.filter(job_id__in=waits, kind="wait"):
         text = f"Waiting until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."
-        sentences[waits[due.job_id or 0]] = Sentence(text, "Continues automatically.")
+        sentences[waits[due.job_id or 0]] = ProblemAndRemedy(text, "Continues automatically.")
     return sentences

@@ -11,13 +11,13 @@ from pipelines.ports.leases import Claim
 from pipelines.queries import unclaimable_jobs, versions
 from pipelines.routing.document.evaluations import MACHINES, MODEL
 from pipelines.routing.document.kinds import required_offers
-from pipelines.routing.sentences.waits import Sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy
 
 # A hook and a tool run wherever commands run.
 PROGRAMS: Final = "kind:command"
 
 
-def unanswered_sentence_by_token(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]:
+def unanswered_sentence_by_token(project: Project, tokens: Iterable[Token]) -> dict[int, ProblemAndRemedy]:
     """Return {token id: why nobody answers, and what would help}: three statements, however many tokens there are."""
     waiting = [token.pk for token in tokens if token.status == Status.EVALUATING]
     if not waiting:
@@ -43,15 +43,15 @@ def unanswered_sentence_by_token(project: Project, tokens: Iterable[Token]) -> d
     return sentences
 
 
-def _missing_machine_sentence(kind: str, able: frozenset[str]) -> Sentence | None:
+def _missing_machine_sentence(kind: str, able: frozenset[str]) -> ProblemAndRemedy | None:
     if kind in able:
         return None
     if kind == MODEL:
-        return Sentence(
+        return ProblemAndRemedy(
             "No active runner has a model that could answer the question of a rule.",
             "Set GATELINE_MODEL_URL and GATELINE_MODEL for a runner, or answer it yourself.",
         )
-    return Sentence(
+    return ProblemAndRemedy(
         "No active runner has the evaluator that answers the question of a rule.",
         (
             "Set GATELINE_EVALUATOR_COMMAND and start a runner with the label evaluator, or beside the server "
@@ -61,7 +61,7 @@ def _missing_machine_sentence(kind: str, able: frozenset[str]) -> Sentence | Non
     )
 
 
-def _missing_program_sentence(job: Job, owner: str, offered: Sequence[Claim]) -> Sentence | None:
+def _missing_program_sentence(job: Job, owner: str, offered: Sequence[Claim]) -> ProblemAndRemedy | None:
     station = versions.by_id(job.pinned_id).station(job.station)
     if any(
         claim.serves_owner_and_labels(owner, station.labels) and claim.meets_need(PROGRAMS)

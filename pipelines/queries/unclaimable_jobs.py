@@ -30,7 +30,7 @@ from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.kinds.runner import KIND as ALP_RUNNER
 from pipelines.routing.document.line import Station
-from pipelines.routing.sentences.waits import Sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy
 
 MOST_COUNTED = 1_000
 
@@ -41,7 +41,7 @@ class Unclaimed:
 
     work: QueuedWork
     number: int
-    sentence: Sentence
+    sentence: ProblemAndRemedy
 
     @property
     def title(self) -> str:
@@ -108,7 +108,7 @@ def _unclaimed_stations(waiting: Sequence[QueuedWork], most: int | None) -> list
     return [Unclaimed(work, number, sentence) for (work, sentence), number in counted if number]
 
 
-def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]:
+def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, ProblemAndRemedy]:
     """{token id: why nobody does it now, and what would help}. `last`: the last job of each token."""
     queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
     if not queued:
@@ -120,12 +120,12 @@ def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Senten
         brought = ValueScope.scope_of_task(task).needs_met_by_stored_secrets(station)
         # It was begun, and looks again at that time: it waits for no worker.
         if job.not_before is not None and station.kind == DELIVER.key:
-            sentences[token] = Sentence(
+            sentences[token] = ProblemAndRemedy(
                 "Waits for another delivery to this branch. It looks again within half a minute."
             )
             continue
         if job.not_before is not None:
-            sentences[token] = Sentence(
+            sentences[token] = ProblemAndRemedy(
                 "Waits for checks of the host. It looks again every two minutes at most."
             )
             continue
@@ -146,16 +146,16 @@ def unclaimed_reason(
     offered: Sequence[Claim],
     brought: Collection[str] = (),
     besides: Collection[str] = (),
-) -> Sentence:
+) -> ProblemAndRemedy:
     serving = [claim for claim in offered if claim.serves_owner(owner)]
     if not serving:
         remedy = _worker_command(station) if station.labels else "Start one: manage.py worker"
-        return Sentence("No active runner serves this project.", remedy)
+        return ProblemAndRemedy("No active runner serves this project.", remedy)
     labels = [label for label in station.labels if not any(label in claim.labels for claim in serving)]
     if not labels and not any(set(station.labels) <= claim.labels for claim in serving):
         labels = list(station.labels)
     if labels:
-        return Sentence(
+        return ProblemAndRemedy(
             singular_or_plural(
                 "No active runner has the label %(labels)s.",
                 "No active runner has the labels %(labels)s.",
@@ -170,9 +170,9 @@ def unclaimed_reason(
             return (
                 _several_owners_sentence()
                 if several and kind_executes(need.partition(":")[2])
-                else _missing_need_sentence(need)
+                else _missing_need_with_remedy(need)
             )
-    return Sentence(
+    return ProblemAndRemedy(
         "No active runner has everything that this station needs.",
         "Start one that has all of it: labels, model and secrets.",
     )
@@ -199,42 +199,44 @@ def _worker_command(station: Station) -> str:
     ).format(**format_values)
 
 
-def _several_owners_sentence() -> Sentence:
-    return Sentence(
+def _several_owners_sentence() -> ProblemAndRemedy:
+    return ProblemAndRemedy(
         "The active runners start no program: they serve several owners, whom Landlock does not keep apart.",
         "Install bubblewrap there, start a runner for each owner, or add one under Settings, Runners.",
     )
 
 
-def _missing_need_sentence(need: str) -> Sentence:
+def _missing_need_with_remedy(need: str) -> ProblemAndRemedy:
     family, _colon, name = need.partition(":")
     if need == MODEL_SERVER:
-        return Sentence("No active runner has a model.", "Set GATELINE_MODEL_URL for a runner.")
+        return ProblemAndRemedy("No active runner has a model.", "Set GATELINE_MODEL_URL for a runner.")
     if need == DEFAULT_MODEL:
-        return Sentence(
+        return ProblemAndRemedy(
             "No active runner has a default model.",
             "Name a model at the station, or set GATELINE_MODEL.",
         )
     if need == IMAGES:
-        return Sentence(
+        return ProblemAndRemedy(
             "No active runner has podman or docker, which the images of this repository take.",
             "Install podman and bubblewrap on a runner, and start it again.",
         )
     if family == SIGNED_IN:
         agent = {"agent": PRESETS[name].name if name in PRESETS else name, "key": name}
-        return Sentence(
+        return ProblemAndRemedy(
             "No active runner is signed in with {agent}.".format(**agent),
             "Sign in on its machine, and start the runner there with --signed-in {key}.".format(**agent),
         )
     if family == "secret":
         words = f"No active runner has the secret {name}."
-        return Sentence(
+        return ProblemAndRemedy(
             words,
             f"Add it under Settings, Secrets and variables, or set GATELINE_SECRET_{name} for a runner.",
         )
     if kind_executes(name):
-        return Sentence(
+        return ProblemAndRemedy(
             "No active runner runs programs: the server leaves them to runners.",
             "Add a runner under Settings, Runners, or start yours again.",
         )
-    return Sentence(f"No active runner handles work of the kind {name}.", "Start a runner of this version.")
+    return ProblemAndRemedy(
+        f"No active runner handles work of the kind {name}.", "Start a runner of this version."
+    )

@@ -24,7 +24,7 @@ class UnresolvedFindings:
     cause: FailureCause | None
 
 
-def last_failed_or_finding_runs(task: Task, jobs: Iterable[Job]) -> list[Job]:
+def unresolved_runs_of_undelivered_task(task: Task, jobs: Iterable[Job]) -> list[Job]:
     """Return the last run of each station that failed or counted findings. A failure because there are no tests
     is left out."""
     line = versions.by_id(task.pinned_id)
@@ -45,7 +45,7 @@ def last_failed_or_finding_runs(task: Task, jobs: Iterable[Job]) -> list[Job]:
 
 def unresolved_findings_of_runs(task: Task, jobs: Iterable[Job]) -> list[UnresolvedFindings]:
     """Return what each of these stations reports, in words."""
-    line, runs = versions.by_id(task.pinned_id), last_failed_or_finding_runs(task, jobs)
+    line, runs = versions.by_id(task.pinned_id), unresolved_runs_of_undelivered_task(task, jobs)
     failed = failure_causes(runs)
     return [
         UnresolvedFindings(

@@ -80,7 +80,7 @@ def _choice_label(line: ParsedLine, position: SimulatedPosition, choice: Simulat
     if choice.kind == choices.RETRY:
         return f"Run {station_name(line, position.station)} again"
     if choice.kind == choices.WORD:
-        return _vote_text(line, choice)
+        return _decision_and_route_text(line, choice)
     if choice.kind == choices.RESOLVE:
         return _resolution_text(line, choice.step.said)
     if choice.kind == choices.THERE:
@@ -95,7 +95,7 @@ def _outcome_label(line: ParsedLine, position: SimulatedPosition, choice: Simula
     return {"passed": "Passed", "failed": "Failed", "blocked": "Blocked"}[outcome_state]
 
 
-def _vote_text(line: ParsedLine, choice: SimulationChoice) -> str:
+def _decision_and_route_text(line: ParsedLine, choice: SimulationChoice) -> str:
     assert choice.step is not None
     if not choice.gate:
         return "Approve all"

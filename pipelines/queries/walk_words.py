@@ -19,7 +19,7 @@ from pipelines.routing.sentences.decisions import decision_sentence
 from pipelines.routing.sentences.escalations import escalation_answer_terms, trigger_words
 from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
-from pipelines.routing.sentences.waits import Sentence, hold_sentence, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, hold_sentence, wait_sentence
 from pipelines.routing.simulate import joins
 from pipelines.routing.simulate.drawn_moves import drawn_moves
 from pipelines.routing.simulate.scenario import ScenarioStep
@@ -190,7 +190,7 @@ def position_rows(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]
 
 
 def _position_row(
-    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, at_join: Sentence | None
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, at_join: ProblemAndRemedy | None
 ) -> dict[str, Any]:
     message = at_join or _escalation_sentence(line, walk, position) or wait_sentence(position, line)
     return {
@@ -213,14 +213,14 @@ def _position_row(
 
 def _escalation_sentence(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
-) -> Sentence | None:
+) -> ProblemAndRemedy | None:
     """Return what is escalated here, or, where that holds no token, before the first one: for whom, and how
     soon."""
     index = walk.index_of(position.token)
     for escalation in walk.escalations:
         holds = walk.index_held_by(escalation)
         if holds == index and index is not None:
-            return Sentence(
+            return ProblemAndRemedy(
                 hold_sentence(position.wait, line).text,
                 escalation_answer_terms(line, escalation.trigger, escalation.role),
                 escalation.trigger,
@@ -228,7 +228,9 @@ def _escalation_sentence(
         if holds is None and position.status == READY and index == walk.first_active_index:
             words = {"trigger": trigger_words(escalation.trigger)}
             text = "Cannot move forward while an escalation is open: {trigger}.".format(**words)
-            return Sentence(text, escalation_answer_terms(line, escalation.trigger, escalation.role), "")
+            return ProblemAndRemedy(
+                text, escalation_answer_terms(line, escalation.trigger, escalation.role), ""
+            )
     return None
 
 

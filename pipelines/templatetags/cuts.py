@@ -52,7 +52,7 @@ class PageSlice(Generic[T]):
         return self.start + len(self.rows)
 
 
-def slice_of(rows: Sequence[T], most: int, start: str = "") -> PageSlice[T]:
+def page_slice_from(rows: Sequence[T], most: int, start: str = "") -> PageSlice[T]:
     """`start`: as an address says it."""
     # `isdigit` alone takes “²”, which `int` refuses; the length bounds the number.
     plain = start.isascii() and start.isdigit() and len(start) < 9

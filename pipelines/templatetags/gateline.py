@@ -80,13 +80,13 @@ _STATIONS = frozenset(f"station-{kind}" for kind in KINDS)
 
 
 @lru_cache(maxsize=4)
-def _read_json(path: Path, changed: float) -> dict[str, Any]:
+def _read_json_as_of(path: Path, changed: float) -> dict[str, Any]:
     """`changed` is the file's time: a rebuild is seen without a restart."""
     return dict(json.loads(path.read_text("utf-8")))
 
 
 @lru_cache(maxsize=8)
-def _modified_at(path: Path, second: int) -> float:
+def _modified_time_or_zero(path: Path, second: int) -> float:
     """Return when the file was last written, 0 where there is none: looked up once a second, not once for
     each of 200 icons."""
     try:
@@ -95,25 +95,25 @@ def _modified_at(path: Path, second: int) -> float:
         return 0
 
 
-def _static_json(name: str) -> dict[str, Any]:
-    return _read_static_json(str(settings.BASE_DIR), name, int(time.monotonic()))
+def _static_json_or_empty(name: str) -> dict[str, Any]:
+    return _read_static_json_or_empty(str(settings.BASE_DIR), name, int(time.monotonic()))
 
 
 @lru_cache(maxsize=16)
-def _read_static_json(base: str, name: str, second: int) -> dict[str, Any]:
+def _read_static_json_or_empty(base: str, name: str, second: int) -> dict[str, Any]:
     path = Path(base, "static", name)
-    changed = _modified_at(path, second)
-    return _read_json(path, changed) if changed else {}
+    changed = _modified_time_or_zero(path, second)
+    return _read_json_as_of(path, changed) if changed else {}
 
 
-def asset(source: str) -> str:
+def built_file_url_or_empty(source: str) -> str:
     """The address of one built file by its source, "" where nothing is built."""
-    entry = _static_json(MANIFEST).get(source)
-    return _dist_url(entry["file"], settings.STATIC_URL) if entry else ""
+    entry = _static_json_or_empty(MANIFEST).get(source)
+    return _url_in_dist_folder(entry["file"], settings.STATIC_URL) if entry else ""
 
 
 @lru_cache(maxsize=256)
-def _dist_url(file: str, _root: str) -> str:
+def _url_in_dist_folder(file: str, _root: str) -> str:
     """A name of a built file changes with what is in it; icons ask for one a hundred times a page."""
     return static(f"dist/{file}")
 
@@ -121,13 +121,13 @@ def _dist_url(file: str, _root: str) -> str:
 @register.simple_tag(takes_context=True)
 def vite(context: Context, entry: str) -> SafeString:
     """Style sheets and the module of one entry: `{% vite "shell" %}`, with the page's CSP nonce."""
-    manifest = _static_json(MANIFEST)
+    manifest = _static_json_or_empty(MANIFEST)
     chunk = manifest.get(f"static/ts/{entry}.ts") or manifest.get(f"static/{entry}/main.tsx")
     if chunk is None:
         return mark_safe("")
     # It is made when it is first written out, and is false until then.
     nonce = str(getattr(context.get("request"), "csp_nonce", ""))
-    sheets = [static(f"dist/{name}") for name in _style_sheets(manifest, chunk)]
+    sheets = [static(f"dist/{name}") for name in _style_sheets_of_chunk_imported_first(manifest, chunk)]
     links = format_html_join(
         "\n", '<link rel="stylesheet" href="{}" nonce="{}">', ((s, nonce) for s in sheets)
     )
@@ -137,33 +137,35 @@ def vite(context: Context, entry: str) -> SafeString:
     return mark_safe(f"{links}\n{script}")
 
 
-def _style_sheets(manifest: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[str]:
+def _style_sheets_of_chunk_imported_first(manifest: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[str]:
     """The sheets of a chunk and of what it imports, each once, imported ones first."""
     imported = [
-        sheet for name in chunk.get("imports", ()) for sheet in _style_sheets(manifest, manifest[name])
+        sheet
+        for name in chunk.get("imports", ())
+        for sheet in _style_sheets_of_chunk_imported_first(manifest, manifest[name])
     ]
     return list(dict.fromkeys([*imported, *chunk.get("css", ())]))
 
 
 @register.simple_tag
 def front_end_built() -> bool:
-    return bool(_static_json(MANIFEST))
+    return bool(_static_json_or_empty(MANIFEST))
 
 
 @register.simple_tag
 def favicon(dotted: bool = False) -> str:
-    return asset("static/favicon-dot.svg" if dotted else "static/favicon.svg")
+    return built_file_url_or_empty("static/favicon-dot.svg" if dotted else "static/favicon.svg")
 
 
 @register.simple_tag
 def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeString:
     """Return one icon of the sprite. Without a label it is decoration and hidden from screen readers."""
-    return _icon_html(name, size, str(label), css, asset("static/icons.json"))
+    return _icon_html(name, size, str(label), css, built_file_url_or_empty("static/icons.json"))
 
 
 @lru_cache(maxsize=4096)
 def _icon_html(name: str, size: int, label: str, css: str, sprite: str) -> SafeString:
-    if name not in _icon_names():
+    if name not in _names_of_known_icons():
         raise UnknownIcon(name)
     css_class = " ".join(part for part in ("icon", f"icon-{size}" if size != 16 else "", css) if part)
     attributes = (
@@ -192,7 +194,7 @@ def words(value: object) -> str:
 
 @register.filter
 def station_icon(kind: str) -> str:
-    return _known_or_default(f"station-{kind}", "station-other")
+    return _known_icon_or_default(f"station-{kind}", "station-other")
 
 
 @register.filter
@@ -211,33 +213,36 @@ def failure_word(kind: str) -> str:
 def gate_icon(mode: str) -> str:
     """The icon of a gate by its mode. Never a tick: that would look approved."""
     # Never a tick: that would look approved
-    return _known_or_default(f"gate-{mode}", "gate")
+    return _known_icon_or_default(f"gate-{mode}", "gate")
 
 
 @register.filter
 def end_icon(kind: str) -> str:
-    return _known_or_default(f"end-{kind}", "end-completed")
+    return _known_icon_or_default(f"end-{kind}", "end-completed")
 
 
 @register.filter
 def actor_icon(kind: str) -> str:
-    return _known_or_default(f"actor-{kind}", "actor-system")
+    return _known_icon_or_default(f"actor-{kind}", "actor-system")
 
 
-def _icon_names() -> Collection[str]:
+def _names_of_known_icons() -> Collection[str]:
     """The names in the sprite (static/build/sprite.ts)."""
-    return _sprite_names(asset("static/icons.json")) or _STATIONS | _static_json(SPRITE).keys()
+    return (
+        _names_in_built_sprite(built_file_url_or_empty("static/icons.json"))
+        or _STATIONS | _static_json_or_empty(SPRITE).keys()
+    )
 
 
 @lru_cache(maxsize=4)
-def _sprite_names(sprite: str) -> frozenset[str]:
+def _names_in_built_sprite(sprite: str) -> frozenset[str]:
     """Return the icon names by the built sprite's address, which changes with its contents; none where it is
     not built."""
-    return _STATIONS.union(_static_json(SPRITE)) if sprite else frozenset()
+    return _STATIONS.union(_static_json_or_empty(SPRITE)) if sprite else frozenset()
 
 
-def _known_or_default(name: str, otherwise: str) -> str:
-    return name if name in _icon_names() else otherwise
+def _known_icon_or_default(name: str, default: str) -> str:
+    return name if name in _names_of_known_icons() else default
 
 
 @register.filter
@@ -280,15 +285,15 @@ def duration(value: timedelta | float | None) -> str:
     hours, rest = divmod(rest, 3600)
     minutes, left = divmod(rest, 60)
     if days:
-        return _join_units((days, "d"), (hours, "h"))
+        return _join_nonzero_units((days, "d"), (hours, "h"))
     if hours:
-        return _join_units((hours, "h"), (minutes, "min"))
+        return _join_nonzero_units((hours, "h"), (minutes, "min"))
     if minutes:
-        return _join_units((minutes, "min"), (left if minutes < 10 else 0, "s"))
+        return _join_nonzero_units((minutes, "min"), (left if minutes < 10 else 0, "s"))
     return f"{left}{NBSP}s"
 
 
-def _join_units(first: tuple[int, str], second: tuple[int, str]) -> str:
+def _join_nonzero_units(first: tuple[int, str], second: tuple[int, str]) -> str:
     return NBSP.join(f"{number}{NBSP}{unit}" for number, unit in (first, second) if number)
 
 

@@ -11,7 +11,7 @@ from django.template import Context, Node, NodeList
 from django.template.base import FilterExpression, Parser, Token
 from django.utils.safestring import SafeString
 
-from pipelines.templatetags.gateline import asset
+from pipelines.templatetags.gateline import built_file_url_or_empty
 
 register = template.Library()
 MOST = 100
@@ -31,7 +31,7 @@ class CachedNode(Node):
     def render(self, context: Context) -> SafeString:
         values = (str(expression.resolve(context)) for expression in self.values)
         # A rebuilt sprite has another address.
-        key = (asset("static/icons.json"), *values)
+        key = (built_file_url_or_empty("static/icons.json"), *values)
         html = self.drawn.get(key)
         if html is None:
             if len(self.drawn) >= MOST:

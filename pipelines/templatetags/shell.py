@@ -35,7 +35,7 @@ def here(context: Context) -> FrameContext:
     everywhere = bool(scope and scope.has_several_projects)
     others = any(other != project for other in projects) if project else len(projects) > 1
     # Among those that the reader may see, so that the cookie leads nowhere else
-    project = project or _last_project(projects, context)
+    project = project or _last_opened_or_first_project(projects, context)
     narrows = project and others and not everywhere
     query = f"?{urlencode({'project': f'{project.owner.key}/{project.key}'})}" if narrows else ""
     return FrameContext(project, everywhere, query)
@@ -54,7 +54,7 @@ def switcher_rows(context: Context) -> SafeString:
     address = getattr(scope, "address", "") if len(projects) > 1 else ""
     rows = [
         (
-            _narrowed_url(context, address, project)
+            _page_url_of_single_project(context, address, project)
             if address
             else reverse("lines", args=[project.owner.key, project.key]),
             "true" if project == here.project and not here.everywhere else "false",
@@ -67,7 +67,7 @@ def switcher_rows(context: Context) -> SafeString:
     return format_html_join("", ROW, rows)
 
 
-def _narrowed_url(context: Context, address: str, project: Any) -> str:
+def _page_url_of_single_project(context: Context, address: str, project: Any) -> str:
     """This page of that project alone, with what else was asked of it."""
     query = context["request"].GET.copy()
     query["project"] = str(project)
@@ -77,7 +77,7 @@ def _narrowed_url(context: Context, address: str, project: Any) -> str:
     return f"{address}?{query.urlencode()}"
 
 
-def _last_project(projects: Any, context: Context) -> Any:
+def _last_opened_or_first_project(projects: Any, context: Context) -> Any:
     request = context.get("request")
     project_id = request.COOKIES.get(LAST_PROJECT) if request else None
     return next(

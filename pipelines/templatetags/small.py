@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from pipelines.templatetags.gateline import (
     actor_icon,
-    asset,
+    built_file_url_or_empty,
     end_icon,
     exact,
     gate_icon,
@@ -38,7 +38,7 @@ def at_task(address: str, name: str) -> str:
     return address.replace("-of-task-", name)
 
 
-def _class_names(*names: str) -> str:
+def _joined_class_names(*names: str) -> str:
     return " ".join(filter(None, names))
 
 
@@ -52,7 +52,7 @@ def elapsed(start: datetime, css: str = "", attrs: str = "") -> SafeString:
     """Return the time since then as an element; it ticks."""
     return format_html(
         '<time class="{}" datetime="{}" title="{}" data-elapsed {}>{}</time>',
-        _class_names("time", css), start.isoformat(), exact(start), _safe_attributes(attrs), since(start),
+        _joined_class_names("time", css), start.isoformat(), exact(start), _safe_attributes(attrs), since(start),
     )  # fmt: skip
 
 
@@ -61,7 +61,8 @@ def moment(at: datetime, late: str = "", css: str = "", attrs: str = "") -> Safe
     """Relative and ticking; the exact time on hover."""
     return format_html(
         '<time class="{}" datetime="{}" title="{}" data-relative {}>{}</time>',
-        _class_names("time", "time-late" if late else "", css), at.isoformat(), exact(at), _safe_attributes(attrs),
+        _joined_class_names("time", "time-late" if late else "", css), at.isoformat(), exact(at),
+        _safe_attributes(attrs),
         relative(at),
     )  # fmt: skip
 
@@ -71,18 +72,20 @@ def kind_sign(
     shape: str = "station", kind: str = "other", tone: str = "", css: str = "", attrs: str = ""
 ) -> SafeString:
     """The small shape of a station, gate or end beside its name."""
-    sprite = asset("static/icons.json")
+    sprite = built_file_url_or_empty("static/icons.json")
     # The sprite is in the key of the cache: a rebuilt one has another address.
-    return _kind_html(str(shape), str(kind), str(tone), str(css), _safe_attributes(attrs), sprite)
+    return _cached_kind_html(str(shape), str(kind), str(tone), str(css), _safe_attributes(attrs), sprite)
 
 
 @lru_cache(maxsize=1024)
-def _kind_html(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite: str) -> SafeString:
+def _cached_kind_html(
+    shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite: str
+) -> SafeString:
     icons = {"gate": gate_icon, "end": end_icon}
     drawn = icon(kind if shape == "state" else icons.get(shape, station_icon)(kind), 14)
     return format_html(
         '<span class="{}" aria-hidden="true" {}>{}{}</span>',
-        _class_names("kind", f"kind-{shape}", f"kind-{tone}" if tone else "", css), attrs,
+        _joined_class_names("kind", f"kind-{shape}", f"kind-{tone}" if tone else "", css), attrs,
         mark_safe(HEXAGON if shape == "gate" else ""), drawn,
     )  # fmt: skip
 
@@ -90,17 +93,19 @@ def _kind_html(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _s
 @register.simple_tag
 def status_pill(value: str, word: str = "", plain: str = "", css: str = "", attrs: str = "") -> SafeString:
     """`word` instead of the word of the status; `plain`: without the pill around it."""
-    sprite, attributes = asset("static/icons.json"), _safe_attributes(attrs)
-    return _pill_html(str(value), str(word), bool(plain), str(css), attributes, sprite)
+    sprite, attributes = built_file_url_or_empty("static/icons.json"), _safe_attributes(attrs)
+    return _cached_status_pill_html(str(value), str(word), bool(plain), str(css), attributes, sprite)
 
 
 @lru_cache(maxsize=1024)
-def _pill_html(value: str, word: str, plain: bool, css: str, attrs: SafeString, _sprite: str) -> SafeString:
+def _cached_status_pill_html(
+    value: str, word: str, plain: bool, css: str, attrs: SafeString, _sprite: str
+) -> SafeString:
     look = status(value)
     shape = ("state", f"tone-{look.tone}") if plain else ("pill", f"pill-{look.tone}")
     return format_html(
         '<span class="{}" data-status="{}" {}>{} {}</span>',
-        _class_names(*shape, "spin" if value == "running" else "", css), value, attrs, icon(look.icon),
+        _joined_class_names(*shape, "spin" if value == "running" else "", css), value, attrs, icon(look.icon),
         word or look.word,
     )  # fmt: skip
 
@@ -111,7 +116,7 @@ def person_sign(name: str, kind: str = "person", css: str = "", attrs: str = "")
     drawn = icon(actor_icon(str(kind)), 14)
     return format_html(
         '<span class="{}" {}>{} <span>{}</span></span>',
-        _class_names("person", css),
+        _joined_class_names("person", css),
         _safe_attributes(attrs),
         drawn,
         name,

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.templatetags.gateline import duration, icon
 from pipelines.templatetags.small import at_task, elapsed, moment, person_sign, status_pill
-from pipelines.templatetags.task_choice import choose_html
+from pipelines.templatetags.task_choice import task_checkbox_html
 
 register = template.Library()
 
@@ -49,11 +49,14 @@ def task_cards(context: Context, column: Any) -> SafeString:
     the reader may do there."""
     digests = context.get("shown_cards") or ()
     return mark_safe(
-        "".join(_card_or_mark(_card_html(context, card), card.key, digests) for card in column.cards)
+        "".join(
+            _card_or_mark_if_page_has_it(_card_html(context, card), card.key, digests)
+            for card in column.cards
+        )
     )
 
 
-def _card_or_mark(html: str, key: str, page_digests: Collection[str]) -> str:
+def _card_or_mark_if_page_has_it(html: str, key: str, page_digests: Collection[str]) -> str:
     """Return the card with the digest of what it shows, or, where the page has that one, a mark in its place
     (static/ts/keyed.ts)."""
     digest_bytes = hashlib.blake2b(TICKING.sub(r"\1", html).encode(), digest_size=DIGEST_BYTES).digest()
@@ -74,9 +77,11 @@ def _card_html(context: Context, card: Any) -> SafeString:
         key=card.key,
         name=card.task.name,
         seq=card.task.seq,
-        again=_repeat_html(card),
-        choose=choose_html(card.task, card.token.pk) if may["operate"] else NOTHING,
-        by_hand=_by_hand_html(card, address) if may["operate"] and card.is_movable_by_hand else NOTHING,
+        again=_repeat_html_or_empty(card),
+        choose=task_checkbox_html(card.task, card.token.pk) if may["operate"] else NOTHING,
+        by_hand=_drag_attributes_html(card, address)
+        if may["operate"] and card.is_movable_by_hand
+        else NOTHING,
         token=card.token.pk,
         address=address,
         title=card.task.title,
@@ -90,18 +95,18 @@ def _card_html(context: Context, card: Any) -> SafeString:
         else NOTHING,
         since=elapsed(card.since),
         expected=format_html('<span class="muted">/ {}</span>', duration(card.expected)) if runs else NOTHING,
-        more=_details_html(context, card, address, may),
-        foot=_gate_foot_html(card) if card.gate else _foot_html(card),
+        more=_rare_details_html_or_empty(context, card, address, may),
+        foot=_approvals_and_pause_html(card) if card.gate else _actor_and_retries_html(card),
         branches=_branches_html(card.branches) if card.branches else NOTHING,
     )
 
 
-def _by_hand_html(card: Any, address: str) -> SafeString:
+def _drag_attributes_html(card: Any, address: str) -> SafeString:
     """Return what a card needs to be dragged, or moved with M (static/ts/moving.ts)."""
     return format_html(' data-move="{}tokens/{}/move/" draggable="true"', address, card.token.pk)
 
 
-def _repeat_html(card: Any) -> SafeString:
+def _repeat_html_or_empty(card: Any) -> SafeString:
     parts = [f"run {card.run}"] if card.run > 1 else []
     parts += [f"attempt {card.attempt}"] if card.attempt > 1 else []
     return format_html(SIGN, icon("retry", 12), " ".join(parts)) if parts else NOTHING
@@ -114,7 +119,7 @@ def _status_html(card: Any) -> SafeString:
     return status_pill(card.status) if loud else status_pill(card.status, "", "yes")
 
 
-def _details_html(context: Context, card: Any, address: str, may: Any) -> Any:
+def _rare_details_html_or_empty(context: Context, card: Any, address: str, may: Any) -> Any:
     """Return the parts that few cards have: a bar, a cost, what they wait for and what can be done about it,
     the end of a log."""
     bar = card.expected and (card.is_running or card.gate)
@@ -132,7 +137,7 @@ def _details_html(context: Context, card: Any, address: str, may: Any) -> Any:
         return drawn.render(context)
 
 
-def _gate_foot_html(card: Any) -> SafeString:
+def _approvals_and_pause_html(card: Any) -> SafeString:
     have = {"n": card.votes, "m": card.needed}
     words = "{n} of {m} approvals".format(**have) if card.needed > 1 else "needs 1 approval"
     approvals = format_html(FOOT, "", format_html(SIGN, icon("actor-person", 12), words))
@@ -153,7 +158,7 @@ def _gate_foot_html(card: Any) -> SafeString:
     )
 
 
-def _foot_html(card: Any) -> SafeString:
+def _actor_and_retries_html(card: Any) -> SafeString:
     name = card.actor or ("somebody" if card.actor_kind == "person" else "")
     actor = person_sign(name, card.actor_kind) if name else NOTHING
     left: Any = NOTHING

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from pipelines.models import Task
 
 
-def choose_html(task: Task, token_id: int | str = "") -> SafeString:
+def task_checkbox_html(task: Task, token_id: int | str = "") -> SafeString:
     """Return the box of a task; its value names it as the API does, with the position that is meant."""
     box = '<input type="checkbox" data-choose value="{}/{} {}" aria-label="Select {}">'
     return format_html(box, task.project.owner.key, task.name, token_id, task.name)

@@ -76,7 +76,7 @@ class TimeAxis:
     now: datetime | None = None
 
     @classmethod
-    def until_now(cls, begin: datetime, now: datetime) -> TimeAxis:
+    def axis_from_begin_to_now(cls, begin: datetime, now: datetime) -> TimeAxis:
         seconds = max((now - begin).total_seconds(), SHORTEST_SECONDS)
         return cls(begin, begin + timedelta(seconds=ROOM ** (math.floor(math.log(seconds, ROOM)) + 1)), now)
 
@@ -99,18 +99,18 @@ class TimeAxis:
         tick = midnight + timedelta(seconds=(passed // step + 1) * step)
         ticks = []
         while tick < self.end:
-            ticks.append((self.percent(tick), self._tick_words(tick, step)))
+            ticks.append((self.percent(tick), self._time_or_day_text_of_tick(tick, step)))
             tick += timedelta(seconds=step)
         return ticks
 
-    def _tick_words(self, tick: datetime, step: int) -> str:
+    def _time_or_day_text_of_tick(self, tick: datetime, step: int) -> str:
         tick = timezone.localtime(tick)
         if step >= DAY or (tick.hour, tick.minute, tick.second) == (0, 0, 0):
             return date_format(tick, "j M")
         return date_format(tick, "H:i:s" if step < SECONDS else "H:i")
 
 
-def _lines_html(axis: TimeAxis) -> SafeString:
+def _tick_and_now_lines_html(axis: TimeAxis) -> SafeString:
     lines = format_html_join(
         "",
         '<line class="gantt-tick" x1="{0}%" x2="{0}%" y2="100%"/>',
@@ -123,7 +123,7 @@ def _lines_html(axis: TimeAxis) -> SafeString:
     )
 
 
-def _span_attributes(axis: TimeAxis) -> SafeString:
+def _begin_and_end_attributes_while_growing(axis: TimeAxis) -> SafeString:
     """Return from when to when the drawing is, for what grows."""
     if axis.now is None:
         return NOTHING
@@ -141,16 +141,17 @@ def time_bars(
     """Return the bars of one row. The row says in words what they show. `cursor`: an instant that is marked."""
     height = round(100 / lanes, 3)
     rects = format_html_join(
-        "", "{}", ((_bar_html(axis, bar, height),) for bar in bars if _is_within(axis, bar))
+        "", "{}", ((_bar_html(axis, bar, height),) for bar in bars if _is_partly_within(axis, bar))
     )
     return format_html(
         '<svg class="gantt-bars gantt-lanes-{}" aria-hidden="true" focusable="false"{}>{}{}{}{}</svg>',
-        min(lanes, 4), _span_attributes(axis), _lines_html(axis), rects, _marks_html(axis, marks),
-        _cursor_html(axis, cursor),
+        min(lanes, 4), _begin_and_end_attributes_while_growing(axis), _tick_and_now_lines_html(axis), rects,
+        _marks_within_axis_html(axis, marks),
+        _cursor_html_or_empty(axis, cursor),
     )  # fmt: skip
 
 
-def _is_within(axis: TimeAxis, bar: Bar) -> bool:
+def _is_partly_within(axis: TimeAxis, bar: Bar) -> bool:
     return bar.since < axis.end and (bar.until is None or bar.until > axis.begin)
 
 
@@ -169,7 +170,7 @@ def _bar_html(axis: TimeAxis, bar: Bar, height: float) -> SafeString:
     )  # fmt: skip
 
 
-def _marks_html(axis: TimeAxis, marks: Iterable[AxisMark]) -> SafeString:
+def _marks_within_axis_html(axis: TimeAxis, marks: Iterable[AxisMark]) -> SafeString:
     return format_html_join(
         "",
         '<svg class="gantt-mark gantt-mark-{}" x="{}%" y="50%"><title>{}, {}</title>'
@@ -188,7 +189,7 @@ def _marks_html(axis: TimeAxis, marks: Iterable[AxisMark]) -> SafeString:
     )
 
 
-def _cursor_html(axis: TimeAxis, cursor: datetime | None) -> SafeString:
+def _cursor_html_or_empty(axis: TimeAxis, cursor: datetime | None) -> SafeString:
     if cursor is None:
         return NOTHING
     percent = axis.percent(cursor)
@@ -236,5 +237,5 @@ def time_ticks(axis: TimeAxis) -> SafeString:
     )
     return format_html(
         '<svg class="gantt-bars gantt-head-ticks" aria-hidden="true" focusable="false"{}>{}{}</svg>',
-        _span_attributes(axis), _lines_html(axis), words,
+        _begin_and_end_attributes_while_growing(axis), _tick_and_now_lines_html(axis), words,
     )  # fmt: skip

@@ -24,7 +24,7 @@ VALID = timedelta(minutes=10)
 def decidable_chats(user: User) -> QuerySet[ChannelConnection]:
     """Chats in which this person could decide: of their projects, with a signing secret."""
     enabled = ChannelConnection.objects.exclude(signing="").filter(enabled=True)
-    visible = enabled.filter(project__in=access.visible_projects(user).order_by())
+    visible = enabled.filter(project__in=access.visible_projects_with_owner(user).order_by())
     return visible.select_related("project__owner").order_by("project__owner__key", "project__key", "name")
 
 

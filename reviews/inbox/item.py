@@ -15,7 +15,7 @@ from django.urls import reverse
 from pipelines import access
 from pipelines.engine.moves.roles import ProjectRoles, roles_by_project
 from pipelines.models import ApiToken, Project, Task, User
-from pipelines.routing.sentences.waits import Sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy
 
 
 @dataclass
@@ -33,7 +33,9 @@ class InboxViewer:
 
     @cached_property
     def visible_projects(self) -> list[Project]:
-        return list(access.visible_projects(self.bearer or self.user) if self.of is None else self.of)
+        return list(
+            access.visible_projects_with_owner(self.bearer or self.user) if self.of is None else self.of
+        )
 
     @cached_property
     def roles(self) -> dict[int, ProjectRoles]:
@@ -49,7 +51,7 @@ class InboxViewer:
         return self._where("design")
 
     def _where(self, action: str) -> list[Project]:
-        able = set(access.projects_where(self.user, action).values_list("pk", flat=True))
+        able = set(access.projects_where_role_allows(self.user, action).values_list("pk", flat=True))
         return [project for project in self.visible_projects if project.pk in able]
 
 
@@ -62,7 +64,7 @@ class InboxItem:
     key: str
     task: Task
     place: str
-    sentence: Sentence
+    sentence: ProblemAndRemedy
     since: datetime
     status: str
     version: int = 0

@@ -60,7 +60,7 @@ def answer_evaluation(need: InboxItem, user: User, fields: ActFields) -> str:
 
 
 def retry_position(need: InboxItem, user: User, fields: ActFields) -> str:
-    engine.move(int(need.key), user=user, token_version=fields["token_version"])
+    engine.move_or_retry_by_hand(int(need.key), user=user, token_version=fields["token_version"])
     return "Runs again"
 
 

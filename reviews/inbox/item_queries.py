@@ -27,7 +27,7 @@ from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import Sentence, blocker_words, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, blocker_words, wait_sentence
 from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import deadlock_card, escalation_card
 from pipelines.work.transport.local.instructions import rendered_instructions
@@ -108,7 +108,7 @@ def reply_items(viewer: InboxViewer) -> list[InboxItem]:
             str(row.pk),
             row.task,
             str(row.asked_by),
-            Sentence(row.visible_text),
+            ProblemAndRemedy(row.visible_text),
             row.at,
             Status.AWAITING_REVIEW,
             icon="comment",
@@ -150,7 +150,7 @@ def _gate_item(visit: GateVisit) -> InboxItem:
         str(visit.pk),
         visit.task,
         gate.name,
-        Sentence(gate.description or _rule_sentence(visit), " · ".join(parts)),
+        ProblemAndRemedy(gate.description or _rule_sentence(visit), " · ".join(parts)),
         visit.opened_at,
         Status.AWAITING_REVIEW,
         visit.token_version,
@@ -297,7 +297,7 @@ def manual_station_items(viewer: InboxViewer) -> Iterator[InboxItem]:
         station = versions.by_id(job.pinned_id).station(job.station)
         says = rendered_instructions(job).strip() or "Manual station."
         yield InboxItem(
-            "manual", str(job.pk), job.task, station.name, Sentence(shortened(says, 500)), job.created_at,
+            "manual", str(job.pk), job.task, station.name, ProblemAndRemedy(shortened(says, 500)), job.created_at,
             WAITING_FOR_INPUT, job.token.version, icon="manual",
         )  # fmt: skip
 
@@ -342,7 +342,7 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
         str(token.pk),
         token.task,
         station_name(line, token.station),
-        wait_sentence(token, line, summary) or Sentence("It waits."),
+        wait_sentence(token, line, summary) or ProblemAndRemedy("It waits."),
         token.changed_at,
         WAITING_FOR_INPUT if token.asks_question else token.status,
         token.version,

@@ -45,7 +45,7 @@ class StationCard:
 
 def rules_context(line: Line, version_number: str, dates: DateRange) -> dict[str, Any]:
     """Return the context of the part: of one version, or without a number of all."""
-    version = access.version_in(line, version_number) if version_number else None
+    version = access.version_of_permitted_line(line, version_number) if version_number else None
     active_version, number = version or line.live, version.number if version else None
     return {
         "version": version,

@@ -47,16 +47,20 @@ def _followed_object(request: SignedInRequest, project: Project) -> dict[str, An
     """Raises NotFound for what is not there."""
     here, form_data = (request.user, project.owner.key, project.key), request.POST
     if form_data.get("task"):
-        return {"task": access.find_task(*here, form_data["task"]), "line": None, "station": ""}
+        return {
+            "task": access.task_by_number_in_project(*here, form_data["task"]),
+            "line": None,
+            "station": "",
+        }
     line, station = form_data.get("line", ""), form_data.get("station", "")
     # PostgreSQL takes no NUL in a text
-    of = access.get_line(*here, line) if "\0" not in line else None
-    if of is None or (station and not _has_station(of, station)):
+    of = access.line_of_visible_project_by_keys(*here, line) if "\0" not in line else None
+    if of is None or (station and not _live_version_has_station(of, station)):
         raise NotFound
     return {"task": None, "line": of, "station": station}
 
 
-def _has_station(line: Line, station: str) -> bool:
+def _live_version_has_station(line: Line, station: str) -> bool:
     return line.live_id is not None and station in versions.by_id(line.live_id).stations_by_key
 
 

@@ -49,7 +49,7 @@ def visible_notifications(user: User) -> QuerySet[Notification]:
     """Return all notifications this person may see now, newest first. Kinds that no longer exist are left
     out."""
     own_rows = Notification.objects.filter(user=user, kind__in=BY_KEY)
-    return own_rows.filter(project__in=access.visible_projects(user).order_by()).order_by("-id")
+    return own_rows.filter(project__in=access.visible_projects_with_owner(user).order_by()).order_by("-id")
 
 
 def bell_notifications(user: User) -> QuerySet[Notification]:

@@ -76,9 +76,9 @@ def answer(
     payload: QuestionIn,
 ) -> QuestionOut:
     """403: somebody else was asked · 409: answered before."""
-    stored_task = access.get_task(request.auth, owner, project, line, task)
+    stored_task = access.task_of_line_by_name(request.auth, owner, project, line, task)
     user = require_person(request.auth)
-    access.require(request.auth, "decide", stored_task.project)
+    access.require_permission(request.auth, "decide", stored_task.project)
     # Beyond a bigint there is no question
     if not 0 < question < 2**63:
         raise NotFound("This question does not exist.")

@@ -44,7 +44,7 @@ def check_and_claim(visit: GateVisit, user: User) -> ReviewClaim:
 
 def check_and_release_claim(visit: GateVisit, user: User) -> None:
     """Raises Forbidden."""
-    role = Role.ADMIN in access.roles_in(user, visit.task.project)
+    role = Role.ADMIN in access.roles_with_included_in(user, visit.task.project)
     claims.release_claim(visit, user, owner=role)
 
 
@@ -104,7 +104,9 @@ class Attention:
 def visit_attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
     is_open = visit.state == GateVisit.State.OPEN
     current_claim = claims.claim_in_force(visit) if is_open else None
-    owner = current_claim is not None and Role.ADMIN in access.roles_in(user, visit.task.project)
+    owner = current_claim is not None and Role.ADMIN in access.roles_with_included_in(
+        user, visit.task.project
+    )
     return Attention(
         current_claim,
         questions.question_thread(visit),
@@ -223,6 +225,6 @@ def get_visible_visit(user: User, visit: uuid.UUID) -> GateVisit:
         "task__project__owner", "task__line", "task__requester", "job", "asked_by"
     )
     gate_visit = rows.filter(pk=visit).first()
-    if gate_visit is None or not access.can(user, "view", gate_visit.task.project):
+    if gate_visit is None or not access.is_permitted(user, "view", gate_visit.task.project):
         raise Http404
     return gate_visit

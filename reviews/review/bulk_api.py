@@ -113,7 +113,7 @@ def _decided_rows(payload: DecisionsIn, user: User, viewer: InboxViewer) -> Bulk
 
 
 def _decide_one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> BulkDecisionOut:
-    if row is None or not access.can(user, "decide", row.visit.task.project):
+    if row is None or not access.is_permitted(user, "decide", row.visit.task.project):
         return BulkDecisionOut(
             visit=str(item.visit), task=None, state="refused", why="There is no such review."
         )

@@ -26,7 +26,7 @@ def download_history(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse
     gate_visit = (
         GateVisit.objects.select_related("task__project__owner", "task__line").filter(pk=visit).first()
     )
-    if gate_visit is None or not access.can(request.user, "view", gate_visit.task.project):
+    if gate_visit is None or not access.is_permitted(request.user, "view", gate_visit.task.project):
         raise Http404
     document = json.dumps(history_document(gate_visit), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
     answer = HttpResponse(escape_hidden_json(document), content_type="application/json")

@@ -24,7 +24,7 @@ from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.observed_facts import fact_groups, findings_words, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
-from pipelines.templatetags.cuts import PageSlice, slice_of
+from pipelines.templatetags.cuts import PageSlice, page_slice_from
 from pipelines.work.results.text import Masker
 from reviews.review.steps import PathStep
 
@@ -256,7 +256,7 @@ class ToolReports:
             for finding in self._findings
             if not words or words in f"{finding.message} {finding.rule} {finding.path}".casefold()
         ]
-        part = slice_of(matching, MAX_ROWS, self.query.get("findings", ""))
+        part = page_slice_from(matching, MAX_ROWS, self.query.get("findings", ""))
         placed = [
             PlacedFinding(finding, self.address(finding.path, finding.line), self._tree_path(finding.path))
             for finding in part.rows

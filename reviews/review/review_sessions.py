@@ -57,7 +57,7 @@ def record_attention(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse
     """Record the attention of whoever may decide an open review; 204 for everybody else, which ends the
     page's calls."""
     gate_visit = GateVisit.objects.select_related("task__project", "job", "asked_by").filter(pk=visit).first()
-    if gate_visit is None or not access.can(request.user, "view", gate_visit.task.project):
+    if gate_visit is None or not access.is_permitted(request.user, "view", gate_visit.task.project):
         raise Http404
     if gate_visit.state != GateVisit.State.OPEN or not Entitlements(request.user).at(gate_visit).may:
         return HttpResponse(status=204)

@@ -361,7 +361,9 @@ def _visible_visit_query(visit: Any, user: Any) -> QuerySet[GateVisit]:
     drafts = Remark.objects.filter(visit=OuterRef("pk"), user=user)
     left = Snapshot.objects.filter(task=OuterRef("task"))
     committed = VisitCommit.objects.filter(task=OuterRef("task"))
-    visits = with_all.defer(*unread).filter(pk=visit, task__project__in=access.ids_of_projects(user, "view"))
+    visits = with_all.defer(*unread).filter(
+        pk=visit, task__project__in=access.project_id_query_where_role_allows(user, "view")
+    )
     return visits.annotate(
         remarked=Exists(drafts),
         base_branch=Subquery(committed.order_by("-job").values("base_branch")[:1]),

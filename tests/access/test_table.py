@@ -66,7 +66,7 @@ def who(world: World, name: str) -> access.Who:
 
 @pytest.mark.parametrize("name", rows())
 def test_each_cell_of_the_table(world: World, name: str) -> None:
-    found = {action: access.can(who(world, name), action, world.project) for action in ACTIONS}
+    found = {action: access.is_permitted(who(world, name), action, world.project) for action in ACTIONS}
     assert found == rows()[name]
 
 
@@ -91,25 +91,27 @@ def test_a_set_of_roles_gives_what_its_members_give(
     member = make_member(world.project, roles)
     token, _ = world.token_of(member)
     asked = ("design", "publish", "execute", "admin")
-    assert {action for action in asked if access.can(member, action, world.project)} == allowed
-    assert {action for action in asked if access.can(token, action, world.project)} == allowed - {"admin"}
+    assert {action for action in asked if access.is_permitted(member, action, world.project)} == allowed
+    assert {action for action in asked if access.is_permitted(token, action, world.project)} == allowed - {
+        "admin"
+    }
     for action in asked[:2]:
-        assert (world.project in access.projects_where(member, action)) == (action in allowed)
-    assert access.projects_where(member, "operate").count() == 1
+        assert (world.project in access.projects_where_role_allows(member, action)) == (action in allowed)
+    assert access.projects_where_role_allows(member, "operate").count() == 1
 
 
 def test_superuser_status_gives_nothing_in_a_project(world: World) -> None:
     world.stranger.is_superuser = True
     world.stranger.save()
-    assert not any(access.can(world.stranger, action, world.project) for action in ACTIONS)
+    assert not any(access.is_permitted(world.stranger, action, world.project) for action in ACTIONS)
 
 
 def test_who_may_not_sign_in_may_nothing(world: World) -> None:
     admin = world.admin
     admin.is_active = False
     admin.save()
-    assert not access.can(admin, "view", world.project)
-    assert not access.visible_projects(admin).exists()
+    assert not access.is_permitted(admin, "view", world.project)
+    assert not access.visible_projects_with_owner(admin).exists()
 
 
 @pytest.mark.parametrize(
@@ -125,35 +127,35 @@ def test_who_may_not_sign_in_may_nothing(world: World) -> None:
 )
 def test_a_persons_token_acts_as_them_within_its_scopes(world: World, scope: str, allowed: set[str]) -> None:
     token, _ = world.token_of(world.admin, scope)
-    assert {action for action in ACTIONS if access.can(token, action, world.project)} == allowed
+    assert {action for action in ACTIONS if access.is_permitted(token, action, world.project)} == allowed
 
 
 def test_a_persons_token_gives_no_more_than_the_person_has(world: World) -> None:
     token, _ = world.token_of(world.viewer, "read", "submit", "design", "decide", "report")
-    may = {action for action in ACTIONS if access.can(token, action, world.project)}
+    may = {action for action in ACTIONS if access.is_permitted(token, action, world.project)}
     assert may == {"view", "comment", "decide"}
 
 
 def test_a_machine_acts_in_its_own_project_only(world: World) -> None:
     token, _ = world.machine("read", "submit", "report", role=Role.ADMIN)
     other = make_project("other")
-    assert not any(access.can(token, action, other) for action in ACTIONS)
-    assert list(access.visible_projects(token)) == [world.project]
+    assert not any(access.is_permitted(token, action, other) for action in ACTIONS)
+    assert list(access.visible_projects_with_owner(token)) == [world.project]
 
 
 def test_a_revoked_token_may_nothing(world: World) -> None:
     token, _ = world.token_of(world.admin)
     accounts.revoke_token(token, timezone.now(), None)
-    assert not any(access.can(token, action, world.project) for action in ACTIONS)
-    assert not access.visible_projects(token).exists()
+    assert not any(access.is_permitted(token, action, world.project) for action in ACTIONS)
+    assert not access.visible_projects_with_owner(token).exists()
 
 
 def test_what_one_may_not_see_is_not_found_and_what_one_may_not_do_is_forbidden(world: World) -> None:
     with pytest.raises(NotFound):
-        access.require(world.stranger, "submit", world.project)
+        access.require_permission(world.stranger, "submit", world.project)
     with pytest.raises(Forbidden):
-        access.require(world.viewer, "submit", world.project)
-    access.require(world.operator, "submit", world.project)
+        access.require_permission(world.viewer, "submit", world.project)
+    access.require_permission(world.operator, "submit", world.project)
 
 
 # The path Owner › Project › Line › Task
@@ -163,13 +165,13 @@ def test_everything_is_found_down_the_path_only(world: World) -> None:
     version = world.line()
     task = world.start(version)
     owner, project = world.project.owner.key, world.project.key
-    assert access.get_project(world.viewer, owner, project) == world.project
-    assert access.get_line(world.viewer, owner, project, "line") == version.line
-    assert access.get_task(world.viewer, owner, project, "line", task.name) == task
-    assert access.find_task(world.viewer, owner, project, task.name) == task
+    assert access.visible_project_by_keys(world.viewer, owner, project) == world.project
+    assert access.line_of_visible_project_by_keys(world.viewer, owner, project, "line") == version.line
+    assert access.task_of_line_by_name(world.viewer, owner, project, "line", task.name) == task
+    assert access.task_by_number_in_project(world.viewer, owner, project, task.name) == task
     for words in ((owner, "nowhere"), ("nobody", project)):
         with pytest.raises(NotFound):
-            access.get_project(world.viewer, *words)
+            access.visible_project_by_keys(world.viewer, *words)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_a_number_that_is_none_is_not_found(world: World, name: str) -> None:
     world.start(world.line())
     words = (world.project.owner.key, world.project.key, "line", name.format(p=world.project.key))
     with pytest.raises(NotFound):
-        access.get_task(world.viewer, *words)
+        access.task_of_line_by_name(world.viewer, *words)
 
 
 def test_a_task_of_another_line_or_project_is_not_found(world: World) -> None:
@@ -187,15 +189,17 @@ def test_a_task_of_another_line_or_project_is_not_found(world: World) -> None:
     world.line(key="another", stations=["x"])
     owner, project = world.project.owner.key, world.project.key
     with pytest.raises(NotFound):
-        access.get_task(world.viewer, owner, project, "another", task.name)
+        access.task_of_line_by_name(world.viewer, owner, project, "another", task.name)
     foreign = make_project("foreign", owner)
     make_member(foreign, Role.ADMIN)
     with pytest.raises(NotFound):
-        access.find_task(world.viewer, owner, foreign.key, task.name)
+        access.task_by_number_in_project(world.viewer, owner, foreign.key, task.name)
     with pytest.raises(NotFound):
-        access.find_task(world.stranger, owner, project, task.name)
+        access.task_by_number_in_project(world.stranger, owner, project, task.name)
 
 
 def test_members_says_who_may_see_which_of_many_projects(world: World) -> None:
     people = {world.viewer.pk, world.stranger.pk}
-    assert access.members(people, {world.project.pk}) == {(world.viewer.pk, world.project.pk)}
+    assert access.user_and_project_ids_of_members(people, {world.project.pk}) == {
+        (world.viewer.pk, world.project.pk)
+    }

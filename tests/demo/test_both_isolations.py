@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 
 from pipelines import engine
-from pipelines.management.commands.worker import station_places
+from pipelines.management.commands.worker import configured_station_places
 from pipelines.models import ENDED, GateVisit, Job, Line, Status, Task
 from pipelines.models import Repository as ConnectedRepository
 from pipelines.work import logs
@@ -102,7 +102,7 @@ def programs() -> list[Path]:
 async def test_every_program_of_the_product_finds_its_modules(name: str, folder: Path, settings: Any) -> None:
     """Where a folder above them may not be listed, Python finds no module in it: each has to do without."""
     settings.DATA_DIR = settings.WORKSPACES_DIR = folder
-    isolation = await isolation_or_skip(name, station_places(), folder)
+    isolation = await isolation_or_skip(name, configured_station_places(), folder)
     for program in programs():
         attempt, output = Attempt(folder / program.name), Collected()
         for place in (attempt.workspace, attempt.temporary, attempt.result.parent):

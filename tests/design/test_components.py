@@ -97,7 +97,9 @@ def test_every_kind_of_work_has_an_icon_and_no_gate_shows_a_tick() -> None:
 
 @pytest.mark.skipif(not gateline.front_end_built(), reason="the front end is not built: make run")
 def test_the_sprite_draws_every_kind_of_work() -> None:
-    sprite = (ROOT / "static" / gateline.asset("static/icons.json").split("static/", 1)[1]).read_text("utf-8")
+    sprite = (
+        ROOT / "static" / gateline.built_file_url_or_empty("static/icons.json").split("static/", 1)[1]
+    ).read_text("utf-8")
     assert [kind.key for kind in TABLE if f'id="station-{kind.key}"' not in sprite] == []
 
 

@@ -37,7 +37,7 @@ def ran(task: Task) -> list[str]:
 
 def retry(world: World, task: Task) -> Task:
     token = world.token(task)
-    return engine.move(token.pk, user=world.operator, token_version=token.version)
+    return engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version)
 
 
 def cancel(world: World, task: Task) -> Task:

@@ -130,7 +130,7 @@ def one_step(world: World, draw: st.DrawFn, token: Token) -> None:
         who = draw(st.sampled_from([world.reviewer, world.admin]))
         world.vote(visit.task, word, by=who, reason="So.", visit=visit)
     elif draw(st.integers(0, 2)) == 0:
-        engine.move(token.pk, **by)
+        engine.move_or_retry_by_hand(token.pk, **by)
 
 
 def shape(task: Task) -> list[dict[str, Any]]:

@@ -86,7 +86,7 @@ def test_retry_runs_a_stuck_station_again_as_a_new_visit(world: World) -> None:
     task = world.start(world.line(stations=[station("build", rule), "ship"], policy={"no_match": "stuck"}))
     world.report(task)
     assert world.status(task) == "stuck"
-    act(world, task, engine.move, reason="the disk was full")
+    act(world, task, engine.move_or_retry_by_hand, reason="the disk was full")
     assert (world.job(task).visit, world.status(task)) == (2, "queued")
     assert world.token(task).error == ""
 
@@ -96,7 +96,7 @@ def test_retry_is_no_way_out_of_an_end(world: World) -> None:
     token = world.token(task)
     world.report(task)
     with pytest.raises(Conflict):
-        engine.move(token.pk, user=world.operator, token_version=token.version + 1)
+        engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version + 1)
 
 
 def test_a_held_token_is_not_started_until_it_is_released(world: World) -> None:
@@ -105,7 +105,7 @@ def test_a_held_token_is_not_started_until_it_is_released(world: World) -> None:
     assert (world.status(task), world.token(task).wait["reason"]) == ("held", "freeze")
     assert engine.start(world.job(task).pk, world.claim()) is None
     with pytest.raises(Conflict):
-        act(world, task, engine.move)
+        act(world, task, engine.move_or_retry_by_hand)
     act(world, task, engine.release)
     assert world.status(task) == "queued"
     world.report(task)
@@ -137,7 +137,7 @@ def test_cancel_closes_open_gates(world: World) -> None:
 
 
 def test_what_does_not_exist_is_not_found(world: World) -> None:
-    for verb in (engine.move, engine.answer_blocked_token, engine.hold, engine.release):
+    for verb in (engine.move_or_retry_by_hand, engine.answer_blocked_token, engine.hold, engine.release):
         with pytest.raises(NotFound):
             verb(2**40, user=world.operator, token_version=1)
     with pytest.raises(NotFound):
@@ -149,7 +149,7 @@ def test_what_does_not_exist_is_not_found(world: World) -> None:
 @pytest.mark.parametrize("text", ["a\0b", "\ud800", "x" * 20_001], ids=["NUL", "surrogate", "long"])
 def test_words_that_cannot_be_stored_are_refused(world: World, text: str) -> None:
     task = blocked(world)
-    for verb, path in ((engine.answer_blocked_token, "text"), (engine.move, "reason")):
+    for verb, path in ((engine.answer_blocked_token, "text"), (engine.move_or_retry_by_hand, "reason")):
         with pytest.raises(Invalid) as refused:
             act(world, task, verb, **{path: text})
         assert refused.value.path == path

@@ -38,7 +38,8 @@ def mapping_of(draw: st.DrawFn, found: Impact) -> dict[str, str]:
     known = [
         key
         for key in KEYS
-        if key in found.unmapped_stations or (key in found.next_gone and draw(st.booleans()))
+        if key in found.unmapped_stations
+        or (key in found.task_counts_by_gone_next_station and draw(st.booleans()))
     ]
     return {key: draw(st.sampled_from(keys)) for key in known}
 

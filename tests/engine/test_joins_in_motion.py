@@ -86,7 +86,7 @@ def test_while_it_is_stuck_a_branch_may_still_come(world: World) -> None:
     world.report(task, FAILED, station="security")
     assert world.status(task) == "stuck"
     token = world.token(task, "security")
-    engine.move(token.pk, user=world.operator, token_version=token.version)
+    engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version)
     world.report(task, station="security")
     assert world.at(task) == ["release"]
 
@@ -107,7 +107,7 @@ def test_what_waits_at_a_join_can_be_neither_held_nor_retried(world: World) -> N
     task = begun(world, gate5(world))
     world.report(task, station="qa")
     token = world.token(task, "release")
-    for command in (engine.hold, engine.move, engine.release):
+    for command in (engine.hold, engine.move_or_retry_by_hand, engine.release):
         with pytest.raises(Conflict):
             command(token.pk, user=world.operator, token_version=token.version)
 

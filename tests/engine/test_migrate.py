@@ -185,7 +185,7 @@ def test_a_retry_runs_the_station_under_its_new_name(world: World) -> None:
     world.report(task, {"result": "failure"})
     token = world.token(task)
     assert (token.station, token.status) == ("build", "stuck")
-    engine.move(token.pk, user=world.operator, token_version=token.version)
+    engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version)
     assert world.at(task) == ["compile"]
 
 

@@ -26,7 +26,9 @@ GATED = {"id": "on", "to": "ship", "gates": ["review"]}
 
 def move(world: World, task: Task, to: str = "", **more: Any) -> Task:
     token = world.token(task)
-    return engine.move(token.pk, **{"user": world.operator, "token_version": token.version, "to": to, **more})
+    return engine.move_or_retry_by_hand(
+        token.pk, **{"user": world.operator, "token_version": token.version, "to": to, **more}
+    )
 
 
 def plan(world: World, task: Task, to: str = "") -> engine.MovePlan:
@@ -108,7 +110,7 @@ def test_a_station_that_is_none_and_a_page_that_is_old_are_refused(world: World)
     assert refused.value.path == "to"
     seen = world.token(task).version
     move(world, task, "ship")
-    verbs: tuple[Any, ...] = (engine.move, engine.plan_move)
+    verbs: tuple[Any, ...] = (engine.move_or_retry_by_hand, engine.plan_move)
     for verb in verbs:
         with pytest.raises(Conflict):
             verb(world.token(task).pk, user=world.operator, token_version=seen, to="build")

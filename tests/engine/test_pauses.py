@@ -222,7 +222,9 @@ def test_nobody_releases_what_a_pause_holds(world: World) -> None:
     token = world.token(task)
     with pytest.raises(Conflict):
         engine.release(token.pk, user=world.operator, token_version=token.version)
-    moved = engine.move(token.pk, user=world.operator, token_version=token.version, to="ship")
+    moved = engine.move_or_retry_by_hand(
+        token.pk, user=world.operator, token_version=token.version, target="ship"
+    )
     assert (world.at(moved), world.status(moved)) == (["ship"], "held")
 
 

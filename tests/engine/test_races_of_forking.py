@@ -91,7 +91,13 @@ def against_a_move(world: World, version: LineVersion) -> Task:
     task = signing(world, version)
     task.refresh_from_db()
     token = world.token(task)
-    move = partial(engine.move, token.pk, user=world.operator, token_version=token.version, to="ship")
+    move = partial(
+        engine.move_or_retry_by_hand,
+        token.pk,
+        user=world.operator,
+        token_version=token.version,
+        target="ship",
+    )
     moved, made = at_once([move, forking(world, task, task.seq)])
     assert isinstance(moved, Task)
     assert world.at(task) == ["ship"]

@@ -43,7 +43,14 @@ def moving(world: World, task: Task, to: str = "ship", by: User | None = None) -
     """A move of what stands there now."""
     token = world.token(task)
     user = by or world.operator
-    return partial(engine.move, token.pk, user=user, token_version=token.version, to=to, reason="Go on.")
+    return partial(
+        engine.move_or_retry_by_hand,
+        token.pk,
+        user=user,
+        token_version=token.version,
+        target=to,
+        reason="Go on.",
+    )
 
 
 def one_move(task: Task, moved: Any, rival: bool) -> Task:

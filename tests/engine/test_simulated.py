@@ -261,7 +261,7 @@ def do(world: World, token: Token, step: ScenarioStep) -> None:
     elif step.kind == "reconsider":
         engine.store_handoff_and_decide_again(token.pk, document={"done": 1}, **shown)
     else:
-        engine.move(token.pk, **shown)
+        engine.move_or_retry_by_hand(token.pk, **shown)
 
 
 def leaves(task: Task) -> list[Token]:

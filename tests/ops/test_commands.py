@@ -76,8 +76,8 @@ def test_a_members_token_is_alone_on_the_last_line_and_bound_to_the_project(worl
     assert token is not None and lines == [lines[-1]]
     assert name in beside and lines[-1] not in beside
     assert (token.user, token.project, token.scopes) == (world.reviewer, world.project, ["decide", "read"])
-    assert access.can(token, "decide", world.project)
-    assert not access.can(token, "design", world.project)
+    assert access.is_permitted(token, "decide", world.project)
+    assert not access.is_permitted(token, "design", world.project)
     path = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}/lines"
     assert Client().get(path, headers={"Authorization": f"Bearer {lines[-1]}"}).status_code == 200
 

@@ -104,7 +104,9 @@ def act(world: World, task: Task, chance: random.Random) -> None:
         world.vote(task, word, by=chance.choice(voters), visit=chance.choice(visits), reason="so")
     elif doing == "move":
         stations = ["", "@success", *world_stations(task)]
-        engine.move(token.pk, user=world.admin, token_version=token.version, to=chance.choice(stations))
+        engine.move_or_retry_by_hand(
+            token.pk, user=world.admin, token_version=token.version, target=chance.choice(stations)
+        )
     elif doing == "hold":
         engine.hold(token.pk, user=world.operator, token_version=token.version)
     elif doing == "release":

@@ -80,7 +80,9 @@ def test_answers_and_retries_by_hand_are_steps(world: World) -> None:
     )
     world.report(task, {"result": "failure"})
     token.refresh_from_db()
-    engine.move(token.pk, user=world.operator, token_version=token.version, reason="Once more")
+    engine.move_or_retry_by_hand(
+        token.pk, user=world.operator, token_version=token.version, reason="Once more"
+    )
     world.report(task)
     made = record_scenario(task, "one")
     assert made.rest == ""

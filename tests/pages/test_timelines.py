@@ -102,7 +102,7 @@ def test_ended_tasks_of_the_day_stand_last(world: World, signed_in: As) -> None:
 def test_the_axis_places_instants_and_has_few_round_ticks() -> None:
     now = timezone.now().replace(hour=12, minute=3, second=20, microsecond=0)
     for seconds in (20, 300, 5_000, 90_000, 700_000, 40_000_000):
-        axis = TimeAxis.until_now(now - timedelta(seconds=seconds), now)
+        axis = TimeAxis.axis_from_begin_to_now(now - timedelta(seconds=seconds), now)
         assert 1 <= len(axis.ticks) <= 8, seconds
         assert axis.percent(axis.begin) == 0 and axis.percent(axis.end) == 100
         assert 50 < axis.percent(now) < 100

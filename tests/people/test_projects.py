@@ -129,9 +129,9 @@ def test_a_transfer_moves_it_with_all_that_is_its_own(world: World) -> None:
     there = make_project("other", owner="globex")
     Membership.objects.create(project=there, user=world.admin, roles=["admin"])
     projects.transfer_to_owner(world.project, "globex", by=world.admin)
-    moved = access.get_project(world.admin, "globex", world.project.key)
+    moved = access.visible_project_by_keys(world.admin, "globex", world.project.key)
     assert moved.lines.count() == 1
-    assert access.roles_in(world.viewer, moved) == {"viewer"}
+    assert access.roles_with_included_in(world.viewer, moved) == {"viewer"}
     found = value_lookup.ValueScope(moved.owner_id, moved.pk).nearest_value_by_name("secret", ["API"])
     assert value_lookup.readable_secret_by_name(found) == {"API": "secret of globex"}
 

@@ -192,7 +192,9 @@ def test_a_member_without_one_sets_it_up_before_anything_else(world: World) -> N
     assert client.get(index).status_code == 200
     open_one = requested_subscription(world.viewer, session, query)
     assert open_one and requested_subscription(world.viewer, session, b"project=*")
-    assert access.members([world.viewer.pk, world.admin.pk], None) == {(world.viewer.pk, world.project.pk)}
+    assert access.user_and_project_ids_of_members([world.viewer.pk, world.admin.pk], None) == {
+        (world.viewer.pk, world.project.pk)
+    }
     assert client.get(lines).status_code == client.get(members).status_code == 200
     assert "to continue" not in text(client.get(reverse("mfa_index")))
     assert admin.get(lines).status_code == 302, "who required it needs one, too"

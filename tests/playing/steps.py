@@ -187,7 +187,9 @@ def _answer(stage: Stage, played: ScriptStep) -> str:
 
 def _retry(stage: Stage, played: ScriptStep) -> str:
     token, user = stage.token(played.at), stage.cast.person(played.by)
-    engine.move(token.pk, user=user, token_version=token.version, reason="As the script says.")
+    engine.move_or_retry_by_hand(
+        token.pk, user=user, token_version=token.version, reason="As the script says."
+    )
     return str(user)
 
 

@@ -21,7 +21,13 @@ from pipelines.work.git.mirror import Mirrors
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.handlers import deliver
 from pipelines.work.spec.handler_io import Attempt, Outcome, Spec
-from pipelines.work.spec.repository import Clearance, DeliveryOrder, GitOrder, GitState, RepositoryAccess
+from pipelines.work.spec.repository import (
+    DeliveryOrder,
+    DeliveryPermission,
+    GitOrder,
+    GitState,
+    RepositoryAccess,
+)
 from tests.waiting import eventually, let_others_run
 from tests.work.remotes import RemoteRepository, folders, remote
 
@@ -30,7 +36,7 @@ TASK = "gateline/WI-1"
 
 @dataclass
 class Server:
-    answer: Clearance
+    answer: DeliveryPermission
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     landed_as: str = ""
@@ -38,7 +44,7 @@ class Server:
     has_moved: bool = False
     people_pushed: tuple[str, list[str], list[str]] | None = None
 
-    async def clear(self) -> Clearance:
+    async def clear(self) -> DeliveryPermission:
         self.asked.set()
         await self.go_on.wait()
         return self.answer
@@ -82,9 +88,9 @@ def access(origin: RemoteRepository, tmp_path: Path) -> RepositoryAccess:
     return replace(found, state=state)
 
 
-def cleared(access: RepositoryAccess) -> Clearance:
+def cleared(access: RepositoryAccess) -> DeliveryPermission:
     state = access.state
-    return Clearance(at=1_700_000_000, branch="main", onto=state.base, tree=state.tree)
+    return DeliveryPermission(at=1_700_000_000, branch="main", onto=state.base, tree=state.tree)
 
 
 def delivering(
@@ -142,14 +148,14 @@ def test_a_delivery_that_is_cancelled_while_it_is_cleared_pushes_nothing(
 def test_what_was_cleared_and_nothing_else_is_pushed(
     access: RepositoryAccess, origin: RemoteRepository
 ) -> None:
-    async def outcome(answer: Clearance) -> Outcome:
+    async def outcome(answer: DeliveryPermission) -> Outcome:
         server = Server(answer)
         server.go_on.set()
         return await delivering(access, server)
 
     other = asyncio.run(outcome(replace(cleared(access), tree="1" * 40)))
     assert other["failure_type"] == "not_approved" and origin.head() == access.state.base
-    refused = asyncio.run(outcome(Clearance("Nobody may push.", "push_refused")))
+    refused = asyncio.run(outcome(DeliveryPermission("Nobody may push.", "push_refused")))
     assert (refused["failure_type"], refused["summary"]) == ("push_refused", "Nobody may push.")
     assert asyncio.run(outcome(cleared(access)))["output"]["commit"] == origin.head()
     assert origin.files() == {"app.py": b"x = 2\n"}

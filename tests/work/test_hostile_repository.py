@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from config.sign_in_link import is_output_hidden_from_stations
-from pipelines.management.commands.worker import station_places
+from pipelines.management.commands.worker import configured_station_places
 from pipelines.work.handlers import command
 from pipelines.work.processes import landlock
 from pipelines.work.processes.isolation import Access, Isolation, Places
@@ -75,7 +75,7 @@ def installation(tmp_path: Path, settings: Any) -> Path:
 
 @pytest.fixture
 def places(installation: Path) -> Places:
-    return station_places()
+    return configured_station_places()
 
 
 @pytest.fixture
@@ -271,7 +271,7 @@ async def test_the_git_of_the_installation_is_not_listed_by_a_setting(
     name: str, installation: Path, settings: Any, inside: Attempt, sink: Collected
 ) -> None:
     settings.STATION_READABLE = [installation / ".git", installation / ".git" / "config"]
-    isolation = await in_force(name, station_places(), inside)
+    isolation = await in_force(name, configured_station_places(), inside)
     await command.run(running(isolation, inside, "files", files(installation)), sink)
     assert not [file for file in got(inside) if "/.git/" in file]
 

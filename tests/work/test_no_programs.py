@@ -11,7 +11,7 @@ import pytest
 from django.test import override_settings
 from django.urls import reverse
 
-from pipelines.management.commands.worker import config
+from pipelines.management.commands.worker import worker_config
 from pipelines.models import Job, Token, Worker
 from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.routing.document.kinds import KINDS
@@ -78,7 +78,7 @@ def test_the_hook_of_a_rule_is_a_program_too(world: World, bench: Bench, tmp_pat
 def test_the_setting_reaches_the_worker(runs: bool) -> None:
     said: dict[str, Any] = {"owner": [], "label": [], "drain": None, "concurrency": None}
     with override_settings(RUN_PROGRAMS=runs, SIGNED_IN=[]):
-        made = config(said, ChosenIsolation(Isolation("none"), frozenset()))
+        made = worker_config(said, ChosenIsolation(Isolation("none"), frozenset()))
     programs = {f"kind:{kind.key}" for kind in KINDS.values() if kind.executes}
     assert (programs <= made.offers, programs.isdisjoint(made.offers)) == (runs, not runs)
     assert {"kind:deliver", "kind:noop", "kind:wait_for_checks", "kind:http"} <= made.offers

@@ -28,7 +28,7 @@ async def test_a_job_that_was_held_and_comes_back_ends_its_earlier_run() -> None
     assert (first.lost, second.lost, other.lost) == (True, False, False)
     await asyncio.wait([first.task])
     assert first.task.cancelled()
-    running.end_work(first)
+    running.forget_work_if_current(first)
     assert running.work[1] is second
     for work in (second, other):
         work.task.cancel()

@@ -21,7 +21,7 @@ from config.setup.steps import DATABASE, START, SetupStep
 from config.sign_in_link import is_output_hidden_from_stations, sign_in_address
 from config.wiring.checks import REFERENCES
 from pipelines.management import printing
-from pipelines.management.commands.worker import station_places
+from pipelines.management.commands.worker import configured_station_places
 from pipelines.models import User, Worker
 
 PATIENCE = 20.0  # seconds after which the address is said although something is still down
@@ -69,7 +69,9 @@ class Command(BaseCommand):
         isolation = (
             Worker.objects.filter(stopped_at=None).order_by("-started_at").values_list("isolation", flat=True)
         )
-        if not is_output_hidden_from_stations(sys.stdout.fileno(), isolation.first() or "", station_places()):
+        if not is_output_hidden_from_stations(
+            sys.stdout.fileno(), isolation.first() or "", configured_station_places()
+        ):
             return f"Gateline runs at {address} · stations can read this file: for a link run manage.py sign_in_link"
         link = sign_in_address(newcomer, timezone.now(), port)
         return f"Gateline runs at {address} · sign in once, within ten minutes: {link}"

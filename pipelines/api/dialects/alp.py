@@ -61,8 +61,8 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
         # Only a digest of a token is stored: the secret is what was sent.
         token, secret = who, request.headers["Authorization"].partition(" ")[2].strip()
     else:
-        project_row = access.get_project(who, owner, project)
-        access.require(who, "execute", project_row)
+        project_row = access.visible_project_by_keys(who, owner, project)
+        access.require_permission(who, "execute", project_row)
         token, secret = accounts.mint_token(
             kind=ApiToken.TokenKind.RUNNER,
             name=payload.name,

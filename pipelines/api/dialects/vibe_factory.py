@@ -78,7 +78,7 @@ def execute(
 ) -> HttpResponse:
     """`workflow`: `owner:project:line`, or the id that the imported document has. Starts a task on its live version."""
     line = _find_line(request.auth, workflow)
-    access.require(request.auth, "submit", line.project)
+    access.require_permission(request.auth, "submit", line.project)
     return answer_once(request, idempotency_key, partial(_start_task, request.auth, line, payload))
 
 
@@ -158,7 +158,7 @@ def _retry_station(who: Caller, execution: Execution, payload: RetryStationIn) -
         token = job.token
         if token.station != job.station or token.status not in RETRIED:
             raise Conflict("The execution went on from this station.")
-        engine.move(token.pk, user=caller_actor(who), token_version=token.version)
+        engine.move_or_retry_by_hand(token.pk, user=caller_actor(who), token_version=token.version)
     execution.task.refresh_from_db()
     # The chain anew: a retry of a task that has ended made another one
     return Execution(execution.asked, Execution.of(execution.chain[0]).chain).to_out()
@@ -239,8 +239,12 @@ def _find_line(who: Caller, line_name: str) -> Line:
     owner, colon, rest = line_name.partition(":")
     project, _colon, key = rest.partition(":")
     if colon:
-        return access.get_line(who, owner, project, key)
-    projects = [candidate for candidate in access.visible_projects(who) if access.can(who, "view", candidate)]
+        return access.line_of_visible_project_by_keys(who, owner, project, key)
+    projects = [
+        candidate
+        for candidate in access.visible_projects_with_owner(who)
+        if access.is_permitted(who, "view", candidate)
+    ]
     lines = Line.objects.filter(project__in=projects, live__document__extra__id=line_name)
     # A second one is enough to know that the name is ambiguous.
     matches = list(lines.select_related("live", "project__owner")[:2])

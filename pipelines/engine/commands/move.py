@@ -87,33 +87,36 @@ class MovePlan:
     sentences: tuple[str, ...] = ()
 
 
-def move(
+def move_or_retry_by_hand(
     token_id: int,
     *,
     user: User | Actor,
     token_version: int,
-    to: str = "",
+    target: str = "",
     reason: str = "",
-    accepts: Collection[str] = (),
+    accepted_broken_promises: Collection[str] = (),
 ) -> Task:
-    """Move a position by hand. `to`: a station, SUCCESS for where the rules lead what passed, "" for where it stands
-    (a retry). Open work is closed, votes fall, limits do not bind, and no gate is passed.
+    """Move a position by hand. `target`: a station, SUCCESS for where the rules lead what passed, "" for where it
+    stands (a retry). Open work is closed, votes fall, limits do not bind, and no gate is passed.
 
     Raises NotFound, Conflict (it changed; something has to be resolved first), Invalid (path `to`, `reason`, or
     `accepts`: a promise would break that is not named), Forbidden (only an administrator may break one)."""
     return run_in_transaction(
-        partial(_move, _move_request(token_id, user, token_version, to, reason, accepts))
+        partial(
+            _move_or_retry_by_hand,
+            _checked_move_request(token_id, user, token_version, target, reason, accepted_broken_promises),
+        )
     )
 
 
 def plan_move(token_id: int, *, user: User | Actor, token_version: int, to: str = "") -> MovePlan:
     """Return what `move` would do, with the same refusals but for `accepts`. Nothing is written."""
-    request = _move_request(token_id, user, token_version, to, "", ())
+    request = _checked_move_request(token_id, user, token_version, to, "", ())
     # Under the same lock and by the same steps as the move, so that the plan is what would happen
     return run_in_transaction(partial(_plan_move_by_trying, request))
 
 
-def _move_request(
+def _checked_move_request(
     token_id: int, user: User | Actor, token_version: int, to: str, reason: str, accepts: Collection[str]
 ) -> MoveRequest:
     actor = user if isinstance(user, Actor) else Actor.person(user)
@@ -129,7 +132,7 @@ def _move_request(
     )
 
 
-def _move(request: MoveRequest) -> Task:
+def _move_or_retry_by_hand(request: MoveRequest) -> Task:
     batch, task, token = lock_unchanged_token(request.token_id, request.token_version, LIVING)
     broken = _promises_broken_by_move(task, token, request)
     check_broken_promises_accepted(
@@ -342,4 +345,4 @@ def check_broken_promises_accepted(
         raise Invalid.at("reason", "A reason is needed.", "It is stored and shown ever after.")
 
 
-__all__ = ["SUCCESS", "MovePlan", "move", "plan_move"]
+__all__ = ["SUCCESS", "MovePlan", "move_or_retry_by_hand", "plan_move"]

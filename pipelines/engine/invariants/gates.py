@@ -206,7 +206,9 @@ def _unevaluated_results(decision: Decision, visits: list[GateVisit]) -> Iterabl
             yield f"says {name}: {result}, which was not evaluated"
     trigger = gate_results.gate_passed_or_failed_trigger(decision)
     gates = {gate for gate, _ in verdicts} | {name.removesuffix(": tool") for name in ran}
-    gates |= {gate_results.gate_key_of_trace_entry(entry) for entry in decision.trace if _has_checks(entry)}
+    gates |= {
+        gate_results.gate_key_of_trace_entry(entry) for entry in decision.trace if _saw_check_results(entry)
+    }
     if trigger and not any(trigger.startswith(f"{gate}_") for gate in gates):
         yield f"has the trigger {trigger}, and nothing was evaluated there"
 
@@ -215,5 +217,5 @@ def _partitioned_trace_reasons(decision: Decision) -> Iterable[tuple[str, str, s
     return (str(entry.get("why", "")).partition(": ") for entry in decision.trace)
 
 
-def _has_checks(entry: dict[str, Any]) -> bool:
-    return any("passed" in check for check in entry.get("saw") or ())
+def _saw_check_results(trace_entry: dict[str, Any]) -> bool:
+    return any("passed" in check for check in trace_entry.get("saw") or ())

@@ -70,7 +70,7 @@ class MigrationSnapshot:
         self.open, self.jobs = self._jobs_by_token_and_id(dict(jobs or {}))
         self.voted, self.approved = self._voted_tokens_and_decided_votes()
         self._rejecting = self._rejected_task_ids()
-        self._counted = self._counts_of_waiting_tokens()
+        self._counted = self._counts_by_blocked_decision()
 
     # Reading
 
@@ -107,7 +107,7 @@ class MigrationSnapshot:
         rejected = GateVisit.objects.filter(task__in=self.tasks, word=Word.REJECT)
         return set(rejected.values_list("task_id", flat=True))
 
-    def _counts_of_waiting_tokens(self) -> dict[str, Counts]:
+    def _counts_by_blocked_decision(self) -> dict[str, Counts]:
         """Return what a decision counted although the token stayed: a rule to `@blocked`. Decided again, it
         is taken back."""
         blocked = [

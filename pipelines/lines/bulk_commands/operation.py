@@ -58,7 +58,7 @@ def create_bulk_command(who: Who, user: User, request: BulkRequest, selection: B
         )
         entries = _unsaved_entries(command, selection)
         may = {
-            pk: access.can(who, "operate", project)
+            pk: access.is_permitted(who, "operate", project)
             for pk, project in _projects_of_selection(selection).items()
         }
         for entry in entries:
@@ -131,7 +131,11 @@ def readable_bulk_commands(who: Who, user: User, most: int) -> list[BulkCommand]
     rows = list(own_bulk_commands(user)[:most])
     if not isinstance(who, ApiToken):
         return rows
-    visible = {project.pk for project in access.visible_projects(who) if access.can(who, "view", project)}
+    visible = {
+        project.pk
+        for project in access.visible_projects_with_owner(who)
+        if access.is_permitted(who, "view", project)
+    }
     entries = BulkEntry.objects.filter(command__in=[row.pk for row in rows]).order_by()
     hidden = set(entries.exclude(task__project__in=visible).values_list("command", flat=True))
     return [row for row in rows if row.pk not in hidden]
@@ -141,7 +145,7 @@ def get_bulk_command(who: Who, user: User, command_id: UUID) -> BulkCommand:
     """Return a command of this person. Raises NotFound, also where a token may not see all that it is about."""
     command = existing(own_bulk_commands(user).filter(pk=command_id))
     if isinstance(who, ApiToken) and not all(
-        access.can(who, "view", project) for project in _projects_of_command(command)
+        access.is_permitted(who, "view", project) for project in _projects_of_command(command)
     ):
         raise NotFound
     return command
@@ -201,7 +205,7 @@ def _projects_of_command(command: BulkCommand) -> list[Project]:
 def _require_token_reaches_all_tasks(command: BulkCommand, who: Who) -> None:
     """A person is asked about each task when its turn comes; a token of theirs may reach less."""
     if isinstance(who, ApiToken) and not all(
-        access.can(who, "operate", project) for project in _projects_of_command(command)
+        access.is_permitted(who, "operate", project) for project in _projects_of_command(command)
     ):
         raise Forbidden("This token may not change all of these tasks.")
 

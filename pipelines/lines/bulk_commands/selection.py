@@ -56,7 +56,7 @@ def named_selection(who: Who, chosen: Sequence[Chosen]) -> BulkSelection:
     no such task for this caller, several owners have one, or the position is none of it)."""
     if not 0 < len(chosen) <= MOST_CHOSEN:
         raise Invalid.at("tasks", f"Choose 1 to {MOST_CHOSEN} tasks.")
-    projects = list(access.visible_projects(who))
+    projects = list(access.visible_projects_with_owner(who))
     known = _tasks_by_name(projects, chosen)
     positions = _task_by_position({one.position for one in chosen if one.position})
     problems, rows = [], []
@@ -83,13 +83,15 @@ def matching_selection(who: Who, user: User, match: Match, now: datetime) -> Bul
     """Return the positions that match on a board and that the caller may change, at most MOST_CHOSEN. Raises Invalid
     (path `matching`, `matching.project`, `matching.line`): what is not found narrows nothing on a page, and here
     everything would be meant."""
-    projects = [project for project in access.visible_projects(who) if match.project in ("", str(project))]
+    projects = [
+        project for project in access.visible_projects_with_owner(who) if match.project in ("", str(project))
+    ]
     if match.project and not projects:
         raise Invalid.at("matching.project", "There is no such project.")
     line = find_option(match.line, line_choices(projects), projects)
     if match.line and not line:
         raise Invalid.at("matching.line", "There is no such line.", "Name it as owner/project/line.")
-    able = [project for project in projects if access.can(who, "operate", project)]
+    able = [project for project in projects if access.is_permitted(who, "operate", project)]
     tokens, count = matching_positions(open_tasks_of(able, line), match.filters, now, user.pk)
     if not tokens:
         raise Invalid.at("matching", "No open task matches.")

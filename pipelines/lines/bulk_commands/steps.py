@@ -91,7 +91,7 @@ def _plan_next_entries(command: BulkCommand) -> bool:
 def _plan_entry_and_return_refusal(entry: BulkEntry) -> str:
     """Do it and take it back; return why it is refused, or "". What a move does is noted in its plan."""
     command, task = entry.command, entry.task
-    if not access.can(command.by, "operate", task.project):
+    if not access.is_permitted(command.by, "operate", task.project):
         return NO_PERMISSION
     try:
         if command.moves_positions:
@@ -171,7 +171,7 @@ def _do_next_entry(command: BulkCommand) -> bool:
 
 def _do_entry_and_return_refusal(entry: BulkEntry) -> str:
     # Anew for each: a membership may end meanwhile
-    if not access.can(entry.command.by, "operate", entry.task.project):
+    if not access.is_permitted(entry.command.by, "operate", entry.task.project):
         return NO_PERMISSION
     try:
         # What is refused half-way leaves nothing
@@ -202,11 +202,11 @@ def _engine_call_of_entry(entry: BulkEntry) -> Callable[[], Any]:
     command, task = entry.command, entry.task
     if command.moves_positions:
         return partial(
-            engine.move,
+            engine.move_or_retry_by_hand,
             entry.position,
             user=command.by,
             token_version=entry.version,
-            to=command.to,
+            target=command.to,
             reason=command.reason,
         )
     return ACTS[Action(command.action)](command, task)

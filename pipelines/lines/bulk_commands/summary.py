@@ -74,7 +74,7 @@ def bulk_summary(command: BulkCommand, who: Who) -> BulkSummary:
         .order_by("pk")
         .defer("task__inputs", "task__context")
     )
-    visible_ids = {project.pk for project in access.visible_projects(who)}
+    visible_ids = {project.pk for project in access.visible_projects_with_owner(who)}
     rows = [
         EntryRow(entry, _station_name_of_entry(entry))
         for entry in entries

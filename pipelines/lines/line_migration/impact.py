@@ -75,7 +75,7 @@ class Impact:
         )
 
     @property
-    def next_gone(self) -> dict[str, int]:
+    def task_counts_by_gone_next_station(self) -> dict[str, int]:
         """Stations to which jobs at work may lead and that are gone: {key: how many tasks}."""
         return dict(
             Counter(
@@ -102,7 +102,7 @@ class Impact:
             "revision": self.parsed.revision,
             "counts": dict(self.counts),
             "needs_mapping": self.unmapped_stations,
-            "may_need_mapping": self.next_gone,
+            "may_need_mapping": self.task_counts_by_gone_next_station,
             "tasks": [task_impact.to_dict() for task_impact in self.tasks],
         }
 

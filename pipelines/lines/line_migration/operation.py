@@ -44,7 +44,7 @@ def migrate_line(
     Nothing moves unless all of it can: raises Forbidden (designer; `execute` where stations run code that the tasks'
     versions do not), Invalid (paths `to`, `reason`, `mapping.<station>`, `tasks`), StaleImpact, Conflict (another
     migration of this line is under way)."""
-    access.require(user, "publish", line.project)
+    access.require_permission(user, "publish", line.project)
     _check_reason(reason)
     with transaction.atomic():
         _lock_idle_line(line)
@@ -85,7 +85,7 @@ def undo_migration(migration: Migration, *, user: User, reason: str) -> Migratio
     """Put every task back that has not moved since; the record says which could not. Raises Forbidden, Invalid (path
     `reason`), Conflict (undone already, an undo itself, not finished)."""
     line = migration.line
-    access.require(user, "publish", line.project)
+    access.require_permission(user, "publish", line.project)
     _check_reason(reason)
     with transaction.atomic():
         _lock_idle_line(line)
@@ -191,7 +191,7 @@ def _require_execute_for_other_code(user: User, of: Line, to: LineVersion, froms
             for code in untrusted_code(line, station)
         )
     ]
-    if fresh and not access.can(user, "execute", of.project):
+    if fresh and not access.is_permitted(user, "execute", of.project):
         names = ", ".join(dict.fromkeys(fresh))
         raise Forbidden(
             f"Stations that run code or use secrets ({names}) need the permission “execute”, "

@@ -24,15 +24,15 @@ class Command(printing.Command):
         )
 
     def handle(self, *args: Any, task: list[str], **options: Any) -> None:
-        ids = [pk for name in task for pk in _ids(name)] if task else None
-        violations = self._snapshot(ids)
+        ids = [pk for name in task for pk in _ids_of_tasks_named(name)] if task else None
+        violations = self._violations_on_one_snapshot(ids)
         for violation in violations:
             self.stderr.write(str(violation))
         if violations:
             raise CommandError(f"{len(violations)} violations.")
         self.stdout.write("All invariants hold.")
 
-    def _snapshot(self, ids: list[int] | None) -> list[Violation]:
+    def _violations_on_one_snapshot(self, ids: list[int] | None) -> list[Violation]:
         """Check the invariants on one snapshot: tasks that move meanwhile are seen as they were at one
         moment."""
         # PostgreSQL takes an isolation level only before the first statement of a transaction.
@@ -43,7 +43,7 @@ class Command(printing.Command):
             return find_violations(ids)
 
 
-def _ids(name: str) -> list[int]:
+def _ids_of_tasks_named(name: str) -> list[int]:
     """The tasks of this name, in whichever project: `WI-{project}-{number}`."""
     project, _, number = name.removeprefix("WI-").rpartition("-")
     # `int` takes digits of other scripts, too

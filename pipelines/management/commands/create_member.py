@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from pipelines.management import printing
-from pipelines.management.arguments import project_named
+from pipelines.management.arguments import project_by_owner_and_key
 from pipelines.models import Membership, Project, Role, User
 from pipelines.models.people import simplify_roles
 from pipelines.people import members
@@ -34,16 +34,16 @@ class Command(printing.Command):
         parser.add_argument("--email", default="", help="for mails of gates; of a new person")
 
     def handle(self, *, name: str, project: str, role: list[str], **options: Any) -> None:
-        project_row = project_named(project)
+        project_row = project_by_owner_and_key(project)
         with transaction.atomic():
-            user, created = self._user(name, options["email"])
-            member = self._member(project_row, user, role, execute=options["execute"])
+            user, created = self._user_and_whether_new(name, options["email"])
+            member = self._add_or_change_member(project_row, user, role, execute=options["execute"])
         words = {"who": user.username, "project": project_row, "roles": member.roles_display}
         self.stdout.write("{who} is a member of {project}: {roles}.".format(**words))
         if created:
             self.stdout.write(f"Set a password: manage.py changepassword {user.username}")
 
-    def _user(self, name: str, email: str) -> tuple[User, bool]:
+    def _user_and_whether_new(self, name: str, email: str) -> tuple[User, bool]:
         """The person, and whether they are new. Raises CommandError."""
         user = User.objects.filter(username=name).first()
         if user is not None:
@@ -60,7 +60,9 @@ class Command(printing.Command):
         user.save()
         return user, True
 
-    def _member(self, project: Project, user: User, roles: list[str], *, execute: bool) -> Membership:
+    def _add_or_change_member(
+        self, project: Project, user: User, roles: list[str], *, execute: bool
+    ) -> Membership:
         return members.add_or_change_member(
             project, user, roles=simplify_roles(roles), execute=execute, by=None, now=timezone.now()
         )

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from pipelines.management import printing
-from pipelines.management.arguments import project_named
+from pipelines.management.arguments import project_by_owner_and_key
 from pipelines.models import ApiToken, Membership, Project, Role, User
 from pipelines.people import accounts
 
@@ -39,13 +39,13 @@ class Command(printing.Command):
         parser.add_argument("--days", type=int, default=accounts.TOKEN_LASTS.days, help="how long it lasts")
 
     def handle(self, *, name: str, project: str, scope: list[str], **options: Any) -> None:
-        project_row = project_named(project)
+        project_row = project_by_owner_and_key(project)
         if not 0 < options["days"] <= accounts.LONGEST_TOKEN.days:
             raise CommandError(f"A token lasts 1 to {accounts.LONGEST_TOKEN.days} days.")
         bearer = (
-            self._machine(name, scope, options["role"])
+            self._token_fields_of_machine(name, scope, options["role"])
             if options["machine"]
-            else self._person(name, project_row)
+            else self._token_fields_of_person(name, project_row)
         )
         if options["role"] and not options["machine"]:
             raise CommandError("A personal token has the roles of the person. Use --role with --machine.")
@@ -64,7 +64,7 @@ class Command(printing.Command):
         self.stderr.write("Token of {name} in {project}, until {until}:".format(**words))
         self.stdout.write(secret)
 
-    def _person(self, name: str, project: Project) -> dict[str, Any]:
+    def _token_fields_of_person(self, name: str, project: Project) -> dict[str, Any]:
         """Raises CommandError where there is no such member."""
         user = User.objects.filter(username=name, is_active=True).first()
         if user is None or not Membership.objects.filter(project=project, user=user).exists():
@@ -78,7 +78,7 @@ class Command(printing.Command):
         label = f"{name}, from the shell"
         return {"kind": ApiToken.TokenKind.PERSON, "name": label[:100], "user": user, "created_by": user}
 
-    def _machine(self, name: str, scopes: list[str], role: str) -> dict[str, Any]:
+    def _token_fields_of_machine(self, name: str, scopes: list[str], role: str) -> dict[str, Any]:
         needed = {LEAST[scope] for scope in scopes if scope in LEAST}
         least = max(needed, key=Role.values.index, default=Role.VIEWER)
         return {"kind": ApiToken.TokenKind.MACHINE, "name": name, "role": role or least, "created_by": None}

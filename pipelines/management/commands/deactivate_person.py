@@ -25,19 +25,19 @@ class Command(printing.Command):
         parser.add_argument("--again", action="store_true", help="activate the person again")
 
     def handle(self, *, name: str, heir: str, again: bool, **options: Any) -> None:
-        user, now = _person(name), timezone.now()
+        user, now = _existing_user(name), timezone.now()
         if again:
             departures.reactivate_user(user, by=None, now=now)
             self.stdout.write(f"“{name}” can sign in again.")
             return
         try:
-            departures.deactivate_user(user, heir=_person(heir) if heir else None, by=None, now=now)
+            departures.deactivate_user(user, heir=_existing_user(heir) if heir else None, by=None, now=now)
         except Conflict as refused:
             raise CommandError(str(refused)) from refused
         self.stdout.write(f"“{name}” is deactivated.")
 
 
-def _person(name: str) -> User:
+def _existing_user(name: str) -> User:
     user = User.objects.filter(username=name).first()
     if user is None:
         raise CommandError(f"There is no user “{name}”.")

@@ -46,17 +46,18 @@ class Command(printing.Command):
         parser.add_argument("--user", default="", help="who publishes the lines (the first administrator)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = administrator(options["user"])
+        user = named_or_first_administrator(options["user"])
         try:
             with transaction.atomic():
-                project = _project(user)
-                address = _connect(
+                project = _ensure_demo_project(user)
+                address = _connect_demo_repository(
                     project, lint_example.ensure_repository(settings.DATA_DIR / "repositories" / "basket.git")
                 )
                 done = [
-                    load(project, key, example.example_line_text(key, address), user) for key in example.KEYS
+                    create_or_update_demo_line(project, key, example.example_line_text(key, address), user)
+                    for key in example.KEYS
                 ]
-                _hire(project, user)
+                _create_demo_agents(project, user)
         except Refused as refused:
             raise CommandError(f"The demo could not be loaded: {refused}") from refused
         if options["verbosity"]:
@@ -64,7 +65,7 @@ class Command(printing.Command):
                 self.stdout.write(line)
 
 
-def administrator(name: str = "") -> User:
+def named_or_first_administrator(name: str = "") -> User:
     """The person of that name, else the first administrator."""
     people = User.objects.filter(is_active=True).order_by("pk")
     user = people.filter(username=name).first() if name else people.filter(is_superuser=True).first()
@@ -75,7 +76,7 @@ def administrator(name: str = "") -> User:
     return user
 
 
-def load(project: Project, key: str, text: str, user: User) -> str:
+def create_or_update_demo_line(project: Project, key: str, text: str, user: User) -> str:
     """Create the line, or bring it up to date if nobody has touched it; what was done, in words."""
     line = Line.objects.filter(project=project, key=key).select_related("live").first()
     parsed_line = read_line(native.loads(text))
@@ -85,7 +86,7 @@ def load(project: Project, key: str, text: str, user: User) -> str:
         if tests.exists():
             scenarios.store_scenarios(line, texts.loads(tests.read_bytes()), user, timezone.now())
     # Whatever somebody drew is theirs
-    elif not untouched(line):
+    elif not is_as_demo_wrote_it(line):
         return f"{key}: left unchanged, somebody has edited it"
     elif line.live and line.live.digest == canonical_digest(document_to_publish(parsed_line.to_document())):
         return f"{key}: up to date"
@@ -100,7 +101,7 @@ def load(project: Project, key: str, text: str, user: User) -> str:
     return f"{key}: published version {version.number}"
 
 
-def untouched(line: Line) -> bool:
+def is_as_demo_wrote_it(line: Line) -> bool:
     """Return whether draft and live version are the ones that this command wrote."""
     if line.live is None or line.live.name != SHIPPED:
         return False
@@ -108,7 +109,7 @@ def untouched(line: Line) -> bool:
     return line.draft_at is not None and line.draft_at <= line.live.published_at
 
 
-def _connect(project: Project, folder: str) -> str:
+def _connect_demo_repository(project: Project, folder: str) -> str:
     """Connect the repository that was prepared for the demo, unless somebody connected it otherwise; its name."""
     allowed_folders.record_prepared_folder(project.owner, folder, now=timezone.now())
     # Somebody may have connected it otherwise, and that stays
@@ -118,7 +119,7 @@ def _connect(project: Project, folder: str) -> str:
     return NAME_OF_FIX
 
 
-def _hire(project: Project, user: User) -> None:
+def _create_demo_agents(project: Project, user: User) -> None:
     """The agents that the lines name, so that a person can play each; those that are there are left as they are."""
     now = timezone.now()
     lives = LineVersion.objects.filter(line__project=project, pk=F("line__live"))
@@ -140,7 +141,7 @@ def _hire(project: Project, user: User) -> None:
             AgentEvent.objects.create(agent=agent, kind="added", actor=str(Actor.person(user)), at=now)
 
 
-def _project(user: User) -> Project:
+def _ensure_demo_project(user: User) -> Project:
     owner, _made = Owner.objects.get_or_create(key="demo", defaults={"name": "Demo"})
     project, _made = Project.objects.get_or_create(owner=owner, key="app", defaults={"name": "Demo"})
     Membership.objects.get_or_create(

@@ -49,7 +49,7 @@ class Command(BaseCommand):
         scope = CheckupScope(
             repository_row.default_branch, options["issue"] or 0, options["commit"] or "", settings.BASE_URL
         )
-        failed = asyncio.run(self._tried(scope, open_host(access, guard)))
+        failed = asyncio.run(self._count_failed_checks(scope, open_host(access, guard)))
         self.stdout.write(
             "signature of its webhook: "
             + (
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         if failed:
             raise CommandError(f"{failed} failed.")
 
-    async def _tried(self, scope: CheckupScope, signing_in: Awaitable[Host]) -> int:
+    async def _count_failed_checks(self, scope: CheckupScope, signing_in: Awaitable[Host]) -> int:
         """Run the checks of a host and return how many failed."""
         try:
             host = await signing_in

@@ -61,11 +61,11 @@ class Command(printing.Command):
         parser.add_argument("--name", default="", help="As shown on pages. Default: host and process number.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        make_workspaces(self.stderr.write)
+        prepare_folder_of_workspaces(self.stderr.write)
         try:
             import_tasks_of_queues(QUEUES)
             refuse_unknown_waiting_tasks(QUEUES)
-            asyncio.run(self._run(options))
+            asyncio.run(self._run_worker(options))
         except CannotIsolate as error:
             raise CommandError(
                 f"The isolation that GATELINE_ISOLATION asks for does not work here: {error}\n"
@@ -75,9 +75,11 @@ class Command(printing.Command):
         except UnknownTask as error:
             raise CommandError(str(error), returncode=os.EX_CONFIG) from error
 
-    async def _run(self, options: dict[str, Any]) -> None:
+    async def _run_worker(self, options: dict[str, Any]) -> None:
         base = Path(settings.WORKSPACES_DIR)
-        in_force = await choose_isolation(settings.ISOLATION, station_places(), base, database_socket())
+        in_force = await choose_isolation(
+            settings.ISOLATION, configured_station_places(), base, path_of_database_socket()
+        )
         if not settings.RUN_PROGRAMS:
             self.stderr.write("This worker runs no programs (GATELINE_RUN_PROGRAMS): runners do.")
         elif in_force.name == "none":
@@ -91,7 +93,7 @@ class Command(printing.Command):
                 f"This worker has the label {EVALUATOR_LABEL}, but GATELINE_EVALUATOR_COMMAND is not set:"
                 " it answers no questions."
             )
-        made, worker = config(options, in_force), uuid.uuid4()
+        made, worker = worker_config(options, in_force), uuid.uuid4()
         name = options["name"] or platform.node()
         scheduler = Scheduler(made.concurrency, made.heartbeat_seconds)
         service = Service(worker, made, name, LocalTransport(worker, made), scheduler)
@@ -103,7 +105,7 @@ class Command(printing.Command):
         await service.run()
 
 
-def make_workspaces(say: Callable[[str], None]) -> None:
+def prepare_folder_of_workspaces(say: Callable[[str], None]) -> None:
     """The folder of workspaces, with what an earlier version kept elsewhere."""
     folder = Path(settings.WORKSPACES_DIR)
     try:
@@ -116,7 +118,7 @@ def make_workspaces(say: Callable[[str], None]) -> None:
     move_earlier_folders(settings.WORKSPACES, folder, say)
 
 
-def config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerConfig:
+def worker_config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerConfig:
     owners = options["owner"] or settings.WORKER_OWNERS
     drain = options["drain"]
     return WorkerConfig(
@@ -127,24 +129,24 @@ def config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerConfig:
         ),
         station_path=tuple(settings.STATION_PATH),
         variables={"GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND},
-        resources=station_resources(),
+        resources=configured_station_resources(),
         repository_roots=repository_bounds(),
         protected=protected_folders(),
         programs=settings.RUN_PROGRAMS,
         several_owners=settings.LANDLOCK_SEVERAL_OWNERS,
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
         owners=frozenset(owners) or None,
-        secrets=secrets(),
-        outgoing=outgoing(),
+        secrets=secrets_to_mask(),
+        outgoing=outgoing_destinations(),
         named_secrets=settings.NAMED_SECRETS,
-        signed_in=lent(),
+        signed_in=lent_sign_in_folders(),
         evaluator=tuple(settings.EVALUATOR_COMMAND),
         concurrency=options["concurrency"] or settings.WORKER_CONCURRENCY,
         drain_seconds=float(settings.WORKER_DRAIN_SECONDS if drain is None else drain),
     )
 
 
-def lent() -> dict[str, Path]:
+def lent_sign_in_folders() -> dict[str, Path]:
     """The sign-ins of this machine's user that its stations may have."""
     try:
         return sign_in.sign_in_folders(settings.SIGNED_IN, os.environ)
@@ -152,14 +154,14 @@ def lent() -> dict[str, Path]:
         raise CommandError(f"GATELINE_SIGNED_IN: {fault}") from fault
 
 
-def station_resources() -> Resources:
+def configured_station_resources() -> Resources:
     try:
         return parsed_resources(settings.STATION_RESOURCES)
     except ValueError as fault:
         raise CommandError(f"GATELINE_STATION_RESOURCES: {fault}.") from fault
 
 
-def secrets() -> tuple[str, ...]:
+def secrets_to_mask() -> tuple[str, ...]:
     """Return the secrets that this process knows and no log may show. A password that is a common word would
     only garble texts."""
     candidates = (
@@ -174,7 +176,7 @@ def secrets() -> tuple[str, ...]:
     return (*(str(secret) for secret in candidates if len(str(secret)) >= SHORTEST_SECRET), *configured)
 
 
-def outgoing() -> Outgoing:
+def outgoing_destinations() -> Outgoing:
     """Return the destinations that the stations of this worker may call, and where its model answers."""
     endpoint = Endpoint(
         settings.MODEL_URL,
@@ -186,7 +188,7 @@ def outgoing() -> Outgoing:
     return Outgoing(Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES)), endpoint)
 
 
-def station_places() -> Places:
+def configured_station_places() -> Places:
     return installation_places(
         Path(settings.BASE_DIR),
         settings.STATION_PATH,
@@ -199,7 +201,7 @@ def station_places() -> Places:
     )
 
 
-def database_socket() -> Path | None:
+def path_of_database_socket() -> Path | None:
     default = settings.DATABASES["default"]
     host = str(default.get("HOST") or "")
     # A host that begins with a slash is the folder of the socket for libpq.

@@ -166,7 +166,7 @@ class CheckGroupField(Field):
     """A group of checks: `{all: […]}` or `{any: […]}`, whose members are checks or groups."""
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return _read_group(reader.raw(key), reader.path_of(key), reader.problems, 1)
+        return _read_group_or_none(reader.raw(key), reader.path_of(key), reader.problems, 1)
 
     def write(self, value: Any) -> Any:
         return None if value is None else _write_member(value)
@@ -185,12 +185,12 @@ class CheckGroupField(Field):
         return {"checks": {"oneOf": kinds}, **CHECK.definitions()}
 
 
-def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckGroup | None:
+def _read_group_or_none(value: Any, path: str, problems: Problems, at_depth: int) -> CheckGroup | None:
     if type(value) is not dict or len(value) != 1 or next(iter(value)) not in ("all", "any"):
         problems.note(path, "a group of checks is {all: […]} or {any: […]}")
         return None
     # Groups nest up to three deep (law §6).
-    if depth > MAX_NESTING:
+    if at_depth > MAX_NESTING:
         problems.note(path, _("groups of checks nest at most %(most)s deep", most=MAX_NESTING))
         return None
     [(kind, members)] = value.items()
@@ -201,7 +201,7 @@ def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckG
         )
         return None
     read = [
-        _read_member(m, member_path(member_path(path, kind), i), problems, depth)
+        _read_member(m, member_path(member_path(path, kind), i), problems, at_depth)
         for i, m in enumerate(members)
     ]
     return CheckGroup(kind, tuple(member for member in read if member is not None))
@@ -209,7 +209,7 @@ def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckG
 
 def _read_member(value: Any, path: str, problems: Problems, depth: int) -> Check | CheckGroup | None:
     if type(value) is dict and ("all" in value or "any" in value):
-        return _read_group(value, path, problems, depth + 1)
+        return _read_group_or_none(value, path, problems, depth + 1)
     return CHECK.read(Reader(value, path, problems), NOWHERE)
 
 

@@ -98,7 +98,7 @@ COMPOSE: Final = Record.of(
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeferredField(Field):
+class ParseFunctionField(Field):
     """Key whose faults may stay with the rule until it is reached; the value as written stays, too
     (`RuleRecord`)."""
 
@@ -113,7 +113,7 @@ class DeferredField(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConditionField(DeferredField):
+class ConditionField(ParseFunctionField):
     default: Any = FALLBACK
 
     def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
@@ -124,7 +124,7 @@ class ConditionField(DeferredField):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetsField(DeferredField):
+class TargetsField(ParseFunctionField):
     required: bool = True
     default: tuple[str, ...] = ()
 
@@ -174,7 +174,7 @@ def _read_fork(values: list[Any], path: str, around: ReadContext, own: Problems)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GatesField(DeferredField):
+class GatesField(ParseFunctionField):
     """The gates that are asked, each once."""
 
     default: tuple[str, ...] = ()

@@ -191,7 +191,7 @@ class _GuaranteeProver:
             # First without limits: that needs no counting.
             if not reach.is_proved and self._is_limited(mark):
                 return True, "limits keep every path from it"
-            return reach.is_proved, "" if reach.broken is None else self._way_reason(reach.broken)
+            return reach.is_proved, "" if reach.broken is None else self._why_way_may_break(reach.broken)
         if guarantee.at_most is not None:
             return self._visits_proof(guarantee.at_most.visit, guarantee.at_most.times)
         if guarantee.ends_within is not None:
@@ -205,7 +205,7 @@ class _GuaranteeProver:
         except TooManyPlaces:
             return False
 
-    def _way_reason(self, way: WayOut) -> str:
+    def _why_way_may_break(self, way: WayOut) -> str:
         source = self._line.station(way.source).name
         gate = self._line.gates_by_key.get(way.at)
         if way.rule is not None and way.by in ("rule", "exhausted"):

@@ -16,7 +16,7 @@ from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.guarantee_watch import GuaranteeWatch, WatchedWalk
 from pipelines.routing.simulate.candidates import REASON, Candidate, Candidates
-from pipelines.routing.simulate.path_search import SearchNode, coarse_key, follow_candidates
+from pipelines.routing.simulate.path_search import SearchNode, coarse_key, possible_candidates_with_records
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import (
     READY,
@@ -114,7 +114,7 @@ class Refuter:
         def tried(position: SimulatedPosition) -> Iterator[Candidate]:
             return map(Candidate, self._steps_at(walk, position, guarantee))
 
-        for candidate, record in follow_candidates(self._line, walk, tried):
+        for candidate, record in possible_candidates_with_records(self._line, walk, tried):
             yield candidate.step, record
 
     def _steps_at(

@@ -81,7 +81,7 @@ def impact_sentence(
         case "carry":
             return "Its job at {station} has not begun; it starts at {new} instead.".format(**words)
         case "again":
-            return _redecision_sentence(effect, line, words)
+            return _redecision_text_or_empty(effect, line, words)
         case "ended":
             return "Ends with the whole task: another branch aborts it."
         case "there":
@@ -106,7 +106,7 @@ def _keep_sentence(
     return f"{template % words} {warning}"
 
 
-def _redecision_sentence(effect: PredictedEffect, line: ParsedLine, words: dict[str, str]) -> str:
+def _redecision_text_or_empty(effect: PredictedEffect, line: ParsedLine, words: dict[str, str]) -> str:
     why = (
         decisions.decision_sentence(line, effect.station, effect.decision.to_dict())
         if effect.decision

@@ -12,7 +12,7 @@ from pipelines.routing.sentences.names import gate_name, station_name
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ProblemAndRemedy:
     """`name` is the verbatim error, copyable; "" where there is none."""
 
     text: str
@@ -33,7 +33,7 @@ class WaitingToken(Protocol):
     def wait(self) -> Mapping[str, Any]: ...
 
 
-def wait_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> Sentence | None:
+def wait_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> ProblemAndRemedy | None:
     """Return why a token does not go on by itself, and what would free it; None where nothing stops it.
     `summary`: the summary that its last job reported."""
     match token.status:
@@ -47,19 +47,19 @@ def wait_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> S
             return evaluation_sentence(token.wait)
         case "awaiting_review":
             gates = ", ".join(gate_name(line, key) for key in token.wait.get("gates", ()))
-            return Sentence(f"Waits at {gates}.", "A reviewer decides.")
+            return ProblemAndRemedy(f"Waits at {gates}.", "A reviewer decides.")
     return None
 
 
-def stuck_sentence(token: WaitingToken, line: ParsedLine) -> Sentence:
+def stuck_sentence(token: WaitingToken, line: ParsedLine) -> ProblemAndRemedy:
     rule = token.wait.get("rule")
     words = {"station": station_name(line, token.station), "rule": rule or ""}
     entry = STUCK.get(token.error)
     if entry is None:
         text = str(token.wait.get("message") or "The engine could not decide where this task goes.")
-        return Sentence(text, "Retry the station, or change the line and publish it.", token.error)
+        return ProblemAndRemedy(text, "Retry the station, or change the line and publish it.", token.error)
     sentence, remedy = entry
-    return Sentence(sentence % words, remedy, token.error)
+    return ProblemAndRemedy(sentence % words, remedy, token.error)
 
 
 MOST_AHEAD = 3
@@ -132,9 +132,9 @@ def waiting_question(wait: Mapping[str, Any]) -> str:
     return ""
 
 
-def evaluation_sentence(wait: Mapping[str, Any]) -> Sentence:
+def evaluation_sentence(wait: Mapping[str, Any]) -> ProblemAndRemedy:
     who = EVALUATED.get(str(wait.get("evaluator")), "")
-    return Sentence(f"Evaluating: {waiting_question(wait)}", who)
+    return ProblemAndRemedy(f"Evaluating: {waiting_question(wait)}", who)
 
 
 EVALUATED = {
@@ -153,48 +153,48 @@ def blocker_words(blocker: Any) -> str:
     return ": ".join(parts)[:500] or "Something keeps it from going on."
 
 
-def blocked_sentence(wait: Mapping[str, Any], summary: str = "") -> Sentence:
+def blocked_sentence(wait: Mapping[str, Any], summary: str = "") -> ProblemAndRemedy:
     question = waiting_question(wait)
     if wait.get("why"):
         question = f"{question} Nobody could answer it: {str(wait['why'])[:500]}"
-    return Sentence(
+    return ProblemAndRemedy(
         question or summary.strip()[:500] or "The station could not continue by itself.",
         "Answer to continue." if question else "Answer what it needs to run it again.",
     )
 
 
-def _dependency_sentence(wait: Mapping[str, Any]) -> Sentence:
+def _dependency_sentence(wait: Mapping[str, Any]) -> ProblemAndRemedy:
     ahead, others = wait.get("turn", []), wait["depends_on"]
     if wait.get("failed"):
         text = f"It waits for {', '.join(wait['failed'])}, which failed or was cancelled."
-        return Sentence(text, "Release it to continue without them, or cancel it.")
+        return ProblemAndRemedy(text, "Release it to continue without them, or cancel it.")
     if ahead and ahead == others:
         more = f" and {len(ahead) - MOST_AHEAD} more" if len(ahead) > MOST_AHEAD else ""
         text = f"It waits for its turn after {', '.join(ahead[:MOST_AHEAD])}{more}: the line has a limit."
     else:
         text = f"It waits until {', '.join(others)} is completed."
-    return Sentence(text, "Continues automatically. Release starts it now.")
+    return ProblemAndRemedy(text, "Continues automatically. Release starts it now.")
 
 
-def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
+def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> ProblemAndRemedy:
     if "rejection" in wait:
         naming = wait["rejection"]
         words = {"gate": gate_name(line, naming.get("gate", "")), "reason": naming.get("reason", "")}
         text = "Nothing has changed since {gate} rejected it.".format(**words)
         if words["reason"]:
             text = "Nothing has changed since {gate} rejected it: {reason}".format(**words)
-        return Sentence(text, "Retry a station so that there is something new to review.")
+        return ProblemAndRemedy(text, "Retry a station so that there is something new to review.")
     if wait.get("missing"):
         names = [missing_words(str(name)) for name in wait["missing"]]
         text = f"Cannot continue yet. Missing: {'; '.join(names)}."
-        return Sentence(
+        return ProblemAndRemedy(
             text,
             missing_remedy(wait["missing"]),
             ", ".join(wait["missing"]),
         )
     if wait.get("deadlock"):
         text = f"A deadlock: {deadlock_words(wait['deadlock'])}."
-        return Sentence(text, "Its work is held until somebody responsible resolves it.")
+        return ProblemAndRemedy(text, "Its work is held until somebody responsible resolves it.")
     if wait.get("depends_on"):
         return _dependency_sentence(wait)
     if wait.get("trigger"):
@@ -205,7 +205,7 @@ def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
             text = "It was escalated: the limit “%(budget)s” is used up."
         if "paused_by" in wait:
             text = "All its work is held until an escalation is resolved: %(trigger)s."
-        return Sentence(
+        return ProblemAndRemedy(
             text % words,
             "Somebody responsible decides how it continues.",
             # The one trigger that is also a verbatim name (law §11)
@@ -213,12 +213,12 @@ def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
         )
     if wait.get("paused"):
         reason = f": {wait['reason']}" if wait.get("reason") else "."
-        return Sentence(f"Paused by {wait['by']}{reason}", "Continues when somebody resumes it.")
+        return ProblemAndRemedy(f"Paused by {wait['by']}{reason}", "Continues when somebody resumes it.")
     if wait.get("by"):
         text = f"{wait['by']} holds this task"
         reason = f": {wait['reason']}" if wait.get("reason") else "."
-        return Sentence(text + reason, "Continues when released.")
-    return Sentence("This task is held.", "Continues when released.")
+        return ProblemAndRemedy(text + reason, "Continues when released.")
+    return ProblemAndRemedy("This task is held.", "Continues when released.")
 
 
 def missing_words(name: str) -> str:

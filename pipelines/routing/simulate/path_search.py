@@ -73,7 +73,9 @@ class PathSearch:
         self.cut = False
         while todo and missing:
             node = todo.popleft()
-            for candidate, record in follow_candidates(self.line, node.walk, self.candidates.candidates_at):
+            for candidate, record in possible_candidates_with_records(
+                self.line, node.walk, self.candidates.candidates_at
+            ):
                 most, self.left = most - 1, self.left - 1
                 if most < 0 or self.left < 0 or not self.going():
                     self.cut = True
@@ -92,8 +94,8 @@ class PathSearch:
         return paths
 
 
-def follow_candidates(
-    line: ParsedLine, walk: SimulatedTask, at: Callable[[SimulatedPosition], Iterator[Candidate]]
+def possible_candidates_with_records(
+    line: ParsedLine, walk: SimulatedTask, candidates_at: Callable[[SimulatedPosition], Iterator[Candidate]]
 ) -> Iterator[tuple[Candidate, StepRecord]]:
     """Yield every candidate that can happen at a position, with its record; refused ones are left out."""
     living = [position for position in walk.positions if position.is_active]
@@ -101,7 +103,7 @@ def follow_candidates(
         # A step names a station, and means the first token that stands there.
         if position.station in (earlier.station for earlier in living[:index]):
             continue
-        for candidate in at(position):
+        for candidate in candidates_at(position):
             # With one token there is nothing to choose; of several the step names the one that it means.
             several = len(living) > 1
             step = replace(candidate.step, at=position.station) if several else candidate.step

@@ -49,7 +49,7 @@ def join_page(request: HttpRequest, secret: str) -> HttpResponse:
     name = invitation.email.partition("@")[0]
     form, is_member = None, False
     if request.user.is_authenticated:
-        is_member = bool(access.members([request.user.pk], [invitation.project_id]))
+        is_member = bool(access.user_and_project_ids_of_members([request.user.pk], [invitation.project_id]))
     else:
         form = JoinForm(initial={"username": name})
     return _invitation_page(

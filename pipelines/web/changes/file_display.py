@@ -23,7 +23,7 @@ from pipelines.formats.evidence.trees.text_diff import (
 )
 from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.templatetags.cuts import PageSlice, slice_of
+from pipelines.templatetags.cuts import PageSlice, page_slice_from
 from pipelines.web.changes.tree_comparison import PICTURE_BYTES, CountedFile, StoredBytes, file_sides
 from pipelines.work.results.text import Masker
 
@@ -232,7 +232,7 @@ def file_view(
         notes.append("Compared in part: more lines may be the same than are shown as such.")
     why = "" if file_hunks else _no_change_reason(counted, ignore_space)
     rows = [row for hunk in file_hunks for row in hunk.rows]
-    part = slice_of(rows, SHOWN_ROWS, start)
+    part = page_slice_from(rows, SHOWN_ROWS, start)
     colours = {
         "old": colour_spans(change.was or counted.path, lines.old),
         "new": colour_spans(counted.path, lines.new),

@@ -18,7 +18,7 @@ from pipelines.formats.evidence.trees.file_kinds import BUILD, CI, TESTS, path_s
 from pipelines.formats.evidence.trees.file_kinds import LISTED as LISTED_BY_LINE
 from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED, MODE, RENAMED
 from pipelines.routing.basics.hidden_characters import escape_hidden
-from pipelines.templatetags.cuts import PageSlice, slice_of
+from pipelines.templatetags.cuts import PageSlice, page_slice_from
 from pipelines.web.changes.file_display import FileView, file_view
 from pipelines.web.changes.tree_comparison import CountedFile, StoredTree, TreeComparison, compare_trees
 from pipelines.work.results.text import Masker
@@ -215,7 +215,7 @@ class ChangesPanel:
         start = self.query.get("listed", "")
         if not start and self.place >= LISTED:
             start = str(self.place - self.place % LISTED)
-        return slice_of(self.matching, LISTED, start)
+        return page_slice_from(self.matching, LISTED, start)
 
     @property
     def more_files_url(self) -> str:
@@ -252,7 +252,7 @@ class ChangesPanel:
             (escape_hidden(name), number, self.url(under=f"{lead}{name}", file=""))
             for name, number in sorted(names.items())
         ]
-        return slice_of(rows, LISTED)
+        return page_slice_from(rows, LISTED)
 
     @cached_property
     def _unchanged_files(self) -> PageSlice[CountedFile]:
@@ -261,7 +261,7 @@ class ChangesPanel:
             return PageSlice((), 0)
         now = {file.path for file in self.files}
         rest = [file for file in compare_trees(start.base, self.tree).files if file.path not in now]
-        return slice_of(rest, LISTED)
+        return page_slice_from(rest, LISTED)
 
     @property
     def unchanged(self) -> list[ListedFolder]:

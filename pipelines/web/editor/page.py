@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.lines import drafts, mentions
 from pipelines.models import Line, Project
-from pipelines.templatetags.gateline import asset
+from pipelines.templatetags.gateline import built_file_url_or_empty
 from pipelines.web.editor import canvas_drawing
 from pipelines.web.editor.forms import several_stations
 from pipelines.web.lines import lines
@@ -40,7 +40,7 @@ def editor_page(request: SignedInRequest, line: Line) -> HttpResponse:
         line,
         drawable=_is_drawable(line.draft),
         comments="#" in line.draft_text,
-        may_execute=access.can(request.user, "execute", line.project),
+        may_execute=access.is_permitted(request.user, "execute", line.project),
         data=_canvas_data(request, line.project, line),
         rail=True,
     )
@@ -75,8 +75,8 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
             {"handle": person.username, "name": str(person)}
             for person in mentions.mentionable_members(project)
         ],
-        "mayEdit": access.can(request.user, "design", project),
-        "icons": asset("static/icons.json"),
+        "mayEdit": access.is_permitted(request.user, "design", project),
+        "icons": built_file_url_or_empty("static/icons.json"),
     }
 
 

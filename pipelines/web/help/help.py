@@ -25,7 +25,7 @@ DONE = 4
 def help_contents_page(request: SignedInRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     hits = search_pages(help_pages(), words)
-    projects = list(access.visible_projects(request.user))
+    projects = list(access.visible_projects_with_owner(request.user))
     last = next((row for row in projects if str(row.pk) == request.COOKIES.get(LAST_PROJECT)), None)
     first, others = ranked_commands(request.user, projects, last, words) if words else ([], [])
     return render_in_shell(

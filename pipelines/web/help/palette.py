@@ -137,7 +137,7 @@ OF_NONE = (
 @require_safe
 def palette_results(request: SignedInRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
-    projects = list(access.visible_projects(request.user))
+    projects = list(access.visible_projects_with_owner(request.user))
     here = next((p for p in projects if str(p) == request.GET.get("project")), None)
     first, others = ranked_commands(request.user, projects, here, words)
     options = [
@@ -262,7 +262,7 @@ def _command_options(
         for command in OF_PROJECT:
             if not (command.open_only and here.archived_at) and may[command.may]:
                 yield command.to_option(note, keys)
-    elif projects and access.projects_where(user, "submit").exists():
+    elif projects and access.projects_where_role_allows(user, "submit").exists():
         yield PaletteOption("New task", reverse("task-new-everywhere"), "plus", also="create run")
     if not here:
         yield from _all_project_options(user)
@@ -284,7 +284,9 @@ def _command_options(
 def _all_project_options(user: User) -> Iterator[PaletteOption]:
     """Offer what is done in a project where the page is of none: in each, as far as these are few."""
     for action in dict.fromkeys(command.may for command in OF_PROJECT if command.may != "view"):
-        able = access.projects_where(user, action).filter(archived_at=None).select_related("owner")
+        able = (
+            access.projects_where_role_allows(user, action).filter(archived_at=None).select_related("owner")
+        )
         for project in able.order_by("name", "key")[:MAX_RESULTS]:
             for command in OF_PROJECT:
                 # “New task” is offered once for all projects.

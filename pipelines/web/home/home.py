@@ -95,7 +95,7 @@ def first_task(line: Line, user: User) -> FirstTask:
     task = tasks.order_by("-pk").first()
     if task is None:
         live: LineVersion = line.live  # type: ignore[assignment]
-        may_set_up = access.can(user, "design", line.project)
+        may_set_up = access.is_permitted(user, "design", line.project)
         return FirstTask(line, drawing_of_version(live, line.project_id), others, may_set_up=may_set_up)
     view = TaskView(task, timezone.now())
     working = [job for job in view.jobs if job.state == Job.State.RUNNING]
@@ -152,7 +152,9 @@ def home_page(request: SignedInRequest) -> HttpResponse:
     if is_fragment_request(request, "first"):
         return render_in_shell(request, "home/first_task.html#live", **context)
     context["to_connect"] = project_to_connect(request.user, scope.projects)
-    overview = read_home(scope.projects, access.ids_where(request.user, "design"), timezone.now())
+    overview = read_home(
+        scope.projects, access.ids_of_projects_where_role_allows(request.user, "design"), timezone.now()
+    )
     if is_fragment_request(request, "live"):
         return render_in_shell(request, "home/live.html", home=overview, again=True, **context)
     return render_in_shell(
@@ -170,7 +172,7 @@ def home_page(request: SignedInRequest) -> HttpResponse:
 def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with, and while
     their projects are young."""
-    may = access.ids_where(user, "submit")
+    may = access.ids_of_projects_where_role_allows(user, "submit")
     able = [project.pk for project in projects if project.pk in may]
     line = _runnable_lines.first(projects=able)
     # One counter for each project, so no tasks are counted.
@@ -195,7 +197,7 @@ def _later_steps(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]
         reverse("line-draw", args=keys),
         bool(_changed_lines(projects=able)),
     )
-    if line.project_id not in access.ids_where(user, "repositories"):
+    if line.project_id not in access.ids_of_projects_where_role_allows(user, "repositories"):
         return [change]
     setup = reverse("project-setup", args=keys[:2])
     own = FirstStep(
@@ -254,7 +256,7 @@ def _changed_lines(projects: Any) -> QuerySet[Line, int]:
 def projects_to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
     """Return the projects without a live line in which this person may draw lines. Publishing a line removes a
     project from the list."""
-    designed = access.ids_where(user, "design")
+    designed = access.ids_of_projects_where_role_allows(user, "design")
     own_projects = {
         project.pk: project for project in projects if project.pk in designed and project.archived_at is None
     }
@@ -265,7 +267,7 @@ def projects_to_set_up(user: User, projects: Sequence[Project]) -> list[Project]
 
 def project_to_connect(user: User, projects: Sequence[Project]) -> Project | None:
     """The one project in which this person connects repositories; None where it would have to be chosen."""
-    able = access.ids_where(user, "repositories")
+    able = access.ids_of_projects_where_role_allows(user, "repositories")
     connectable = [project for project in projects if project.pk in able and project.archived_at is None]
     # Of several none is guessed: what is connected reaches secrets of its project
     return connectable[0] if len(connectable) == 1 else None

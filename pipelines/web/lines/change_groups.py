@@ -21,7 +21,7 @@ from pipelines.models import Line, User
 from pipelines.routing.basics.wording import as_heading, people_text
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.changes import change_sentence, condition_text, field_change, is_field_change
-from pipelines.templatetags.gateline import asset
+from pipelines.templatetags.gateline import built_file_url_or_empty
 from pipelines.web.lines.drawing import canvas_details, still_of
 from pipelines.web.lines.kinds import work_kind_fields
 
@@ -205,7 +205,7 @@ def merged_canvas_data(apart: DocumentComparison, line_id: int) -> dict[str, Any
             for place, letter in place_letters(apart).items()
         ],
         **details,
-        "icons": asset("static/icons.json"),
+        "icons": built_file_url_or_empty("static/icons.json"),
         "kinds": work_kind_fields(),
     }
 

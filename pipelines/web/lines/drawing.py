@@ -19,7 +19,7 @@ from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.document.networks import document_to_publish
 from pipelines.routing.sentences.changes import condition_text
 from pipelines.routing.sentences.names import gate_name, target_name
-from pipelines.templatetags.gateline import asset
+from pipelines.templatetags.gateline import built_file_url_or_empty
 from pipelines.web.lines.badges import rule_limits
 from pipelines.web.lines.kinds import work_kind_fields
 from pipelines.web.lines.overview import fallback_text
@@ -87,7 +87,7 @@ def picture_of(
         },
         **details,
         "onward": drawn,
-        "icons": asset("static/icons.json"),
+        "icons": built_file_url_or_empty("static/icons.json"),
         "kinds": [kind for kind in work_kind_fields() if kind["key"] in used],
     }
     return LineDrawing(canvas_data, tuple(_listed_stations(line, details["onward"])), {})

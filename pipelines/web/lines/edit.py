@@ -60,7 +60,7 @@ def conflict_page(
     """Show the typed text, which is not lost, beside the stored one; saving again from here is a decision,
     not an accident."""
     # Read anew: `line` is what it was before somebody else saved
-    stored = access.line_in(line.project, line.key)
+    stored = access.line_of_permitted_project(line.project, line.key)
     return show_line(
         request,
         "lines/conflict.html",

@@ -29,7 +29,7 @@ STYLE = f"<style>:root{{color-scheme:light dark;{_VALUES}}}</style>"
 
 def hand_over_url(drawing: LineDrawing, project: Project, user: User) -> str:
     """Return where the browser of this person hands over what it draws; "" where the server has drawn it, or does."""
-    if not drawing.digest or not access.can(user, "design", project):
+    if not drawing.digest or not access.is_permitted(user, "design", project):
         return ""
     return reverse("api-1:drawing", args=[project.owner.key, project.key, drawing.digest])
 

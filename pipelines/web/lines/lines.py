@@ -370,6 +370,8 @@ def exported_document(line: Line, requested_version: str) -> tuple[dict[str, Any
     if requested_version == "draft" or (not requested_version and line.live is None):
         return line.draft, line.draft_text, "draft"
     version = (
-        access.version_in(line, requested_version) if requested_version or line.live is None else line.live
+        access.version_of_permitted_line(line, requested_version)
+        if requested_version or line.live is None
+        else line.live
     )
     return published_document(version.document, version.revision), "", f"v{version.number}"

@@ -108,7 +108,7 @@ def change_limit(request: SignedInRequest, line: Line) -> HttpResponse:
 
 def _target_projects(request: SignedInRequest) -> list[tuple[str, str]]:
     """The projects in which the person may draw lines."""
-    projects = access.projects_where(request.user, "design").filter(archived_at=None)
+    projects = access.projects_where_role_allows(request.user, "design").filter(archived_at=None)
     return [
         (str(project), f"{project.owner.name} › {project.name}")
         for project in projects.select_related("owner").order_by("owner__key", "key").distinct()
@@ -148,7 +148,7 @@ def duplicate_line(request: SignedInRequest, line: Line) -> HttpResponse:
     owner, _slash, key = form.cleaned_data["to"].partition("/")
     try:
         name = f"{line.name} (copy)" if "attempt" in request.POST else ""
-        to = access.get_project(request.user, owner, key)
+        to = access.visible_project_by_keys(request.user, owner, key)
         made = line_settings.duplicate_line(line, to, by=request.user, name=name)
     except Conflict as conflict:
         form.add_error("to", conflict.detail)

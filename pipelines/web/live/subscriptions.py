@@ -59,7 +59,9 @@ def requested_subscription(user: Any, session: Any, query: bytes) -> Subscriptio
     if words is None or not user.is_authenticated:
         return None
     if words["project"] == EVERY:
-        project_ids = frozenset(project for _user, project in access.members([user.pk], None))
+        project_ids = frozenset(
+            project for _user, project in access.user_and_project_ids_of_members([user.pk], None)
+        )
         # Changes with the password, which so ends the sockets of earlier sessions.
         hashed = session.get(HASH_SESSION_KEY, "")
         return (
@@ -69,12 +71,16 @@ def requested_subscription(user: Any, session: Any, query: bytes) -> Subscriptio
         )
     owner, key = words["project"].split("/")
     try:
-        project = access.get_project(user, owner, key)
-        line = access.get_line(user, owner, key, words["line"]) if "line" in words else None
-        task = access.find_task(user, owner, key, words["task"]) if "task" in words else None
+        project = access.visible_project_by_keys(user, owner, key)
+        line = (
+            access.line_of_visible_project_by_keys(user, owner, key, words["line"])
+            if "line" in words
+            else None
+        )
+        task = access.task_by_number_in_project(user, owner, key, words["task"]) if "task" in words else None
     except NotFound:
         return None
-    if not access.members([user.pk], [project.pk]):
+    if not access.user_and_project_ids_of_members([user.pk], [project.pk]):
         return None
     return Subscription(
         user.pk,
@@ -103,7 +109,9 @@ def check_subscriptions(subscriptions: Collection[Subscription]) -> Subscription
     projects: defaultdict[int, set[int]] = defaultdict(set)
     project_ids = {project for subscription in subscriptions for project in subscription.project_ids}
     every = any(subscription.every for subscription in subscriptions)
-    for user_id, project_id in access.members(user_ids, None if every else project_ids):
+    for user_id, project_id in access.user_and_project_ids_of_members(
+        user_ids, None if every else project_ids
+    ):
         projects[user_id].add(project_id)
     sessions = set(
         Session.objects.filter(

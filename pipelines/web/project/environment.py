@@ -44,8 +44,8 @@ def allow_hosts(request: SignedInRequest, project: Project, repository: int) -> 
     )
     if not (name := originating_task_name(request)):
         return redirect("project-repository", project.owner.key, project.key, project_repository.pk)
-    task = access.task_in(project, name)
-    if task.status in ENDED and access.can(request.user, "operate", project):
+    task = access.task_of_permitted_project(project, name)
+    if task.status in ENDED and access.is_permitted(request.user, "operate", project):
         try:
             # At the station that it visited last
             task = engine.start_retry_task(task.pk, station="", actor=engine.Actor.person(request.user))

@@ -105,7 +105,7 @@ def project_list(request: SignedInRequest) -> HttpResponse:
     if made is not None:
         messages.success(request, f"{made.name} is created")
         return redirect("project-setup", made.owner.key, made.key)
-    visible_projects = access.visible_projects(request.user)
+    visible_projects = access.visible_projects_with_owner(request.user)
     return render_in_shell(
         request,
         "project/projects.html",

@@ -35,8 +35,8 @@ class ProtectionForm(forms.Form):
 def protection_context(repository: Repository, person: User) -> dict[str, Any]:
     """Return what the page shows: what holds, and the form with what this person may change."""
     owner = repository.project.owner
-    of_owner = access.can_in_owner(person, "repositories", owner)
-    own = protections.protection_set_for_repository(repository, of_owner=of_owner)
+    of_owner = access.can_in_every_project_of_owner(person, "repositories", owner)
+    own = protections.protection_set_by_owner_or_project(repository, include_owner=of_owner)
     lists = {"groups": " ".join(own.groups), "gates": " ".join(own.gates)}
     scopes = [(ADMIN, "This repository in this project, changed by its administrators")]
     if of_owner:

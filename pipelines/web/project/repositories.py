@@ -171,7 +171,7 @@ def repository_page(
         trail=project_breadcrumb(project, "Repositories"),
         status=status,
         repository=repository,
-        may_prepare=access.can(request.user, "execute", project),
+        may_prepare=access.is_permitted(request.user, "execute", project),
         triggers=repository.triggers.select_related("line").order_by("line__name", "on", "value"),
         events=IssueTrigger.On.choices,
         lines=[
@@ -270,7 +270,11 @@ def get_repository(project: Project, repository: int) -> Repository:
 def form_choices(request: SignedInRequest, project: Project) -> dict[str, Any]:
     """Names of secrets only for who may store them."""
     reach = value_lookup.ValueScope(project.owner_id, project.pk)
-    names = reach.sorted_names_of_kind(SECRET) if access.can(request.user, "repositories", project) else []
+    names = (
+        reach.sorted_names_of_kind(SECRET)
+        if access.is_permitted(request.user, "repositories", project)
+        else []
+    )
     return {
         "secrets": [("", "None"), *((name, name) for name in names)],
         "pushing": Repository.Pushing.choices,

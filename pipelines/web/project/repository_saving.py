@@ -106,7 +106,7 @@ def _save_protection(request: SignedInRequest, repository: Repository, form: Pro
     if form is None or not form.has_changed():
         return True
     owner = repository.project.owner
-    of_owner = access.can_in_owner(request.user, "repositories", owner)
+    of_owner = access.can_in_every_project_of_owner(request.user, "repositories", owner)
     rights: dict[str, Any] = {"by": request.user, "of_owner": of_owner, "now": timezone.now()}
     try:
         if form.cleaned_data["scope"] == ALL:

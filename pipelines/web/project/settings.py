@@ -65,7 +65,7 @@ def members_page(
         **leaving_context(project, request.user),
         **(
             invitation_list.invitation_context(project, invite)
-            if access.can(request.user, "admin", project)
+            if access.is_permitted(request.user, "admin", project)
             else {}
         ),
     )

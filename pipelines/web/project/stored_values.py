@@ -114,7 +114,7 @@ def place_choices(user: User, project: Project) -> list[tuple[str, str]]:
 
 
 def _may_store_in_owner(user: User, owner: Owner) -> bool:
-    return access.can_in_owner(user, "secrets", owner)
+    return access.can_in_every_project_of_owner(user, "secrets", owner)
 
 
 def _value_place(project: Project, place_key: str) -> store.ValuePlace:
@@ -127,7 +127,7 @@ def value_rows(user: User, project: Project) -> list[StoredValueRow]:
     values = list(store.values_any_station_can_get(project))
     lines, owners = uses_by_value(project, values), _may_store_in_owner(user, project.owner)
     credentials = repository_by_credential_value(project, values)
-    may_store = access.can(user, "secrets", project)
+    may_store = access.is_permitted(user, "secrets", project)
     return [
         StoredValueRow(
             value,

@@ -131,7 +131,8 @@ class SetupState:
     @cached_property
     def may_prepare(self) -> bool:
         return all(
-            access.can(self.request.user, action, self.project) for action in ("repositories", "execute")
+            access.is_permitted(self.request.user, action, self.project)
+            for action in ("repositories", "execute")
         )
 
     @cached_property

@@ -30,5 +30,7 @@ def shell_context(request: HttpRequest) -> dict[str, Any]:
 def _switcher_projects(request: HttpRequest, user: User) -> list[Project]:
     """Return the projects for the switcher; those that the page has read for itself are not read again."""
     page_projects: list[Project] | None = getattr(request, "seen_projects", None)
-    projects: Iterable[Project] = access.projects_seen_by(user) if page_projects is None else page_projects
+    projects: Iterable[Project] = (
+        access.visible_projects_read_at_once(user) if page_projects is None else page_projects
+    )
     return [project for project in projects if project.archived_at is None]

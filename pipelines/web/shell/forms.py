@@ -93,7 +93,7 @@ class AddMemberForm(RolesForm):
 
     def clean_username(self) -> str:
         name = self.cleaned_data["username"]
-        person = access.people_known_to(self.by).filter(username=name).first()
+        person = access.people_user_may_name(self.by).filter(username=name).first()
         if person is None:
             raise ValidationError(
                 "Nobody in your projects has this user name. Invite people who are new to you."

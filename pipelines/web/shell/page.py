@@ -99,7 +99,7 @@ def project_required(action: str = "view") -> Callable[..., Callable[..., HttpRe
         @wraps(view)
         def guarded(request: HttpRequest, owner: str, project: str, **rest: Any) -> HttpResponse:
             try:
-                visible_project = access.get_project(request.user, owner, project)
+                visible_project = access.visible_project_by_keys(request.user, owner, project)
             except NotFound as error:
                 raise Http404 from error
             require_permission(request, action, visible_project)
@@ -116,13 +116,17 @@ def project_required(action: str = "view") -> Callable[..., Callable[..., HttpRe
 def line_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
     """Decorate a view so that it gets the Line instead of the three keys of its address; refused as in
     `project_required`."""
-    return _object_required(lambda project, rest: access.line_in(project, rest.pop("line")), action)
+    return _object_required(
+        lambda project, rest: access.line_of_permitted_project(project, rest.pop("line")), action
+    )
 
 
 def task_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
     """Decorate a view so that it gets the Task instead of the three keys of its address; refused as in
     `project_required`."""
-    return _object_required(lambda project, rest: access.task_in(project, rest.pop("wi")), action)
+    return _object_required(
+        lambda project, rest: access.task_of_permitted_project(project, rest.pop("wi")), action
+    )
 
 
 def _object_required(find: Callable[..., Any], action: str) -> Callable[..., Callable[..., HttpResponse]]:
@@ -178,7 +182,7 @@ REFUSALS = {
 
 
 def require_permission(request: HttpRequest, action: str, project: Project) -> None:
-    if not access.can(request.user, action, project):
+    if not access.is_permitted(request.user, action, project):
         raise PermissionDenied(REFUSALS.get(action, ""))
 
 
@@ -249,7 +253,7 @@ class Permissions:
 
     def __getitem__(self, action: str) -> bool:
         if action not in self._known:
-            self._known[action] = access.can(self._who, action, self._project)
+            self._known[action] = access.is_permitted(self._who, action, self._project)
         return self._known[action]
 
 
@@ -332,7 +336,7 @@ def page_scope(request: HttpRequest, page: str) -> PageScope:
     """Read the scope from the address."""
 
     def read() -> Sequence[Project]:
-        visible = access.projects_seen_by(request.user)
+        visible = access.visible_projects_read_at_once(request.user)
         request.seen_projects = visible  # type: ignore[attr-defined]  # the switcher shows them, too
         return visible
 

@@ -66,7 +66,7 @@ def timeline_context(timelines: TaskTimelines, span: str) -> dict[str, Any]:
     """Return what the timeline over several tasks shows beside its filters."""
     return {
         "timelines": timelines,
-        "axis": TimeAxis.until_now(timelines.begin, timelines.end),
+        "axis": TimeAxis.axis_from_begin_to_now(timelines.begin, timelines.end),
         "span": span,
         "spans": [("", "Fit"), *SPAN_WORDS.items()],
     }

@@ -20,7 +20,7 @@ from pipelines.routing.sentences.escalations import (
     unanswered_escalation_sentence,
 )
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import Sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy
 from pipelines.templatetags.cuts import shortened
 
 MAX_PEOPLE = 5
@@ -34,7 +34,7 @@ class EscalationCard:
     contradict each other, with what they say."""
 
     row: Escalation
-    sentence: Sentence
+    sentence: ProblemAndRemedy
     station: str
     may: bool
     holds: bool
@@ -118,13 +118,15 @@ def escalation_holds_token(row: Escalation, token: Token) -> bool:
     return token.status == Status.HELD and token.wait.get("escalation") == str(row.pk)
 
 
-def escalation_sentence(row: Escalation) -> Sentence:
+def escalation_sentence(row: Escalation) -> ProblemAndRemedy:
     words = {"what": trigger_words(row.trigger), "role": role_words(row.role)}
     text = "Escalated to {role}: {what}.".format(**words)
     if row.breached_at:
         text = unanswered_escalation_sentence(row.role, row.trigger) + "."
     name = row.trigger if row.trigger == "RetryLimitExceeded" else ""
-    return Sentence(text, row.reason or "The task does not move forward until this is resolved.", name)
+    return ProblemAndRemedy(
+        text, row.reason or "The task does not move forward until this is resolved.", name
+    )
 
 
 def resolver_text(task: Task, role: str) -> str:
@@ -155,7 +157,7 @@ class DeadlockCard:
     """An open deadlock, with what may be said about it."""
 
     row: Deadlock
-    sentence: Sentence
+    sentence: ProblemAndRemedy
     may: bool
 
     @property
@@ -198,4 +200,4 @@ def open_deadlock_cards(task: Task, user: User) -> list[DeadlockCard]:
 
 def deadlock_card(row: Deadlock, may: bool) -> DeadlockCard:
     text = f"A deadlock: {deadlock_words(row.kind)}."
-    return DeadlockCard(row, Sentence(text, row.suggestion), may)
+    return DeadlockCard(row, ProblemAndRemedy(text, row.suggestion), may)

@@ -100,7 +100,7 @@ def _fork(request: SignedInRequest, task: Task, arguments: dict[str, Any], typed
     except Forbidden as refused:
         raise PermissionDenied(str(refused)) from refused
     messages.success(request, f"{name} is forked from {task.name}.")
-    return redirect_to_task(access.task_in(task.project, name))
+    return redirect_to_task(access.task_of_permitted_project(task.project, name))
 
 
 def _position_options(line: ParsedLine, moment: TaskMoment) -> list[tuple[str, str]]:

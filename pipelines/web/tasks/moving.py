@@ -47,7 +47,7 @@ def move_position(request: SignedInRequest, task: Task, token: int) -> HttpRespo
             return _render_move_plan(request, task, refusal=first_error(form))
         return refusal_page(request, task, first_error(form), entered)
     arguments = {**form.cleaned_data, "accepts": request.POST.getlist("accepts")}
-    do = partial(engine.move, position.pk, user=request.user, **arguments)
+    do = partial(engine.move_or_retry_by_hand, position.pk, user=request.user, **arguments)
     to = arguments["to"]
     if in_place:
         return _move_in_dialog(request, task, position, form, do)

@@ -225,7 +225,7 @@ def parsed_input_value(field: Input, text: str) -> Any:
 def choose_line_everywhere_page(request: SignedInRequest) -> HttpResponse:
     """Choose a line, of all projects in which this person may start a task."""
     scope = page_scope(request, "task-new-everywhere")
-    able = access.projects_where(request.user, "submit").filter(
+    able = access.projects_where_role_allows(request.user, "submit").filter(
         pk__in=[project.pk for project in scope.projects]
     )
     return _line_choice_page(
@@ -257,7 +257,7 @@ def _line_choice_page(request: SignedInRequest, lines: QuerySet[Line], **shell: 
 @project_required("submit")
 @require_http_methods(["GET", "HEAD", "POST"])
 def start_task_page(request: SignedInRequest, project: Project, line: str) -> HttpResponse:
-    selected_line = access.get_line(request.user, project.owner.key, project.key, line)
+    selected_line = access.line_of_visible_project_by_keys(request.user, project.owner.key, project.key, line)
     follows, blocks = _related_task(request, project, "follows"), _related_task(request, project, "blocks")
     about = RelatedTasks(follows, blocks)
     if selected_line.live is None or request.method != "POST":
@@ -346,7 +346,7 @@ def _link_dependency(request: SignedInRequest, blocked: Task, new: Task) -> None
 def _related_task(request: SignedInRequest, project: Project, field: str) -> Task | None:
     """The task that is named, if one is. Raises NotFound."""
     name = (request.POST if request.method == "POST" else request.GET).get(field, "")
-    return access.task_in(project, name) if name else None
+    return access.task_of_permitted_project(project, name) if name else None
 
 
 def _prefilled_values(request: SignedInRequest, line: Line, about: RelatedTasks) -> dict[str, Any] | None:
@@ -426,6 +426,6 @@ def start_form_context(
         "faults": own,
         "other_faults": [str(problem) for problem in problems if problem.path.partition("[")[0] not in known],
         "fields": fields,
-        "may_connect": offered and access.can(request.user, "repositories", project),
+        "may_connect": offered and access.is_permitted(request.user, "repositories", project),
         "priorities": Priority.choices,
     }

@@ -206,7 +206,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "drawing": moment.drawing if moment else drawing_of_version(task.pinned, task.project_id, endings),
         "path": task_path_json(view, endings),
         "line_url": _line_url(task),
-        "why": view.explain_decision(request.GET.get("move", "")),
+        "why": view.explain_decision_or_last(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
         "standing": standing(task.status),

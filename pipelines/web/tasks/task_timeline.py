@@ -25,7 +25,11 @@ def timeline_context(view: TaskView, query: QueryDict) -> dict[str, Any]:
     number = requested_number(query, steps)
     moment = displayed_moment(view, number) if number else None
     timeline, ended_at = visit_rows(view), view.task.ended_at
-    axis = TimeAxis(timeline.begin, ended_at) if ended_at else TimeAxis.until_now(timeline.begin, view.now)
+    axis = (
+        TimeAxis(timeline.begin, ended_at)
+        if ended_at
+        else TimeAxis.axis_from_begin_to_now(timeline.begin, view.now)
+    )
     step = moment.step if moment else len(steps)
     return {
         "timeline": timeline,

@@ -131,7 +131,9 @@ def _failed_command_run(task: Task, job_id: str) -> Job | None:
 def _read_unchanged_run(task: Task, job: Job, reader: User, refusal: str) -> UnchangedRun:
     trial = trials.newest_trial(task.line, reader, job.station)
     is_own = trial is not None and trial.inputs == task.inputs and trial.document == job.pinned.document
-    may_start = all(access.can(reader, action, task.project) for action in ("design", "submit", "execute"))
+    may_start = all(
+        access.is_permitted(reader, action, task.project) for action in ("design", "submit", "execute")
+    )
     commit: VisitCommit = job.visit_commit
     return UnchangedRun(
         job, commit, _recorded_run_on_base(job, commit), trial if is_own else None, may_start, refusal

@@ -61,5 +61,5 @@ def shared_form_context(
         ],
         "fields": fields,
         "upload_to": uploads.upload_url(line.project),
-        "may_connect": offered and access.can(user, "repositories", line.project),
+        "may_connect": offered and access.is_permitted(user, "repositories", line.project),
     }

@@ -63,7 +63,7 @@ def versions_page(request: SignedInRequest, line: Line) -> HttpResponse:
 @costly_view
 @require_safe
 def version_page(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
-    line_version = access.version_in(line, number)
+    line_version = access.version_of_permitted_line(line, number)
     parsed = parsed_versions.parsed_version(line_version)
     return show_line(
         request,
@@ -105,7 +105,7 @@ def restore_version(request: SignedInRequest, line: Line) -> HttpResponse:
 @line_required("design")
 @require_POST
 def rename_version(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
-    line_version = access.version_in(line, number)
+    line_version = access.version_of_permitted_line(line, number)
     form = VersionNameForm(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
@@ -125,7 +125,7 @@ def _versions_page(
     status: int = 200,
 ) -> HttpResponse:
     # After a conflict the line in hand is older than what is stored.
-    stored = access.line_in(line.project, line.key) if conflict else line
+    stored = access.line_of_permitted_project(line.project, line.key) if conflict else line
     # Large, and of no use in a list
     rows = list(stored.versions.select_related("published_by").defer("document").order_by("-number")[:LISTED])
     differs = lines.draft_differs(stored)

@@ -131,7 +131,7 @@ def _target_version(line: Line, requested: str) -> LineVersion | None:
     """The version that is asked for; the live one where nothing is said, None for the draft."""
     if not requested and line.live:
         return line.live
-    return None if requested in ("", DRAFT) else access.version_in(line, requested)
+    return None if requested in ("", DRAFT) else access.version_of_permitted_line(line, requested)
 
 
 def chosen_mapping(form_data: QueryDict) -> dict[str, str]:
@@ -177,7 +177,9 @@ def effect_counts(migration_impact: Impact) -> list[tuple[int, str, str]]:
 def mapping_selects(line: Line, migration_impact: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
     """A choice for every station that is gone and matters, and for those that were mapped already."""
     names = _station_names(line, migration_impact.versions)
-    keys = dict.fromkeys([*migration_impact.unmapped_stations, *mapping, *migration_impact.next_gone])
+    keys = dict.fromkeys(
+        [*migration_impact.unmapped_stations, *mapping, *migration_impact.task_counts_by_gone_next_station]
+    )
     options = [
         ("", "Choose a station"),
         *((station.key, station.name) for station in migration_impact.parsed.stations),
@@ -198,8 +200,8 @@ def _mapping_help(migration_impact: Impact, key: str) -> str:
     if key in migration_impact.unmapped_stations:
         n = migration_impact.unmapped_stations[key]
         return singular_or_plural("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
-    if key in migration_impact.next_gone:
-        n = migration_impact.next_gone[key]
+    if key in migration_impact.task_counts_by_gone_next_station:
+        n = migration_impact.task_counts_by_gone_next_station[key]
         text = singular_or_plural(
             "The work of %(n)s task may lead there.", "The work of %(n)s tasks may lead there.", n
         )

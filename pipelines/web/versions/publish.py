@@ -96,7 +96,7 @@ def send_back(request: SignedInRequest, line: Line) -> HttpResponse:
 @require_safe
 def published_version(request: SignedInRequest, line: Line, number: int) -> HttpResponse:
     """Show what became of the running tasks when this version was published with a migration."""
-    version = access.version_in(line, number)
+    version = access.version_of_permitted_line(line, number)
     made = Migration.objects.filter(line=line, to=version).order_by("at").first()
     failed = (
         line.record.filter(version=version, kind=LineEvent.RecordKind.NOT_MIGRATED).order_by("-at").first()
@@ -210,7 +210,7 @@ def _publish_page(
 ) -> HttpResponse:
     """Render the publish page. `form_data`: what was typed and ticked, which is kept after a refusal."""
     # After a refusal the line in hand may be older than what is stored.
-    stored = access.line_in(line.project, line.key) if refused else line
+    stored = access.line_of_permitted_project(line.project, line.key) if refused else line
     # The parts come by requests of their own, and show ticked what was.
     parameters = {
         "warnings": ",".join(form_data.getlist("warnings")),
@@ -229,7 +229,7 @@ def _publish_page(
         reason=form_data.get("reason", ""),
         migrate=form_data.get("running") == "migrate",
         kept=urlencode({key: value for key, value in parameters.items() if value}),
-        may_execute=access.can(request.user, "execute", line.project),
+        may_execute=access.is_permitted(request.user, "execute", line.project),
         legend=change_legend(),
         still=comparison_still(stored, LIVE if stored.live else DRAFT, DRAFT),
         # The back-test of this page, on what ran last.

@@ -91,7 +91,7 @@ def _findings_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     ticked = set(request.GET.get("warnings", "").split(","))
     warnings = publish_review.warning_findings(examination)
     executes = publishing.executing_stations(examination.line) if examination.line else []
-    allowed = access.can(request.user, "execute", line.project)
+    allowed = access.is_permitted(request.user, "execute", line.project)
     is_live = _is_draft_live(line) and not (
         examination.line and four_eyes.is_live_version_published_by_one(line, examination.line)
     )

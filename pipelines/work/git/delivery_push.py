@@ -19,7 +19,7 @@ from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.tree_merge import MOST_STEPS, MOST_TEXT, Files, Lines, Merger
 from pipelines.work.git.trees import Leaf
 from pipelines.work.results.git_changes import message_trailers
-from pipelines.work.spec.repository import Clearance, DeliveryOrder
+from pipelines.work.spec.repository import DeliveryOrder, DeliveryPermission
 
 MERGE, SQUASH = "merge", "squash"
 LOOKED_AT = 5_000
@@ -62,14 +62,14 @@ class Stopped(Exception):
 class Permission:
     """`clear` asks the server, whatever that takes; `stopped`: the job was cancelled, or its worker goes."""
 
-    clear: Callable[[], Clearance]
+    clear: Callable[[], DeliveryPermission]
     stopped: Callable[[], bool]
 
     def raise_if_stopped(self) -> None:
         if self.stopped():
             raise Stopped
 
-    def ask_clearance(self, branch: str, tree: ObjectID) -> Clearance:
+    def ask_clearance(self, branch: str, tree: ObjectID) -> DeliveryPermission:
         """:raises GitRefused: not cleared, or cleared for something else"""
         self.raise_if_stopped()
         cleared = self.clear()
@@ -163,7 +163,7 @@ def approved_tree_to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
     return tree
 
 
-def delivery_commit(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit:
+def delivery_commit(order: DeliveryOrder, cleared: DeliveryPermission, tree: ObjectID) -> Commit:
     """Return the commit to push. Under `commit: visit` a merge is on top of the base and of the visits'
     commits, and the branch of a task is pushed with a last commit that says what was approved; under
     `squash` there is one commit."""
@@ -195,7 +195,7 @@ def _base_of_landed(mirror: Mirror, landed: str, onto: str) -> str:
     return onto if onto.encode() in git_object.parents else ""
 
 
-def _restarted_clearance(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
+def _restarted_clearance(order: DeliveryOrder, cleared: DeliveryPermission, now: str) -> DeliveryPermission:
     """The branch of a task begins again where people deleted it, as hosts offer once a request was merged."""
     return cleared if order.to == MERGE or now else replace(cleared, onto="")
 

@@ -49,7 +49,7 @@ def check_foreign_pushes(
     if (
         new
         and all(commit.committer == commits.COMMITTER for commit in new)
-        and _is_of_task(mirror, state, now)
+        and _has_files_of_task(mirror, state, now)
     ):
         return  # ours, whose answer got lost
     names = (
@@ -66,7 +66,7 @@ def check_foreign_pushes(
     )
 
 
-def _is_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
+def _has_files_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
     """Return whether a commit has the files of a visit of the task: anybody can write our name into one."""
     if not state.head or not mirror.has_commit(state.head):
         return False

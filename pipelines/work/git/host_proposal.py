@@ -20,7 +20,7 @@ from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
 from pipelines.work.git.remote import ProgressCallback
 from pipelines.work.git.task_mirror import open_task_mirror
-from pipelines.work.spec.repository import Clearance, DeliveryOrder, RepositoryAccess
+from pipelines.work.spec.repository import DeliveryOrder, DeliveryPermission, RepositoryAccess
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def push_proposal(order: DeliveryOrder, may: Permission, report: ProgressCallbac
     return HostProposal(head, tree.decode())
 
 
-def _is_proposal(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool:
+def _is_proposal(mirror: Mirror, commit: str, cleared: DeliveryPermission, tree: ObjectID) -> bool:
     """Return whether this commit has the approved files and stands on the recorded base: then a merge of it
     there makes exactly them."""
     if checkout.commit_tree(mirror.repository.object_store, commit) != tree:

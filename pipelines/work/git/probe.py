@@ -64,7 +64,9 @@ class Probe:
     def run_all_checks(self) -> list[ConnectionCheck]:
         checks = self.connection_checks()
         checks.append(
-            run_timed_check("files", self._check_files) if self.commit else ConnectionCheck("files", None)
+            run_timed_check("files", self._read_overview_or_refuse)
+            if self.commit
+            else ConnectionCheck("files", None)
         )
         return checks
 
@@ -120,7 +122,7 @@ class Probe:
             "tasks cannot be pushed. Rename it, or name other branches in the settings of the line."
         )
 
-    def _check_files(self) -> ConnectionFact:
+    def _read_overview_or_refuse(self) -> ConnectionFact:
         try:
             overview = read_overview(self.remote, self.commit, self.wanted)
         except FetchTooLarge:

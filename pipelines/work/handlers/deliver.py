@@ -27,7 +27,7 @@ from pipelines.work.hosts.host import Host, MergeStatus, OpenedRequest, Way
 from pipelines.work.hosts.table import open_host
 from pipelines.work.spec.handler_io import LookAgain, Outcome, Sink, Spec
 from pipelines.work.spec.notes import Notes
-from pipelines.work.spec.repository import AtHost, Clearance, DeliveryOrder, DeliveryPort
+from pipelines.work.spec.repository import AtHost, DeliveryOrder, DeliveryPermission, DeliveryPort
 
 AWAY = 900.0
 """Seconds for which a delivery waits for a host that does not answer."""
@@ -42,7 +42,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         return refused_outcome("prepare_failed", "This line works in no repository.")
     port, loop, stop = order.port, asyncio.get_running_loop(), threading.Event()
 
-    def request_clearance() -> Clearance:
+    def request_clearance() -> DeliveryPermission:
         # Called in the thread that pushes; the server is asked on the worker's loop.
         return asyncio.run_coroutine_threadsafe(_clear_delivery(port), loop).result()
 
@@ -150,7 +150,7 @@ async def _deliver_by_host(through: HostDelivery) -> Outcome:
     }
 
 
-async def _clear_delivery(port: DeliveryPort) -> Clearance:
+async def _clear_delivery(port: DeliveryPort) -> DeliveryPermission:
     return await port.clear()
 
 
@@ -267,16 +267,16 @@ class HostDelivery:
         )
         return MergedByHost(merge_status.commit, landed, clearance.tree, request_record)
 
-    def _clearance_asker(self) -> Callable[[], Clearance]:
+    def _clearance_asker(self) -> Callable[[], DeliveryPermission]:
         loop, clear = asyncio.get_running_loop(), self.order.port.clear
 
-        async def clear_on_loop() -> Clearance:
+        async def clear_on_loop() -> DeliveryPermission:
             return await clear()
 
         return lambda: asyncio.run_coroutine_threadsafe(clear_on_loop(), loop).result()
 
     async def _merge_found_done(
-        self, clearance: Clearance, before: AtHost
+        self, clearance: DeliveryPermission, before: AtHost
     ) -> tuple[OpenedRequest, MergeStatus, str] | None:
         """Return what an earlier attempt, or people with its request, brought about: (request, how it stands,
         what we asked)."""
@@ -297,7 +297,7 @@ class HostDelivery:
         request: OpenedRequest,
         head: str,
         before: AtHost,
-        clearance: Clearance,
+        clearance: DeliveryPermission,
         request_record: dict[str, Any],
     ) -> MergeStatus:
         """:raises LookAgain: not yet; HostError: a rule of the host, or it took it out of its queue"""
@@ -337,7 +337,7 @@ class HostDelivery:
             raise
 
     async def _ask_to_merge(
-        self, request: OpenedRequest, head: str, clearance: Clearance, request_record: dict[str, Any]
+        self, request: OpenedRequest, head: str, clearance: DeliveryPermission, request_record: dict[str, Any]
     ) -> MergeStatus:
         state, request_name = self.order.access.state, self._request_label(request.number)
         squash = self.order.access.order.commit == SQUASH
@@ -370,7 +370,7 @@ class HostDelivery:
                 f"{request_name} ends with {merge_status.head[:7]}, and not with what was approved.", 409
             )
 
-    async def _set_approved_status(self, head: str, clearance: Clearance) -> None:
+    async def _set_approved_status(self, head: str, clearance: DeliveryPermission) -> None:
         """A rule may require our own status: it says now that nothing is missing here."""
         page = clearance.request.page if clearance.request else ""
         try:
@@ -405,6 +405,6 @@ class HostDelivery:
         identity = {"host": self.host.key, "number": request.number, "sign": self.host.sign}
         return {**identity, "url": request.url}
 
-    def _merge_commit_message(self, clearance: Clearance) -> str:
+    def _merge_commit_message(self, clearance: DeliveryPermission) -> str:
         order = self.order
         return f"{order.title}\n\nTask: {order.task}\nGate: {clearance.gate}\nGateline-Delivery: {order.job}"

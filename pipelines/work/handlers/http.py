@@ -98,7 +98,7 @@ def body_output(answer: HttpAnswer, output_keys: tuple[str, ...] = ()) -> Outcom
     # `application/problem+json`, too
     if "json" in answer.headers.get("content-type", ""):
         try:
-            return {"output": output.wanted_keys_only(parse_storable_json(text, "output"), output_keys)}
+            return {"output": output.wanted_keys_or_all(parse_storable_json(text, "output"), output_keys)}
         except Unreadable as error:
             return unreadable_output(str(error))
     text_output = output.output_in_text(text, output_keys)

@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 from pipelines.work.hosts.errors import AlreadyOpen, HostAway, HostError, NotCleared
 from pipelines.work.hosts.host import Host, OpenedRequest
 from pipelines.work.spec.hosting import RequestText
-from pipelines.work.spec.repository import Clearance
+from pipelines.work.spec.repository import DeliveryPermission
 
 # Tries: an answer may get lost, or somebody else open the request meanwhile
 TIMES = 3
 BEGIN, END = "<!-- gateline: written anew with each delivery -->", "<!-- gateline: end -->"
-May = Callable[[], Awaitable[Clearance]]
+May = Callable[[], Awaitable[DeliveryPermission]]
 
 
 async def ensure_request(
@@ -55,7 +55,7 @@ async def _try_request(
     return await host.open(head, base, request_text.title, own_section(request_text.body)), False
 
 
-async def clearance_or_not_cleared(may: May) -> Clearance:
+async def clearance_or_not_cleared(may: May) -> DeliveryPermission:
     """:raises NotCleared"""
     clearance = await may()
     if clearance.refused:

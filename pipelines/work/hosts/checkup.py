@@ -61,31 +61,31 @@ async def check_host(host: Host, scope: CheckupScope) -> AsyncIterator[CheckupLi
             yield CheckupLine(name, "failed", str(error), remedy)
 
 
-def _checkup_steps(host: Host, scope: CheckupScope, base: str) -> list[Step]:
+def _checkup_steps(host: Host, scope: CheckupScope, base_branch: str) -> list[Step]:
     """Name, what is asked, and what to do where that is refused."""
 
     async def rules() -> str:
-        return f"{base}: {WAYS[await host.landing_way(base)]}"
+        return f"{base_branch}: {WAYS[await host.landing_way(base_branch)]}"
 
     async def required() -> str:
-        check_names = await host.required_checks(base)
+        check_names = await host.required_checks(base_branch)
         return (
-            f"required for {base}: {', '.join(check_names)}"
+            f"required for {base_branch}: {', '.join(check_names)}"
             if check_names
-            else f"none is required for {base}"
+            else f"none is required for {base_branch}"
         )
 
     async def checks() -> str:
-        tip = await host.tip(base)
-        return f"{len(await host.checks(tip))} on {tip[:7]}, the end of {base}"
+        tip = await host.tip(base_branch)
+        return f"{len(await host.checks(tip))} on {tip[:7]}, the end of {base_branch}"
 
     async def pushes() -> str:
-        tip = await host.tip(base)
-        pushers = await host.pushers(base, "", tip)
-        return f"of {tip[:7]}, the end of {base}: {', '.join(pushers) or 'it does not tell'}"
+        tip = await host.tip(base_branch)
+        pushers = await host.pushers(base_branch, "", tip)
+        return f"of {tip[:7]}, the end of {base_branch}: {', '.join(pushers) or 'it does not tell'}"
 
     async def requests() -> str:
-        return f"{len(await host.requests(NEVER, base))} from {NEVER} into {base}"
+        return f"{len(await host.requests(NEVER, base_branch))} from {NEVER} into {base_branch}"
 
     async def comment() -> str:
         before = len(await host.comments("issue", scope.issue, datetime.now(UTC)))

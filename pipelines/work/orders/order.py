@@ -247,12 +247,12 @@ def station_prompt(orders: Orders) -> str | None:
     parts += _expected_sections(orders)
     if orders.feedback:
         parts.append(feedback_section(orders))
-    return _joined_paragraphs(parts)
+    return _paragraphs_ending_in_newline(parts)
 
 
 def follow_up_prompt(orders: Orders) -> str:
     """The next message to an agent that already knows its task: the feedback and what is expected of it."""
-    return _joined_paragraphs([feedback_section(orders), *_expected_sections(orders)])
+    return _paragraphs_ending_in_newline([feedback_section(orders), *_expected_sections(orders)])
 
 
 def _expected_sections(orders: Orders) -> list[str]:
@@ -261,8 +261,8 @@ def _expected_sections(orders: Orders) -> list[str]:
     return [expected_outputs(expected)] if expected else []
 
 
-def _joined_paragraphs(parts: list[str]) -> str:
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+def _paragraphs_ending_in_newline(paragraphs: list[str]) -> str:
+    return "\n\n".join(part.rstrip("\n") for part in paragraphs) + "\n"
 
 
 def context_so_far(context: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ class SingleJob:
         """Wait for a job and do it."""
         until = time.monotonic() + self._seconds
         while not self._ended.is_set():
-            for job_id, queue in (await self._waiting_jobs()).items():
+            for job_id, queue in (await self._ask_for_waiting_drive_job()).items():
                 await asyncio.shield(driver.spawn(driver.drive_job(job_id, queue)))
                 # Somebody else may have been first
                 if (work := driver.latest) is not None:
@@ -47,7 +47,7 @@ class SingleJob:
                 return
             await self._wait_a_moment()
 
-    async def _waiting_jobs(self) -> dict[int, str]:
+    async def _ask_for_waiting_drive_job(self) -> dict[int, str]:
         try:
             return await self._transport.waiting({DRIVE: 1})
         except ServerAway as error:

@@ -83,7 +83,7 @@ def output_in_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = 
         outside = wanted_keys_in(_without_blocks(text), keys)
         more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
         return TextOutput(
-            wanted_keys_only(blocks.value, keys),
+            wanted_keys_or_all(blocks.value, keys),
             blocks.faults,
             (*blocks.remarks_on_other_blocks(keys), *more),
         )
@@ -99,7 +99,7 @@ def output_in_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = 
         return TextOutput()
     # A beginning that is JSON of itself, as of a number, may be another value than the whole.
     return TextOutput(
-        wanted_keys_only(value, keys),
+        wanted_keys_or_all(value, keys),
         cut,
         remark_on_unwanted_keys(value, keys),
         is_signal=is_signal_line(value),
@@ -254,7 +254,7 @@ def is_example(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(entry == PLACEHOLDER for entry in value.values())
 
 
-def wanted_keys_only(value: Any, keys: Sequence[str]) -> Any:
+def wanted_keys_or_all(value: Any, keys: Sequence[str]) -> Any:
     """Return only the wanted keys of an object; anything else as it is."""
     if not keys or not isinstance(value, dict):
         return value

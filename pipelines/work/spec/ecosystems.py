@@ -159,7 +159,7 @@ class Ecosystem:
     publish: str = ""
 
 
-def _node_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _node_lint_and_test_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     manager = run.partition(" ")[0]
     return _node_lint(files, run, manager), _node_tests(files, run, manager)
 
@@ -293,15 +293,18 @@ MAKE_ALONE = Ecosystem("make", ("Makefile",), "", "", "make", _no_commands)
 # The first row whose marks are there counts: those with a lock file come before those without
 TABLE: tuple[Ecosystem, ...] = (
     Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec",
-              _node_commands, "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
-    Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run", _node_commands,
+              _node_lint_and_test_commands, "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
+    Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run",
+              _node_lint_and_test_commands,
               "yarn up -R '**' --mode=update-lockfile", f"yarn version {VERSION}", "yarn npm publish"),
-    Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run", _node_commands,
+    Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run",
+              _node_lint_and_test_commands,
               "yarn upgrade", NPM_VERSION, "npm publish"),
-    Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --", _node_commands,
+    Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --",
+              _node_lint_and_test_commands,
               "npm update --package-lock-only", NPM_VERSION, "npm publish"),
     Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --",
-              _node_commands, "", NPM_VERSION, "npm publish"),
+              _node_lint_and_test_commands, "", NPM_VERSION, "npm publish"),
     Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python_commands,
               "uv lock --upgrade", f"uv version --frozen {VERSION}", "sh -c 'uv build && uv publish'"),
     Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python_commands,
@@ -352,7 +355,9 @@ def proposed_environment(files: RepositoryFiles, commit: str = "") -> Proposal:
         target: f"make {target}" if files.has_make_target(target) else ""
         for target in ("lint", "test", "audit")
     }
-    by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node_commands else [])])
+    by = dict.fromkeys(
+        [*row.marks, *(["package.json"] if row.commands is _node_lint_and_test_commands else [])]
+    )
     # Of a Python project without a lock the addresses are those of its own pages
     hosts = (
         _package_hosts(files, row.lock) if row.prepare and row.lock not in python_packages.MANIFESTS else ()

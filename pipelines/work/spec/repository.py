@@ -103,7 +103,7 @@ class GitLeft:
 
 
 @dataclass(frozen=True)
-class Clearance:
+class DeliveryPermission:
     """Answer of the server to a delivery, under the lock of its task. `refused`: why not, else "". `wait`:
     seconds to look again after, while another delivery to the branch comes first. `at`: seconds since
     1970, the same for every attempt of the job. `onto`: the commit that the branch has to stand at, "" for
@@ -141,7 +141,7 @@ class AtHost:
 class DeliveryPort(Protocol):
     """The server, as a delivery asks it."""
 
-    async def clear(self) -> Clearance: ...
+    async def clear(self) -> DeliveryPermission: ...
 
     async def report_landed(
         self, commit: str, request: Mapping[str, Any] | None = None, base: str | None = None

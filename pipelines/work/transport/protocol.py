@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
-from pipelines.work.spec.repository import AtHost, Clearance, GitLeft, GitState
+from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitLeft, GitState
 
 Entry = dict[str, Any]
 # {digest: (path below the attempt's root, size)}
@@ -186,7 +186,7 @@ class JobTransport(Protocol):
 
     # Deliver
 
-    async def clear(self, started: Started) -> Clearance:
+    async def clear(self, started: Started) -> DeliveryPermission:
         """Ask whether this delivery may push, under the lock of its task. :raises LeaseLost"""
 
     async def report_delivered(

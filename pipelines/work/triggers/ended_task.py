@@ -52,7 +52,7 @@ def latest_document_text(trigger: Trigger) -> str:
     return jsontext.dumps(task_document(task), indent=2, ascii_only=False) if task else ""
 
 
-def possible_requesters(task: Task) -> tuple[str, ...]:
+def requesters_and_contributors(task: Task) -> tuple[str, ...]:
     """List who may have asked for what an ended task says, as `Task.requesters`: its requesters, and whoever worked by
     hand or pushed there, since outputs become inputs (law §16)."""
     worked_on = [task.pk, *(link.pk for link in producers.retried_ancestor_tasks(task))]

@@ -66,7 +66,7 @@ def _start_task_after_end(trigger_id: int, task_id: int) -> str:
         moment.astimezone(ZoneInfo(trigger.line.project.time_zone)),
         "The trigger is paused." if trigger.paused_at else "",
         document=ended_task.task_document(task),
-        requesters=ended_task.possible_requesters(task),
+        requesters=ended_task.requesters_and_contributors(task),
         source=task,
     )
     return str(deliver_once(trigger, occasion, moment).outcome)

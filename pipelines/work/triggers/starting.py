@@ -164,7 +164,7 @@ def _hindrance_sentence(trigger: Trigger) -> str:
 def sentence_on_lost_right(trigger: Trigger) -> str:
     """Say who of those in whose name tasks start may not start any, with the remedy, or ""."""
     for person in (trigger.changed_by, trigger.written_by):
-        if not access.can(person, "submit", trigger.line.project):
+        if not access.is_permitted(person, "submit", trigger.line.project):
             return (
                 f"{person} may no longer start tasks here, and these tasks start in their name."
                 " Open the trigger, and save it in yours."

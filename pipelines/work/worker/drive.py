@@ -176,7 +176,7 @@ class Driver:
                 log.exception("drive_failed", job=work.started.orders.job_id)
                 return
             finally:
-                self.running.end_work(work)
+                self.running.forget_work_if_current(work)
 
     async def _settle_cancelled(self, work: RunningWork) -> None:
         """Settle a job after a cancellation, when the processes have ended: a lost lease belongs to somebody

@@ -36,10 +36,10 @@ from pipelines.work.spec.preparation import Preparation, ServiceProgram
 from pipelines.work.worker.attempt_io import Packed
 from pipelines.work.worker.prepared_files import (
     EnvironmentFiles,
-    FolderState,
+    FileMarks,
     PreparedFiles,
     added_topmost_paths,
-    read_folder_state,
+    scan_file_marks,
 )
 
 SECONDS: Final = 1800.0
@@ -181,7 +181,7 @@ async def _prepared_folder(
             files = await _copy_cached(prepared_files, keys, workspace)
         cached = files is not None
         if files is None:
-            before = await asyncio.to_thread(read_folder_state, workspace)
+            before = await asyncio.to_thread(scan_file_marks, workspace)
             await _run_preparation(preparation, spec, sink)
             files = EnvironmentFiles(await asyncio.to_thread(_added_paths, before, ready.files, workspace))
             if keys:
@@ -306,9 +306,9 @@ async def _run_preparation(preparation: Preparation, spec: Spec, sink: Sink) -> 
     raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.")
 
 
-def _added_paths(before: FolderState, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
+def _added_paths(before: FileMarks, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
     """Return what the command added, in a thread. It may change nothing that the task would deliver."""
-    after = read_folder_state(workspace)
+    after = scan_file_marks(workspace)
     changed = sorted(
         path
         for path in tracked
@@ -323,7 +323,7 @@ def _added_paths(before: FolderState, tracked: Mapping[str, Leaf], workspace: Pa
     return added_topmost_paths(before, after)
 
 
-def _has_changed(path: str, before: FolderState, after: FolderState, leaf: Leaf, workspace: Path) -> bool:
+def _has_changed(path: str, before: FileMarks, after: FileMarks, leaf: Leaf, workspace: Path) -> bool:
     if before[path] == after.get(path):
         return False
     if path not in after:

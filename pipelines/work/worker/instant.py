@@ -102,7 +102,7 @@ class InstantWork:
             answers = [ReportAnswer("error") for _ in done]
         finally:
             for work in works:
-                self._running.end_work(work)
+                self._running.forget_work_if_current(work)
         for (started, _, _), answer in zip(done, answers, strict=True):
             if answer.status in REFUSED:
                 log.info("lease_lost", job=started.orders.job_id)

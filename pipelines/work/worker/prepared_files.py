@@ -28,11 +28,11 @@ TOGETHER: Final = 10 * 1024**3
 FILES, LOCK, CONTENT, PLACE = "files", "lock", "content.json", "place"
 LARGEST_SCRIPT: Final = 64 * 1024
 MAKING: Final = ".making"
-FolderState = Mapping[str, tuple[int, int, int]]
+FileMarks = Mapping[str, tuple[int, int, int]]
 """{path: (size, time, inode)}; of what is no file the mode in place of the size."""
 
 
-def read_folder_state(workspace: Path) -> FolderState:
+def scan_file_marks(workspace: Path) -> FileMarks:
     """Everything in a folder but its `.git`. In a thread."""
     file_marks = {}
     for path, info in entries_below(workspace, (".git",)):
@@ -42,7 +42,7 @@ def read_folder_state(workspace: Path) -> FolderState:
     return file_marks
 
 
-def added_topmost_paths(before: FolderState, after: FolderState) -> tuple[str, ...]:
+def added_topmost_paths(before: FileMarks, after: FileMarks) -> tuple[str, ...]:
     """The topmost paths that were not there: of a new folder the folder alone."""
     new = sorted(path for path in after if path not in before)
     return tuple(path for path in new if parent_path(path) in before or not parent_path(path))

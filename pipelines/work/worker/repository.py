@@ -34,8 +34,8 @@ from pipelines.work.spec.notes import Notes
 from pipelines.work.spec.repository import (
     AtHost,
     ChecksOrder,
-    Clearance,
     DeliveryOrder,
+    DeliveryPermission,
     GitOrder,
     GitState,
     RepositoryAccess,
@@ -148,7 +148,7 @@ class ServerOfDelivery:
     def __init__(self, transport: JobTransport, started: Started) -> None:
         self._transport, self._started = transport, started
 
-    async def clear(self) -> Clearance:
+    async def clear(self) -> DeliveryPermission:
         return await self._transport.clear(self._started)
 
     async def report_landed(

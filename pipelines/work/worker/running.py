@@ -52,7 +52,7 @@ class Running:
         if self.work.get(work.started.orders.job_id) is work:
             self.abandoned.add(work.started.orders.job_id)
 
-    def end_work(self, work: RunningWork) -> None:
+    def forget_work_if_current(self, work: RunningWork) -> None:
         # A later run of the same job may stand there by now
         if self.work.get(work.started.orders.job_id) is work:
             del self.work[work.started.orders.job_id]

@@ -180,7 +180,7 @@ class Service:
         while True:
             if time.monotonic() - looked_at >= MIRRORS_SECONDS:
                 looked_at = time.monotonic()
-                await self._remove_unused_mirrors()
+                await self._trim_caches()
             try:
                 more = await self._drive_unattended(driver)
                 await self._report_disk_space(driver)
@@ -196,7 +196,7 @@ class Service:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._to_look.wait(), seconds_until_part_of_period(LOOK_AROUND))
 
-    async def _remove_unused_mirrors(self) -> None:
+    async def _trim_caches(self) -> None:
         """Copies of repositories that nobody used for long, or that are too large together."""
         try:
             removed = await asyncio.to_thread(Mirrors(self.config.workspaces).remove_unused_mirrors)

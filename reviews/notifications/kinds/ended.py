@@ -10,7 +10,7 @@ from pipelines.models import Job, Status, Task
 from pipelines.ports.observers import TaskEnded
 from pipelines.queries import versions
 from pipelines.queries.unmerged import has_unmerged_change
-from pipelines.queries.unresolved_findings import last_failed_or_finding_runs
+from pipelines.queries.unresolved_findings import unresolved_runs_of_undelivered_task
 from pipelines.routing.sentences.names import station_name
 from reviews.models import Notification
 from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
@@ -40,7 +40,7 @@ def _ended_data(task: Task) -> dict[str, Any]:
     line = versions.by_id(task.pinned_id)
     stations = [
         station_name(line, job.station)
-        for job in last_failed_or_finding_runs(task, Job.objects.filter(task=task))
+        for job in unresolved_runs_of_undelivered_task(task, Job.objects.filter(task=task))
     ]
     return {"left": stations} if stations else {}
 

@@ -69,7 +69,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "hold": ("hold", "hold_stale"),
     "expire_lease": ("lose_early", "lose_late", "sweep"),
     "migrate": ("migrate", "migrate_unseen", "migrate_cut"),
-    "move": ("move", "move_stale", "retry", "retry_stale", "skip", "skip_stale"),
+    "move_or_retry_by_hand": ("move", "move_stale", "retry", "retry_stale", "skip", "skip_stale"),
     "plan_fork": (),  # The fork, taken back: see test_fork
     "plan_move": ("skip", "skip_stale"),
     "preview_report": (),  # The report, taken back: see test_preview

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from pipelines.lines.issue_tasks import issue_inputs
+from pipelines.lines.issue_tasks import start_form_values_from_issue
 from pipelines.models import Repository
 from pipelines.ports.queue_tasks import HOSTS, TASKS, TELL_HOST
 from pipelines.work.hosts.branch_request import BEGIN, END, own_section, with_own_section
@@ -74,7 +74,10 @@ def test_an_issue_fills_the_first_repository_input(order: tuple[str, ...]) -> No
         inputs=[SimpleNamespace(key=key, type=types[key], required=True, maximum=None) for key in order]
     )
     at = "https://host.example/team/app"
-    assert issue_inputs(line, Repository(address=at), "t", "b", at) == {"issue": at, "app": at}
+    assert start_form_values_from_issue(line, Repository(address=at), "t", "b", at) == {
+        "issue": at,
+        "app": at,
+    }
 
 
 @stored

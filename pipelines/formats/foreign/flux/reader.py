@@ -199,7 +199,7 @@ def _stage_stations(stage: Mapping[str, Any], place: str, book: Playbook) -> lis
 
 
 def _station_document(
-    stage: Mapping[str, Any], place: str, book: Playbook, key: str, rules: list[Json]
+    stage: Mapping[str, Any], place: str, book: Playbook, key: str, station_rules: list[Json]
 ) -> Json:
     skill, name = stage.get("skill"), str(stage.get("name") or stage.get("id") or key)
     prompt = book.carrier.escaped_template("prompt", book.prompt)
@@ -219,7 +219,7 @@ def _station_document(
             book.carrier, f"{place}.skill", name, f"the skill “{skill}”" if skill else "", instructions
         ),
         **({"limits": limits} if limits else {}),
-        "rules": rules,
+        "rules": station_rules,
         **unread_parts(stage, READ_OF_STAGE),
     }
 

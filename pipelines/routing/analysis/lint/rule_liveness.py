@@ -108,13 +108,16 @@ def _station_liveness(subject: LintSubject, station: Station) -> StationLiveness
         station=station.key,
         path=subject.path_of_station_or_rule(station),
         rules=tuple(
-            _rule_liveness(subject, station, i, liveness) for i, liveness in enumerate(study.standings)
+            _liveness_report_of_rule(subject, station, i, liveness)
+            for i, liveness in enumerate(study.standings)
         ),
         untaken=tuple(_untaken_outcomes(subject.line, rest) for rest in rests if rest is not None),
     )
 
 
-def _rule_liveness(subject: LintSubject, station: Station, index: int, liveness: Liveness) -> RuleLiveness:
+def _liveness_report_of_rule(
+    subject: LintSubject, station: Station, index: int, liveness: Liveness
+) -> RuleLiveness:
     return RuleLiveness(
         rule=liveness.rule.id,
         path=subject.path_of_station_or_rule(station, index),

@@ -101,7 +101,7 @@ def _edges_within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[
 def _unbounded_targets(subject: LintSubject) -> dict[str, set[str]]:
     """Return where each station leads without a budget."""
     after: dict[str, set[str]] = {}
-    for transition in _station_transitions(subject):
+    for transition in _transitions_between_reached_stations(subject):
         if transition_limit(subject.line, transition) is None:
             after.setdefault(transition.source, set()).add(transition.target)
     return after
@@ -119,14 +119,14 @@ def unbounded_cycle_targets_by_rule(subject: LintSubject) -> dict[str, tuple[str
     """Return the targets that go on round an unbounded cycle, by id of each rule that lies in it."""
     group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
     targets: dict[str, tuple[str, ...]] = {}
-    for transition in _station_transitions(subject):
+    for transition in _transitions_between_reached_stations(subject):
         inside = transition.source in group and group[transition.source] == group.get(transition.target)
         if inside and transition.rule is not None and transition_limit(subject.line, transition) is None:
             targets[transition.rule.id] = (*targets.get(transition.rule.id, ()), transition.target)
     return targets
 
 
-def _station_transitions(subject: LintSubject) -> list[LintTransition]:
+def _transitions_between_reached_stations(subject: LintSubject) -> list[LintTransition]:
     """Between stations, by rules and policy."""
     return [
         transition
@@ -142,7 +142,7 @@ def max_entries_by_station(subject: LintSubject) -> dict[str, int]:
     line = subject.line
     into: dict[str, list[tuple[str, int | None]]] = {}
     after: dict[str, set[str]] = {}
-    for transition in _station_transitions(subject):
+    for transition in _transitions_between_reached_stations(subject):
         into.setdefault(transition.target, []).append((transition.source, transition_limit(line, transition)))
         after.setdefault(transition.source, set()).add(transition.target)
     most = {station.key: 0 for station in line.stations if station.key in subject.keys_reached_from_start}

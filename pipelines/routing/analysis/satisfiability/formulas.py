@@ -210,7 +210,7 @@ def _eval_text_literal(op: str, value: Any) -> Formula:
 
 
 def _output_formula(test: OutputTest) -> Formula:
-    places = places_of_singular_path(test.path)
+    places = alternative_places_or_none(test.path)
     if places is None or not cells.can_express_operator(test.op):
         return Literal(
             ("opaque", OpaqueTest.from_test(test)), choices.choice_among(True), choices.choice_among(False)
@@ -247,7 +247,7 @@ def _count_cells(test: PathTest) -> cells.Pair | Conjunction | Disjunction:
 def _fact_formula(test: FactTest) -> Formula:
     """Return the formula of a fact test, as of the output; but what can be at each place is known, and a
     dotted key is never flat."""
-    places = places_of_singular_path(test.path)
+    places = alternative_places_or_none(test.path)
     if places is None or not cells.can_express_operator(test.op):
         return Literal(
             ("opaque", OpaqueTest.from_test(test)), choices.choice_among(True), choices.choice_among(False)
@@ -279,7 +279,7 @@ def _with_missing(cell: cells.Cell) -> cells.Cell:
 
 
 @lru_cache(maxsize=20_000)
-def places_of_singular_path(path: OutputPath) -> tuple[Place, ...] | None:
+def alternative_places_or_none(path: OutputPath) -> tuple[Place, ...] | None:
     """The places of a singular path: of a dotted key the flat one, then the dotted one; None if not singular."""
     if path.is_key:
         parts = tuple(path.text.split("."))

@@ -149,23 +149,23 @@ def check_field_bounds(checks: Iterable[Check], types: frozenset[str]) -> Iterat
     """Bounds of the fields before any check, whatever was reported."""
     names = {ALIASES.get(check.field, check.field) for check in checks}
     if "exit_code" in names:
-        yield _bound_literal(EXIT_CODE, _with_missing(_NUMBER))
+        yield _literal_without_opposite(EXIT_CODE, _with_missing(_NUMBER))
     for variable in (BLOCKERS, RUN):
         if variable[1] in names:
-            yield _bound_literal(variable, cells.comparison_cells("gte", 0)[0])
+            yield _literal_without_opposite(variable, cells.comparison_cells("gte", 0)[0])
     if "failure_type" in names:
         yield Literal(TYPE_TEXT, *_complement_pair(texts.text_sets_of_list(types)))
     for name in sorted(names & set(USAGE)):
         key = name.partition(".")[2]
         kind = cells.PRESENT if key in ("driver", "provider", "model") else _NUMBER
-        yield _bound_literal(("usage", (key,)), _with_missing(_without_null(kind)))
+        yield _literal_without_opposite(("usage", (key,)), _with_missing(_without_null(kind)))
 
 
 def _complement_pair(words: texts.TextSetPair) -> tuple[texts.TextSet, texts.TextSet]:
     return words.no, words.yes
 
 
-def _bound_literal(variable: Variable, cell: Cell) -> Literal:
+def _literal_without_opposite(variable: Variable, cell: Cell) -> Literal:
     """It is never denied, so nothing is said of the opposite."""
     return Literal(variable, cell, cells.empty_cells()[0])
 

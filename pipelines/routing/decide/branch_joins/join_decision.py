@@ -178,16 +178,16 @@ def fork_joined_at(line: ParsedLine, branch: Branch, station: str) -> Fork | Non
     """The fork whose branches meet with this one at the join before `station`."""
     join, after = _station_join(line, station), drawn_next_stations(line)
     for place in range(len(branch.within) - 1, -1, -1):
-        if _can_fill_join(after, branch.within[: place + 1], station, join):
+        if _innermost_fork_reaches_all_awaited(after, branch.within[: place + 1], station, join):
             return branch.within[place]
     return branch.within[0] if branch.within else None
 
 
-def _can_fill_join(after: Ways, within: Sequence[Fork], station: str, join: Join) -> bool:
+def _innermost_fork_reaches_all_awaited(ways: Ways, forks: Sequence[Fork], station: str, join: Join) -> bool:
     """Return whether the innermost of these forks leads to every awaited station without going back to a
     fork."""
-    avoiding = {station, *(fork.station for fork in within)} - set(within[-1].to)
-    return set(join.wait_for) <= reachable_stations(after, within[-1].to, avoiding)
+    avoiding = {station, *(fork.station for fork in forks)} - set(forks[-1].to)
+    return set(join.wait_for) <= reachable_stations(ways, forks[-1].to, avoiding)
 
 
 def _station_join(line: ParsedLine, station: str) -> Join:

@@ -121,7 +121,7 @@ def _move_last_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         yield Remedy(label, (edits.move_rule(finding.rule or "", None),), "arrow-down")
 
 
-def _untaken_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def _last_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if finding.witness is not None:
         station = of.line.station(finding.station or "")
         outcomes = outcome_state(finding.witness.situation["outcome"])
@@ -298,7 +298,7 @@ BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {
     shadowed_gate.ID: _gate_bypass_remedies,
     unreachable_station.ID: _unreachable_remedies,
     unbounded_cycle.ID: _cycle_remedies,
-    no_rule_takes.ID: _untaken_remedies,
+    no_rule_takes.ID: _last_rule_remedies,
     unjoined_fork.ID: join_fixes.unjoined_fork_remedies,
     unfillable_join.ID: join_fixes.unfillable_join_remedies,
     rework_below.ID: join_fixes.rework_remedies,

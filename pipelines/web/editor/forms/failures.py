@@ -130,11 +130,16 @@ class LabelledTypesField(FailureTypesField):
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         rule = self.at[:2]
-        label, before = fragment_paths.value_at(fragment, (*rule, "label")), self.control_values(fragment)
+        label, before = (
+            fragment_paths.value_at(fragment, (*rule, "label")),
+            self.control_values_with_any_replaced(fragment),
+        )
         changed = super().with_typed(fragment, typed)
         # A label that somebody wrote differs from the types, and stays.
         if before and before[0] and label == before[0]:
-            return fragment_paths.with_value_at(changed, (*rule, "label"), self.control_values(changed)[0])
+            return fragment_paths.with_value_at(
+                changed, (*rule, "label"), self.control_values_with_any_replaced(changed)[0]
+            )
         return changed
 
 

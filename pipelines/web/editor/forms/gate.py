@@ -33,7 +33,7 @@ from pipelines.web.editor.forms.form import (
     skeleton_document,
     with_rest,
 )
-from pipelines.web.editor.forms.option_lists import route_options
+from pipelines.web.editor.forms.option_lists import station_route_options
 
 
 class GateForm:
@@ -97,7 +97,11 @@ def _vote_fields(setting: FormSetting) -> list[FormField | Rows]:
     return [
         declared_control(GATE, (), "offers", SeveralField, options=labelled_choices(WORDS), usual=offered),
         declared_control(
-            GATE, (), "on_reject", ChoiceField, options=[usual, *known, *route_options(setting, "route")]
+            GATE,
+            (),
+            "on_reject",
+            ChoiceField,
+            options=[usual, *known, *station_route_options(setting, "route")],
         ),
     ]
 

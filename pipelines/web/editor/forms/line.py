@@ -24,7 +24,7 @@ from pipelines.web.editor.forms.form import (
 )
 from pipelines.web.editor.forms.fragment_paths import Place
 from pipelines.web.editor.forms.limits import policy_field
-from pipelines.web.editor.forms.option_lists import route_options
+from pipelines.web.editor.forms.option_lists import station_route_options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,9 +130,9 @@ def _policy_fields(usual: Policy, setting: FormSetting) -> list[FormField | Rows
     return [
         declared_control(LINE, (), "preset"),
         *(policy_field(name, usual) for name in ("no_rules", "no_match")),
-        policy_field("on_failure", usual, route_options(setting, "station")),
+        policy_field("on_failure", usual, station_route_options(setting, "station")),
         policy_field("failure_rules", usual, make=LineYesNoField),
-        policy_field("on_reject", usual, route_options(setting, "route")),
+        policy_field("on_reject", usual, station_route_options(setting, "route")),
     ]
 
 

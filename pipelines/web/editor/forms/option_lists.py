@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pipelines.web.editor.forms.form import FormSetting
 
 
-def route_options(setting: FormSetting, prefix: str) -> list[tuple[str, str]]:
+def station_route_options(setting: FormSetting, prefix: str) -> list[tuple[str, str]]:
     """`route:<station>` for every station of the line."""
     return [(f"{prefix}:{key}", f"Go to {name}") for key, name in setting.names.options("stations")]
 

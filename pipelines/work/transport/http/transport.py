@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final, Generic, TypeVar
 
 from pipelines.work.file_measure import PIECE
 from pipelines.work.results.files import open_plain_file
-from pipelines.work.spec.repository import AtHost, Clearance
+from pipelines.work.spec.repository import AtHost, DeliveryPermission
 from pipelines.work.transport.batching import CallBatcher
 from pipelines.work.transport.http import wire_format
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
@@ -185,7 +185,7 @@ class HttpTransport:
 
     # Deliver: the server's own workers do it, with what was approved
 
-    async def clear(self, started: Started) -> Clearance:
+    async def clear(self, started: Started) -> DeliveryPermission:
         raise LeaseLost
 
     async def report_delivered(

@@ -1,4 +1,4 @@
-"""Clearance of a delivery, under the lock of its task: exactly the tree that its gate approved (law §15)."""
+"""DeliveryPermission of a delivery, under the lock of its task: exactly the tree that its gate approved (law §15)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipelines.queries.task_branch import pushed_commit
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
 from pipelines.routing.document.line import ParsedLine
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
-from pipelines.work.spec.repository import AtHost, Clearance, GitState
+from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitState
 from pipelines.work.transport.local.branch_states import (
     BranchStates,
     branch_state_after,
@@ -44,7 +44,7 @@ from pipelines.work.transport.local.workspace_history import task_trees
 
 
 @transaction.atomic
-def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
+def permit_or_refuse_delivery(job_id: int, lease: uuid.UUID) -> DeliveryPermission:
     """The same answer for every attempt of the job. Deliveries to one branch are cleared one after the other: `wait`
     while another one is under way. :raises LeaseLost"""
     job = Job.objects.select_related("task").get(pk=job_id)
@@ -58,13 +58,13 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
     # Law §15, Delivery: approved on exactly this tree, however the token came here
     visit, of = approving_visit_or_reason(job, gate_key, state) if gate_key else (None, "")
     gate = line.gates_by_key.get(gate_key)
-    if (refused := _refused_clearance(repository, state)) is not None:
+    if (refused := _refusal_or_none(repository, state)) is not None:
         return refused
     assert repository is not None
     if gate_key and visit is None:
         name = gate.name if gate else gate_key
         why = f"{name} has not approved exactly these files, so nothing was delivered."
-        return Clearance(f"{why} Have the change approved as it is now.", NOT_APPROVED)
+        return DeliveryPermission(f"{why} Have the change approved as it is now.", NOT_APPROVED)
     to = str(work.get("to") or MERGE)
     branch, onto = (
         (state.base_branch, state.base)
@@ -81,12 +81,12 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
     # A request on the task's own branch changes nothing yet: it says what is missing
     if lacks and (to != REQUEST or not _is_new_or_own_branch(task, branch, onto)):
         why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
-        return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
+        return DeliveryPermission(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
     if to == MERGE:
         # Held until the row below is written: two deliveries would both find the branch free
         delivery_queue.lock_delivery_queue(repository.pk, branch)
         if wait := delivery_queue.seconds_until_delivery_looks_again(job, repository.pk, branch):
-            return Clearance(wait=wait)
+            return DeliveryPermission(wait=wait)
     # A later attempt gets what the first was cleared for
     made, _new = Delivery.objects.get_or_create(
         job=job,
@@ -108,7 +108,7 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
     if made.landed_at is None and made.people != people:
         made.people = people
         made.save(update_fields=["people"])
-    return Clearance(
+    return DeliveryPermission(
         at=int(made.cleared_at.timestamp()),
         branch=made.branch,
         onto=made.base,
@@ -122,21 +122,21 @@ def clear_delivery(job_id: int, lease: uuid.UUID) -> Clearance:
     )
 
 
-def _refused_clearance(repository: Repository | None, state: GitState) -> Clearance | None:
+def _refusal_or_none(repository: Repository | None, state: GitState) -> DeliveryPermission | None:
     if repository is None:
-        return Clearance("The repository is no longer connected to this project.", PREPARE_FAILED)
+        return DeliveryPermission("The repository is no longer connected to this project.", PREPARE_FAILED)
     if repository.pushing == Repository.Pushing.NOBODY:
-        return Clearance(
+        return DeliveryPermission(
             f"Nobody may push to {repository.name}. An administrator changes that under Settings, Repositories.",
             PUSH_REFUSED,
         )
     if state.joined:
-        return Clearance(
+        return DeliveryPermission(
             "The branches that met have not been merged, so nothing was delivered. Join them at a station before it.",
             NOT_APPROVED,
         )
     if not state.head:
-        return Clearance("No station has worked in the repository yet.", NOTHING_DONE)
+        return DeliveryPermission("No station has worked in the repository yet.", NOTHING_DONE)
     return None
 
 

@@ -15,7 +15,7 @@ from pipelines.models import Worker
 from pipelines.ports import leases
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
-from pipelines.work.spec.repository import AtHost, Clearance
+from pipelines.work.spec.repository import AtHost, DeliveryPermission
 from pipelines.work.transport.local import agent_answers, claimable, deliveries, jobs, pushes, stored_results
 from pipelines.work.transport.local.database import Database, call_twice_at_most
 from pipelines.work.transport.local.reports import Reports
@@ -168,9 +168,9 @@ class LocalTransport:
 
     # Deliver
 
-    async def clear(self, started: Started) -> Clearance:
+    async def clear(self, started: Started) -> DeliveryPermission:
         return await self.engine.call_until_connected(
-            deliveries.clear_delivery, started.orders.job_id, started.lease
+            deliveries.permit_or_refuse_delivery, started.orders.job_id, started.lease
         )
 
     async def report_delivered(

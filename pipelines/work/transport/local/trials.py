@@ -29,7 +29,7 @@ from pipelines.routing.document.line import ParsedLine, Station, read_line
 from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
-from pipelines.work.spec.repository import AtHost, Clearance
+from pipelines.work.spec.repository import AtHost, DeliveryPermission
 from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
@@ -123,7 +123,7 @@ class LocalTrial:
 
     # A delivery is of a task: no such station is run by itself
 
-    async def clear(self, started: Started) -> Clearance:
+    async def clear(self, started: Started) -> DeliveryPermission:
         raise_lease_lost()
 
     async def report_delivered(

@@ -36,7 +36,7 @@ class WorkerClaim:
     def refresh_and_store(self) -> Claim:
         """Return what it may take at this moment, and write it into its row where that has changed."""
         if self._config.for_one_owner:
-            owners = served_owners(self._config.owners)
+            owners = up_to_two_owners_with_work(self._config.owners)
             claim = self._reduced if len(owners) > 1 else self._whole
             if claim.offers != self.now.offers:
                 changed = {"offers": sorted(claim.offers or ()), "answers": sorted(claim.answers)}
@@ -52,10 +52,10 @@ def _worker_claim(worker: uuid.UUID, config: WorkerConfig) -> Claim:
     return Claim(worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers)
 
 
-def served_owners(owners: Collection[str] | None) -> frozenset[str]:
+def up_to_two_owners_with_work(only_owners: Collection[str] | None) -> frozenset[str]:
     """Name two owners at most that have work for it: a project that takes tasks, or tasks that are not over."""
     taking = Exists(Project.objects.filter(owner=OuterRef("pk"), archived_at=None))
     going_on = Exists(Task.objects.filter(line__project__owner=OuterRef("pk"), ended_at=None))
     working = Owner.objects.filter(taking | going_on)
-    served = working if owners is None else working.filter(key__in=owners)
+    served = working if only_owners is None else working.filter(key__in=only_owners)
     return frozenset(served.values_list("key", flat=True)[:2])

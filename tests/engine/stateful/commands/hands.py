@@ -123,20 +123,24 @@ def by_version(do: Callable[[Scene, Subject, int], Any], older: int) -> Callable
 
 
 def _retry(scene: Scene, subject: Subject, version: int) -> None:
-    engine.move(subject.id, user=scene.cast.requester, token_version=version, reason="Once more.")
+    engine.move_or_retry_by_hand(
+        subject.id, user=scene.cast.requester, token_version=version, reason="Once more."
+    )
 
 
 def _move(scene: Scene, subject: Subject, version: int) -> None:
     line = versions.by_id(subject.task["pinned_id"])
     others = [station.key for station in line.stations if station.key != subject.token["station"]]
     to = scene.choice("station", others or [subject.token["station"]])
-    engine.move(subject.id, user=scene.world.admin, token_version=version, to=to, reason="There.")
+    engine.move_or_retry_by_hand(
+        subject.id, user=scene.world.admin, token_version=version, target=to, reason="There."
+    )
 
 
 def _skip(scene: Scene, subject: Subject, version: int) -> None:
     to = engine.SUCCESS
     engine.plan_move(subject.id, user=scene.cast.requester, token_version=version, to=to)
-    engine.move(subject.id, user=scene.cast.requester, token_version=version, to=to)
+    engine.move_or_retry_by_hand(subject.id, user=scene.cast.requester, token_version=version, target=to)
 
 
 def _hold(scene: Scene, subject: Subject, version: int) -> None:

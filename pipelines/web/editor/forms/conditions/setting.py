@@ -35,18 +35,18 @@ def condition_text(condition: Any, around: ConditionSetting) -> str:
     if condition is MISSING:
         return "always"
     problems = Problems()
-    read = read_condition(condition, "", problems, _target_keys(around))
+    read = read_condition(condition, "", problems, _station_and_end_keys(around))
     return "" if problems else condition_words(read, called=around.name_of)
 
 
 def require_valid(condition: Any, around: ConditionSetting) -> None:
     """Raise FieldRefused with the path of the first fault, if the condition cannot be read."""
     problems = Problems()
-    read_condition(condition, "when", problems, _target_keys(around))
+    read_condition(condition, "when", problems, _station_and_end_keys(around))
     for problem in problems.found[:1]:
         values = {"place": problem.path, "message": people_text(problem.message)}
         raise FieldRefused("at {place}: {message}".format(**values), problem.hint)
 
 
-def _target_keys(around: ConditionSetting) -> list[str]:
+def _station_and_end_keys(around: ConditionSetting) -> list[str]:
     return [part.key for part in (*around.names.stations, *around.names.ends)]

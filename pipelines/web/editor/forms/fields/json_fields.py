@@ -45,7 +45,7 @@ class RestField(FormField):
     def name(self) -> str:
         return join_name(fragment_paths.path_name(self.at), "*")
 
-    def control_values(self, fragment: Any) -> list[str]:
+    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
         left = self.remaining(fragment)
         return [] if left is MISSING else [to_json(left)]
 
@@ -57,20 +57,20 @@ class RestField(FormField):
         if type(document) is not dict:
             raise FieldRefused("has to be an object", 'for example {"extra": {}}')
         # What has a field of its own stays; only the rest is replaced.
-        covered = _without_covered(fragment_paths.value_at(fragment, self.at), self.remaining(fragment))
+        covered = _subtract_members(fragment_paths.value_at(fragment, self.at), self.remaining(fragment))
         return fragment_paths.with_value_at(
             fragment, self.at, fragment_paths.merged_values(covered, document)
         )
 
 
-def _without_covered(value: Any, left: Any) -> Any:
-    """`value` without what `left` holds of it."""
-    if type(value) is not dict or type(left) is not dict:
-        return {} if left is not MISSING else value
+def _subtract_members(value: Any, subtracted: Any) -> Any:
+    """`value` without what `subtracted` holds of it."""
+    if type(value) is not dict or type(subtracted) is not dict:
+        return {} if subtracted is not MISSING else value
     remaining = {}
     for key, member in value.items():
-        if key not in left:
+        if key not in subtracted:
             remaining[key] = member
-        elif type(member) is dict and type(left[key]) is dict and left[key] != member:
-            remaining[key] = _without_covered(member, left[key])
+        elif type(member) is dict and type(subtracted[key]) is dict and subtracted[key] != member:
+            remaining[key] = _subtract_members(member, subtracted[key])
     return remaining
