@@ -1,4 +1,5 @@
 # make run [PORT=8123]   set up what is missing and start; the first start prints a sign-in link
+# make build             all that a start needs, and nothing is started: for images (docs/deploy)
 # make test [ARGS=…]     the suite (ARGS goes to pytest)
 # make check             format, lint, types, import layers, unit tests, design tokens
 # make accept            the README's tour in a clone, in a real browser, by the words of the README alone
@@ -12,8 +13,8 @@ PYTHON ?= python3
 export PORT HOST
 ARGS ?=
 
-.PHONY: run test soak check bench agents runner release picture accept clean
-run test soak check bench agents runner release accept:
+.PHONY: run build test soak check bench agents runner release picture accept clean
+run build test soak check bench agents runner release accept:
 	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON): install Python 3.11 to 3.13 (with venv), or name one: make $@ PYTHON=/path/to/python3.13"; exit 1; }
 	@exec "$(PYTHON)" config/bootstrap.py $@ $(ARGS)
 

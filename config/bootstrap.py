@@ -1,5 +1,5 @@
-"""The way from a clean clone to a running product: python3 config/bootstrap.py TARGET, which is run, test, soak, check,
-bench, agents, runner, release or accept.
+"""The way from a clean clone to a running product: python3 config/bootstrap.py TARGET, which is run, build, test, soak,
+check, bench, agents, runner, release or accept.
 
 Standard library only. This one file must be readable by a Python of any age, so that an old one gets a sentence and
 not a traceback; everything else is in config/setup.

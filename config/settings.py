@@ -13,11 +13,12 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment as env
-from config import logs, state
+from config import logs, secret_files, state
 from config.embedded import layout
 from pipelines.work.outgoing import authorities
 from pipelines.work.workspace_folder import choice as workspace_choice
 
+secret_files.read_secret_files(os.environ)
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = layout.state_folder()
 # web, worker or command: manage.py says which, an ASGI server that is not ours is a web process.

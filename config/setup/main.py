@@ -84,6 +84,15 @@ def start_runner(rest: list[str]) -> int:
     return 0
 
 
+def build_only(rest: list[str]) -> int:
+    """Make all that the product needs, and start nothing: for images (docs/deploy/Containerfile)."""
+    machine.check_platform()
+    # Of the image's own: a drawing needs Node where the product runs, too.
+    _ensure_packages_and_front_end(RUNTIME)
+    packages.install_packages("requirements-node.lock", "Installing Node into the Python environment")
+    return 0
+
+
 def _ensure_packages_and_front_end(lock: str) -> None:
     with exclusive_setup():
         with SetupStep("Python packages"):
@@ -102,6 +111,7 @@ def _become_python_program(*words: str) -> None:
 
 TARGETS: dict[str, Target] = {
     "run": start_everything,
+    "build": build_only,
     "test": development_target("-m", "pytest", "-q", *SHARED, *ENDS),
     # Everything, the quick tests too: there all examples are drawn, and the invariants are looked at after each.
     "soak": development_target("-m", "pytest", "-m", "", "-q"),

@@ -59,6 +59,12 @@ def test_it_is_200_while_all_three_work(site: Site) -> None:
     )
 
 
+def test_of_a_web_process_alone_it_is_200_without_a_worker(site: Site) -> None:
+    status, body = fetch(f"{site.url}/healthz?web")
+    report = json.loads(body)
+    assert (status, report["status"], report["worker"]) == (200, "ok", "down")
+
+
 @pytest.mark.parametrize(
     "away", [{}, {"seen_at": timedelta(seconds=LEASE_SECONDS + 1)}, {"stopped_at": timedelta()}]
 )

@@ -55,6 +55,38 @@ def test_a_wrong_value_stops_the_start_and_names_itself(
     assert answer.returncode != 0 and said in answer.stderr.splitlines()[-1]
 
 
+def test_a_secret_may_lie_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("from-a-file\n")
+    answer = settings_of(tmp_path, "[settings.SECRET_KEY, settings.REDIS_URL]", SECRET_KEY_FILE=str(file))
+    assert answer.stdout.strip() == "['from-a-file', '']"
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "said"),
+    [
+        (None, {}, "which cannot be read: No such file"),
+        ("\n", {}, "which is empty"),
+        ("key", {"SECRET_KEY": "x"}, "SECRET_KEY and SECRET_KEY_FILE are both set"),
+    ],
+)
+def test_a_file_that_holds_no_secret_stops_the_start_in_a_sentence(
+    content: str | None, more: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "key"
+    if content is not None:
+        file.write_text(content)
+    command = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=ROOT,
+        env=clean_environment(GATELINE_HOME=str(tmp_path / "home"), SECRET_KEY_FILE=str(file), **more),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert command.returncode == 1 and said in command.stderr and "Traceback" not in command.stderr
+
+
 def test_https_makes_cookies_secure_and_a_prefix_narrows_them(tmp_path: Path) -> None:
     asked = (
         "[settings.SESSION_COOKIE_SECURE, settings.CSRF_COOKIE_PATH, settings.FORCE_SCRIPT_NAME, settings.STATIC_URL, "

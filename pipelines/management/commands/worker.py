@@ -25,6 +25,7 @@ from pipelines.work.agents import sign_in
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.processes.forbidden_calls import forbidden_notices
 from pipelines.work.processes.installation import installation_places, unlistable_notices
 from pipelines.work.processes.isolation import CannotIsolate, Places
 from pipelines.work.processes.isolation_choice import ChosenIsolation, choose_isolation
@@ -86,7 +87,7 @@ class Command(printing.Command):
             self.stderr.write(
                 "Nothing isolates stations on this machine: one could read keys and forge decisions."
             )
-        for notice in unlistable_notices(in_force.isolation):
+        for notice in (*forbidden_notices(in_force.isolation), *unlistable_notices(in_force.isolation)):
             self.stderr.write(notice)
         if EVALUATOR_LABEL in (options["label"] or settings.WORKER_LABELS) and not settings.EVALUATOR_COMMAND:
             self.stderr.write(

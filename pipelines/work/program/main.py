@@ -25,6 +25,7 @@ from pipelines.work.config import MOST_STATIONS, WorkerConfig
 from pipelines.work.outgoing.authorities import set_trusted_authorities
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.outgoing.guard import Guard
+from pipelines.work.processes.forbidden_calls import forbidden_notices
 from pipelines.work.processes.installation import installation_places, unlistable_notices
 from pipelines.work.processes.isolation import CannotIsolate, Isolation
 from pipelines.work.processes.isolation_choice import choose_isolation
@@ -105,7 +106,7 @@ async def _run_runner(settings: Options, runner: uuid.UUID) -> int:
             "Nothing isolates stations on this machine: they can read what this user can read.",
             file=sys.stderr,
         )
-    for notice in unlistable_notices(isolation):
+    for notice in (*forbidden_notices(isolation), *unlistable_notices(isolation)):
         print(notice, file=sys.stderr)
     loop, refused = asyncio.get_running_loop(), list[str]()
     config = worker_config(settings, isolation, workspaces)
