@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +18,7 @@ from django.db import connections
 
 from pipelines.models import Project, User
 from pipelines.web.live.routing import sockets
+from tests.live.redis_server import Redis
 from tests.waiting import LONG
 
 HOST = "127.0.0.1:8000"
@@ -82,3 +84,11 @@ async def hints(socket: WebsocketCommunicator) -> dict[str, int]:
     """The versions told by the next message."""
     message: dict[str, Any] = await socket.receive_json_from(timeout=LONG)
     return {hint["task"]: hint["version"] for hint in message.get("hints", [])}
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[Redis]:
+    """Not started yet."""
+    found = Redis(tmp_path)
+    yield found
+    found.stop()

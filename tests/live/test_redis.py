@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,49 +13,17 @@ from channels.layers import channel_layers
 from channels.testing import WebsocketCommunicator
 
 from tests.factories import World
-from tests.fixtures.site import ROOT, environment, free_port
+from tests.fixtures.site import ROOT, environment
 from tests.live.conftest import hints as told
 from tests.live.conftest import session_of
-from tests.waiting import LONG, until
+from tests.live.redis_server import Redis, needs_redis
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
-needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 PUSH = (
     "from pipelines.web.live.hints import push_hints; from pipelines.ports.observers import Hint; "
     "push_hints([Hint(1, 1, 'WI-a-1', 1)])"
 )
-
-
-class Redis:
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, free_port()
-        self.process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
-        self.process = subprocess.Popen([*words, "--dir", str(self.folder)], stdout=subprocess.DEVNULL)
-        until(self._answers, "redis-server")
-
-    def _answers(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self) -> None:
-        if self.process is not None:
-            self.process.terminate()
-            self.process.wait()
-        self.process = None
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Any:
-    found = Redis(tmp_path)
-    yield found
-    found.stop()
 
 
 @pytest.mark.smoke(1)

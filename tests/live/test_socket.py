@@ -76,13 +76,13 @@ async def test_a_socket_at_another_address_is_refused(world: World, knock: Knock
     assert await refused(socket)
 
 
+@pytest.mark.parametrize("odd", [{"type": "live.line"}, {"type": "live.hints"}], ids=lambda odd: odd["type"])
 async def test_a_message_that_fails_costs_a_snapshot_and_not_what_comes_after_it(
-    world: World, enter: Enter
+    world: World, enter: Enter, odd: dict[str, str]
 ) -> None:
     """Such as one of a process of another version."""
     version = await sync_to_async(world.line)()
     socket = await enter(world.project, await sync_to_async(lambda: world.viewer)())
-    odd = {"type": "live.line", "line": version.line_id}
     await get_channel_layer().group_send(project_group_name(world.project.pk), odd)
     assert await socket.receive_json_from(timeout=LONG) == {"resync": True}
     task = await sync_to_async(world.start)(version)
@@ -194,6 +194,20 @@ async def test_a_lost_hint_is_healed_by_a_look_at_the_database(
     version = await sync_to_async(world.line)()
     socket = await enter(world.project, await sync_to_async(lambda: world.viewer)())
     monkeypatch.setattr(hints.sender, "put", lambda lost: None)
+    task = await sync_to_async(world.start)(version)
+    assert await told(socket) == {task.name: 1}
+    await socket.disconnect()
+
+
+async def test_a_layer_that_forgot_everything_has_pages_fetch_and_tells_them_again(
+    world: World, enter: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the look at the database, which tells nothing here."""
+    version = await sync_to_async(world.line)()
+    socket = await enter(world.project, await sync_to_async(lambda: world.viewer)())
+    monkeypatch.setattr(hint_repair.HintRepair, "_lost_tasks", lambda self, changed: [])
+    await get_channel_layer().flush()
+    assert await socket.receive_json_from(timeout=LONG) == {"resync": True}
     task = await sync_to_async(world.start)(version)
     assert await told(socket) == {task.name: 1}
     await socket.disconnect()

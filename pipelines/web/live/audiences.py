@@ -18,12 +18,15 @@ from channels.layers import get_channel_layer
 
 from pipelines.ports.bus import errors_with_redis_if_loaded
 from pipelines.web.live.hints import Row, line_group_name, person_group_name, project_group_name
+from pipelines.web.live.layer import HINTS, Mailbox
 from pipelines.web.live.presence import Presence
 from pipelines.web.live.subscriptions import Subscription
 
 log = logging.getLogger(__name__)
 AT_ONCE: Final = 500
 """Sockets written to before the loop may do something else."""
+MOST_WAITING: Final = 200
+"""Messages that wait to be told; beyond, all sockets fetch a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,18 +186,48 @@ class Audiences:
     # -- from the layer ------------------------------------------------------------------------------------------
 
     async def _listen(self, channel: str) -> None:
-        layer = get_channel_layer()
+        """Receive and tell beside one another: hints that come faster than they can be told become one message of the
+        last versions, whatever carries them."""
+        inbox = Mailbox(MOST_WAITING)
+        tasks = [
+            asyncio.create_task(work) for work in (self._receive(channel, inbox), self._tell_from(inbox))
+        ]
         try:
-            while True:
-                message = await layer.receive(channel)
-                handle = HANDLERS.get(message["type"])
-                if handle is not None:
-                    await self._handle(handle, message)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
         except errors_with_redis_if_loaded(OSError) as error:
             log.warning("live: all sockets end, the bus is away: %s", str(error).strip())
             sockets = list(self._sockets)
             self._begin_anew()
             await asyncio.gather(*(socket.dismiss(again=True) for socket in sockets))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _receive(self, channel: str, inbox: Mailbox) -> None:
+        layer = get_channel_layer()
+        while True:
+            message = await layer.receive(channel)
+            try:
+                # What waits here is on its way: to send it once more would make a busy process busier
+                if message["type"] == HINTS:
+                    self._sent.note_sent_versions(
+                        (line_id, name, seq) for line_id, name, seq in message["hints"]
+                    )
+                inbox.put(message)
+            except Exception:
+                # As where one fails that is told (`_handle`): it may be of a process of another version
+                log.exception("live: a message failed")
+                inbox.drop_waiting()
+
+    async def _tell_from(self, inbox: Mailbox) -> None:
+        while True:
+            message = await inbox.get()
+            handle = HANDLERS.get(message["type"])
+            if handle is not None:
+                await self._handle(handle, message)
 
     async def _handle(self, handle: Handler, message: dict[str, Any]) -> None:
         try:
@@ -208,10 +241,11 @@ class Audiences:
 
     async def _hints(self, message: dict[str, Any]) -> None:
         rows = [(line_id, name, seq) for line_id, name, seq in message["hints"]]
-        self._sent.note_sent_versions(rows)
         await self.tell_hints(message["project"], rows)
 
     async def _resync(self, message: dict[str, Any]) -> None:
+        # What lost messages may have lost its groups, too
+        await self.join_groups_again()
         await self.tell_resync()
 
     async def _line(self, message: dict[str, Any]) -> None:
@@ -254,7 +288,7 @@ class Audiences:
 
 Handler = Callable[[Audiences, dict[str, Any]], Awaitable[None]]
 HANDLERS: Final[dict[str, Handler]] = {
-    "live.hints": Audiences._hints,
+    HINTS: Audiences._hints,
     "live.resync": Audiences._resync,
     "live.line": Audiences._line,
     "live.person": Audiences._person,

@@ -44,9 +44,13 @@ class Mailbox:
         elif len(waiting) < self._capacity:
             waiting.append(message)
         else:
-            # The snapshot that it asks for says all that is dropped here.
-            waiting.clear()
-            waiting.append(RESYNC)
+            self.drop_waiting()
+        self._something.set()
+
+    def drop_waiting(self) -> None:
+        """Replace what waits by the request for a snapshot, which says all of it. On the loop of the mailbox."""
+        self._waiting.clear()
+        self._waiting.append(RESYNC)
         self._something.set()
 
     async def get(self) -> dict[str, Any]:
@@ -137,9 +141,13 @@ class PostgresLayer(BaseChannelLayer):
         self._send(group, message)
 
     async def flush(self) -> None:
+        """Forget all groups and what waits. Channels stay: whoever reads one goes on to, and joins its groups again."""
         with self._lock:
-            self._mailboxes.clear()
             self._groups.clear()
+            mailboxes = list(self._mailboxes.values())
+        for mailbox in mailboxes:
+            if not mailbox.loop.is_closed():
+                mailbox.loop.call_soon_threadsafe(mailbox.drop_waiting)
 
     # -- between threads and processes ---------------------------------------------------------------------------
 
