@@ -254,6 +254,8 @@ WAYS: dict[tuple[str, str], Route] = {
     **{(state, "answer_machine"): then(asked_of_a_machine, *keys) for state, keys in ASKED.items()},
     **{(state, "gate_rejects"): review("strict") for state, review in REVIEWS.items()},
     **{(state, "gate_escalates"): review("urgent") for state, review in REVIEWS.items()},
+    # By another pause than that of its line, which is in force already on the way into the state
+    **{("held_by_pause", key): then(queued, "pause_task") for key in ("pause_line", "pause_twice")},
     ("held_missing", "facts"): told_of_its_agent,
     ("held_missing", "supply"): held_at("paper"),
     **{
