@@ -1,11 +1,12 @@
 """Measure how lines are drawn: the shipped ones, those of other systems' documents, and lines made at random.
 
-    python -m proof.drawings [FOLDER ...] [--random 2000]      FOLDER: with documents of other systems
+    python -m proof.drawings [FOLDER ...] [--random 2000] [--part 1/8]      FOLDER: with documents of other systems
 
-Prints what crosses the main way, which edges are too long, gates drawn twice at a station, words covered, how many
-lines of up to eight stations stand in one row at 80 % or nearer, how many edges are named in a pill because they would
-cross the main way or be too long, and crossings, beside those of ELK without our
-options. The exit code is 1 where one of the first four is not 0."""
+A part of several measures its share of the random lines and, but for the first, nothing else. Prints what crosses the
+main way, which edges are too long, gates drawn twice at a station, words covered, words without a place, how many lines
+of up to eight stations stand in one row at 80 % or nearer, how many edges are named in a pill because they would cross
+the main way or be too long, and crossings, beside those of ELK without our options. The exit code is 1 where one of the
+first four is not 0."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +54,25 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--random", type=int, default=2000)
+    parser.add_argument("--part", type=share, default=(1, 1), metavar="NUMBER/OF")
     options = parser.parse_args(arguments)
-    groups: dict[str, Iterable[Named]] = {
-        "shipped": shipped(),
-        "imported": (line for folder in options.folders for line in imported(folder)),
-        "random": at_random(options.random),
-    }
+    part, parts = options.part
+    groups: dict[str, Iterable[Named]] = {"random": islice(at_random(options.random), part - 1, None, parts)}
+    if part == 1:
+        others = (line for folder in options.folders for line in imported(folder))
+        groups = {"shipped": shipped(), "imported": others, **groups}
     with tempfile.TemporaryDirectory(prefix="gl-drawings-") as folder:
         program = bundled("proof/drawings.ts", Path(folder))
         faulty = [report(name, measured(program, lines)) for name, lines in groups.items()]
     return int(any(faulty))
+
+
+def share(text: str) -> tuple[int, int]:
+    """Return the number of a part and how many there are. :raises ValueError: it is not among them"""
+    part, parts = map(int, text.split("/"))
+    if not 1 <= part <= parts:
+        raise ValueError(text)
+    return part, parts
 
 
 def bundled(source: str, folder: Path) -> Path:
@@ -125,6 +136,9 @@ def report(group: str, drawings: Iterable[dict[str, Any]]) -> bool:
     ours, theirs = (sum(row[key] for row in rows) for key in ("crossings", "crossingsOfElk"))
     stubs = sum(row["stubs"] for row in rows)
     print(f"{group}: {len(rows)} lines, {words}; {stubs} edges named in a pill instead")
+    print(
+        f"  words without a place: {sum(row['unsaid'] for row in rows)} of {sum(row['sayable'] for row in rows)}"
+    )
     print(f"  in one row at {NEAR:.0%}: {len(near)} of {len(small)} of up to {SMALL} stations")
     print(f"  crossings: {ours}, of ELK alone {theirs}")
     faults = [(row["name"], fault) for row in rows for key in NOUGHT for fault in row[key]]

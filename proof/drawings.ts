@@ -5,7 +5,7 @@ import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk.bundled.j
 import type { Picture } from "../static/editor/api/line";
 import { best } from "../static/editor/drawing/best";
 import type { Engine } from "../static/editor/drawing/elk";
-import { crossingMain, crossingPoints, faults, tooLong } from "../static/editor/drawing/geometry";
+import { crossingMain, crossingPoints, faults, tooLong, unsaid } from "../static/editor/drawing/geometry";
 import { graphOf } from "../static/editor/drawing/graph";
 import { shownOf } from "../static/editor/drawing/rows";
 import { frameOf } from "../static/editor/drawing/shapes";
@@ -34,6 +34,8 @@ for await (const request of createInterface({ input: process.stdin })) {
     gatesTwice: wrong.filter((fault) => fault.includes(" asks twice ")),
     covered: wrong.filter((fault) => / covers | goes through words /.test(fault)),
     stubs: placed.stubs?.length ?? 0,
+    unsaid: unsaid(visible, placed).length,
+    sayable: visible.parts.flatMap(({ outlets }) => outlets.filter(({ words }) => words > 0)).length,
     rows: Math.max(1, placed.rows.length),
     zoom: Math.min(1, width / frame.width, height / frame.height),
     crossings: seenCrossings(placed.ways),

@@ -1,10 +1,24 @@
 /** The layout that is taken: in one row where it can be read so, else broken into rows by the shape of the window. */
 import type { ElkNode } from "elkjs/lib/elk-api";
 import { answered, asked, type Engine } from "./elk";
-import { bent, crossings, faults, misled } from "./geometry";
+import { bent, crossings, faults, faulty, unsaid } from "./geometry";
+import { pillKey } from "./graph";
 import { labelled } from "./labels";
+import { nearer } from "./nearby";
 import { freed } from "./pills";
-import { countOf, inRows, LONG, type RowOf, rowsFor, shownOf, stacked, withPills, withStubs } from "./rows";
+import {
+  countOf,
+  inRows,
+  LONG,
+  type RowOf,
+  rowOfAll,
+  rowsFor,
+  shownOf,
+  stacked,
+  withPills,
+  withRoom,
+  withStubs,
+} from "./rows";
 import { frameOf } from "./shapes";
 import type { Graph, Placed } from "./types";
 
@@ -42,6 +56,14 @@ interface Drawn {
 
 /** So many edges are named in pills, where no layout was found in which they do not cross the main way or go too far. */
 const MAX_STUBS = 6;
+/** So many ways back turn further right. */
+const MAX_TURNED = 3;
+/** So often words that have no place are given room. */
+const MAX_WORDED = 6;
+/** By so much a drawing may be seen from further away for it. */
+const NARROWER = 0.02;
+/** So near all of its width is read at the least. */
+const READ = 0.72;
 /** Limits: so often a line of more than so many parts and edges is laid out, each of its rows: a layout of twenty stations that
  * all lead to one another takes as long as ten of a shipped one, and a server that takes too long draws nothing. */
 const MAX_LAYOUTS = [
@@ -52,18 +74,97 @@ const MAX_LAYOUTS = [
 
 export async function best(graph: Graph, engine: Engine): Promise<Placed> {
   const counted = new Counted(engine, sizeOf(graph));
-  let { placed } = await new Layout(graph, counted).chosen();
-  for (let tries = 0; tries < MAX_STUBS; tries += 1) {
-    const visible = shownOf(graph, placed);
+  let tried: Tried = { graph, drawn: nearest(graph, await new Layout(graph, counted).chosen()) };
+  const stubs: string[] = [];
+  while (stubs.length < MAX_STUBS) {
+    const visible = shownOf(tried.graph, tried.drawn.placed);
     const pills = new Set(visible.parts.filter(({ kind }) => kind === "pill").map(({ key }) => key));
-    const edge = misled(visible, placed).find((each) => !pills.has(each.slice(each.indexOf(">") + 1)));
-    if (edge === undefined || counted.isSpent) break;
-    const stubs = [...(placed.stubs ?? []), edge];
-    const other = await new Layout(withStubs(graph, stubs), counted).chosen();
-    placed = { ...other.placed, stubs };
+    const edge = faulty(visible, tried.drawn.placed).find((each) => !pills.has(each.slice(each.indexOf(">") + 1)));
+    if (edge === undefined) break;
+    stubs.push(edge);
+    const stubbed = withStubs(graph, stubs);
+    const { drawn } = tried;
+    const other = counted.isSpent ? leadElsewhere(drawn, edge) : await new Layout(stubbed, counted).chosen();
+    tried = { graph: stubbed, drawn: nearest(stubbed, other) };
   }
-  const visible = shownOf(graph, placed);
-  return labelled(visible, freed(visible, placed));
+  if (graph.parts.length <= LONG) tried = await worded(await turned(tried, counted), counted);
+  const { placed } = tried.drawn;
+  const whole = stubs.length > 0 ? { ...placed, stubs } : placed;
+  return dressed(shownOf(graph, whole), whole);
+}
+
+const dressed = (visible: Graph, placed: Placed): Placed => labelled(visible, freed(visible, placed));
+
+/** With pills close to where their edges leave. */
+const nearest = (graph: Graph, drawn: Drawn): Drawn => {
+  const visible = shownOf(graph, drawn.placed);
+  return visible.parts.length > LONG ? drawn : { ...drawn, placed: nearer(visible, drawn.placed) };
+};
+
+/** The same, but for an edge that is led to a pill, which has no place yet. */
+function leadElsewhere(drawn: Drawn, edge: string): Drawn {
+  const ways = drawn.placed.ways.map((way) =>
+    `${way.rule}>${way.target}` === edge ? { ...way, target: pillKey(way.rule, way.target), back: false } : way,
+  );
+  return { ...drawn, placed: { ...drawn.placed, ways } };
+}
+
+interface Tried {
+  graph: Graph;
+  drawn: Drawn;
+}
+
+/** Ways back that cross others turn a column further right, where they cross less then. */
+async function turned(tried: Tried, engine: Counted): Promise<Tried> {
+  const { ways } = tried.drawn.placed;
+  const crossed = ways.filter(
+    (way) => way.back && crossings(ways) > crossings(ways.filter(({ points }) => points !== way.points)),
+  );
+  const edges = crossed.map(({ rule, target }) => `${rule}>${target}`).slice(0, MAX_TURNED);
+  let best = tried;
+  for (const each of edges.length > 1 ? [edges, ...edges.map((edge) => [edge])] : [edges]) {
+    if (each.length === 0 || engine.isSpent) break;
+    const graph = { ...tried.graph, turned: each };
+    const drawn = await again(graph, tried.drawn, engine);
+    if (isAsNear(graph, drawn, best.drawn) && costOf(graph, drawn) < costOf(best.graph, best.drawn))
+      best = { graph, drawn };
+  }
+  return best;
+}
+
+/** Words that have no place get room beside their port, as far as all else stays as good. */
+async function worded(tried: Tried, engine: Counted): Promise<Tried> {
+  let best = tried;
+  const missing = (of: Tried): string[] => {
+    const visible = shownOf(of.graph, of.drawn.placed);
+    return unsaid(visible, dressed(visible, of.drawn.placed));
+  };
+  let rules = missing(best);
+  // All of them, then one by one.
+  for (const some of [rules, ...rules.map((rule) => [rule])].slice(0, MAX_WORDED)) {
+    if (engine.isSpent || !some.some((rule) => rules.includes(rule))) continue;
+    const graph = withRoom(best.graph, some);
+    const drawn = await again(graph, tried.drawn, engine);
+    const left = missing({ graph, drawn });
+    if (left.length >= rules.length || !isAsNear(graph, drawn, tried.drawn)) continue;
+    if (costOf(graph, drawn) > costOf(best.graph, best.drawn)) continue;
+    [best, rules] = [{ graph, drawn }, left];
+  }
+  return best;
+}
+
+const again = (graph: Graph, drawn: Drawn, engine: Counted): Promise<Drawn> =>
+  new Layout(graph, engine).again(drawn).then(
+    (other) => nearest(graph, other),
+    () => drawn,
+  );
+
+const isAsNear = ({ window: [width] }: Graph, drawn: Drawn, than: Drawn): boolean =>
+  drawn.zoom >= Math.min(NEAR, than.zoom - NARROWER) && drawn.width <= Math.max(than.width, width / READ);
+
+function costOf(whole: Graph, { placed }: Drawn): number {
+  const graph = shownOf(whole, placed);
+  return BENT * bent(graph, placed).length + CROSSED * faulty(graph, placed).length + crossings(placed.ways);
 }
 
 function sizeOf({ parts }: Graph): number {
@@ -169,7 +270,7 @@ class Layout {
 
   /** The main way straight and crossed by nothing, then as few crossings as another search finds, then the order of the model. */
   async #clearer(first: Drawn, lay: (other: Options) => Promise<Drawn>): Promise<Drawn> {
-    let cheapest = { drawn: first, cost: this.#costOf(first) };
+    let cheapest = { drawn: first, cost: costOf(this.#graph, first) };
     const bends = cheapest.cost >= BENT;
     const enough = this.#graph.parts.length > LONG ? BENT - 1 : FEW;
     for (const [tries, other] of [...(bends ? [BY_WEIGHT] : []), ...OTHERWISE, ...UNCROSSED].entries()) {
@@ -177,15 +278,15 @@ class Layout {
       if (this.#engine.isSpent) break;
       // ELK gives up on some graphs with some of these.
       const drawn = await lay(other).catch(() => first);
-      const cost = this.#costOf(drawn);
+      const cost = costOf(this.#graph, drawn);
       if (cost < cheapest.cost) cheapest = { drawn, cost };
     }
     return cheapest.drawn;
   }
 
-  #costOf({ placed }: Drawn): number {
-    const graph = shownOf(this.#graph, placed);
-    return BENT * bent(graph, placed).length + CROSSED * misled(graph, placed).length + crossings(placed.ways);
+  /** With what was told to ELK, and in the rows, of another drawing. */
+  again({ placed: { rows }, options }: Drawn): Promise<Drawn> {
+    return rows.length > 1 ? this.#inRows(rowOfAll(rows), options) : this.#whole(options);
   }
 
   async #inOneRow(one: Drawn): Promise<Drawn> {

@@ -19,6 +19,7 @@ const WEIGHT = { few: 16, many: 1 };
 const LOWER = 1;
 const GATE = "gate ";
 const gateId = (rule: string): string => `${GATE}${rule}`;
+const turnId = (edge: string): string => `turn ${edge}`;
 const partId = (key: string): string => `part ${key}`;
 
 function options(graph: Graph): Record<string, string> {
@@ -66,6 +67,7 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
   const mainEdges = new Set(graph.mainEdges);
   const mainRules = new Set(graph.mainRules);
   const back = new Set(graph.back);
+  const turned = new Set(graph.turned);
   const children: ElkNode[] = [];
   const edges: ElkExtendedEdge[] = [];
   const parts = new Map(graph.parts.map((part) => [part.key, part]));
@@ -190,6 +192,15 @@ export function asked(graph: Graph, only?: InRow): ElkNode {
           const target = byId.get(partId(to));
           return ported(target, `loop ${to} ${outlet.dead ? rule : ""}`, "SOUTH", x, target?.height ?? 0);
         };
+        if (turned.has(id) && here(part.key) && here(to)) {
+          const turn = turnId(id);
+          const ports = [port(`in ${turn}`, "WEST", 0, 0), port(`on ${turn}`, "WEST", 0, SOUTH.step)];
+          const layoutOptions = { "elk.portConstraints": "FIXED_POS" };
+          children.push({ id: turn, width: 1, height: SOUTH.step, ports, layoutOptions });
+          edges.push({ id: turn, sources: [out(false)()], targets: [`in ${turn}`] });
+          edges.push({ id, sources: [loop()], targets: [`on ${turn}`] });
+          continue;
+        }
         // Turned round, so that nothing in the graph leads back. Ways back to one station share their last piece.
         lead({ id, from: to, to: part.key, options: {} }, loop, out(true));
       }
@@ -269,7 +280,7 @@ export function answered(graph: Graph, whole: ElkNode): Placed {
         const isBack = back.has(id);
         let points = pointsOf(id);
         if (isBack) {
-          points = points.reverse();
+          points = [...pointsOf(turnId(id)), ...points.reverse()];
           const first = points[0];
           if (first && outlet.gate === 0) points = [[first[0], begin[1]], ...points];
           const last = points.at(-1);

@@ -7,7 +7,7 @@ import { NOTHING } from "../store/findings";
 import { best } from "./best";
 import { answered, asked, type Engine } from "./elk";
 import { generated, said } from "./generated";
-import { crossingMain, crossings, faults, sizeOf, tooLong } from "./geometry";
+import { crossingMain, crossings, faults, sizeOf, tooLong, unsaid } from "./geometry";
 import { graphOf } from "./graph";
 import { shownOf } from "./rows";
 import { frameOf } from "./shapes";
@@ -75,6 +75,7 @@ describe("the lines that come with the product", () => {
       expect(near).toBeGreaterThanOrEqual(0.7);
       if (window !== PAGE || line.stations.length > FEW.stations) continue;
       expect(placed.rows).toEqual([]);
+      expect(unsaid(visible, placed)).toEqual([]);
       expect(window[0] / frameOf(visible, placed).width).toBeGreaterThanOrEqual(FEW.zoom);
     }
   });

@@ -104,19 +104,20 @@ function covered(things: readonly Thing[]): string[] {
 const OWN: ReadonlySet<Thing["kind"]> = new Set(["gate", "port", "words"]);
 
 /** No edge goes through a station, a gate, a pill, words or ports of others. */
-function through(graph: Graph, things: readonly Thing[], lines: readonly Line[]): string[] {
-  const leaders = leadersOf(graph);
-  return lines.flatMap((line) =>
-    things
-      .filter((thing) => {
-        if (OWN.has(thing.kind) && thing.of === line.rule) return false;
-        if (thing.rules?.includes(line.rule) || leaders.get(line.rule) === thing.of) return false;
-        if (thing.kind === "port" && leaders.get(thing.of) === (leaders.get(line.rule) ?? line.rule)) return false;
-        if (thing.kind === "bar" && thing.of === line.target) return false;
-        return passes(line.points, inner(thing));
-      })
-      .map((thing) => `${line.rule} to ${line.target} goes through ${thing.what}`),
+const through = (graph: Graph, things: readonly Thing[], lines: readonly Line[]): string[] =>
+  lines.flatMap((line) =>
+    inTheWay(graph, things, line).map((thing) => `${line.rule} to ${line.target} goes through ${thing.what}`),
   );
+
+function inTheWay(graph: Graph, things: readonly Thing[], line: Line): Thing[] {
+  const leaders = leadersOf(graph);
+  return things.filter((thing) => {
+    if (!passes(line.points, inner(thing))) return false;
+    if (OWN.has(thing.kind) && thing.of === line.rule) return false;
+    if (thing.rules?.includes(line.rule) || leaders.get(line.rule) === thing.of) return false;
+    if (thing.kind === "port" && leaders.get(thing.of) === (leaders.get(line.rule) ?? line.rule)) return false;
+    return !(thing.kind === "bar" && thing.of === line.target);
+  });
 }
 
 /** Of rules that share the edge of another, that one. */
@@ -199,6 +200,23 @@ function goingTooFar(graph: Graph, placed: Placed): Edge[] {
 /** "rule>target" of the edges that cross the main way or go too far. */
 export const misled = (graph: Graph, placed: Placed): string[] =>
   [...acrossMain(graph, placed), ...goingTooFar(graph, placed)].map(({ rule, target }) => `${rule}>${target}`);
+
+/** These, and those that go through something. */
+export function faulty(graph: Graph, placed: Placed): string[] {
+  const { things, lines } = drawnThings(graph, placed);
+  const passing = lines.filter((line) => inTheWay(graph, things, line).length > 0);
+  return [...misled(graph, placed), ...passing.map(({ rule, target }) => `${rule}>${target}`)];
+}
+
+/** Rules whose words have no place. */
+export function unsaid({ parts }: Graph, { ways }: Placed): string[] {
+  const said = new Set(ways.flatMap(({ rule, wordsAt }) => (wordsAt ? [rule] : [])));
+  const drawn = new Set(ways.map(({ rule }) => rule));
+  return parts
+    .flatMap(({ outlets }) => outlets)
+    .filter(({ id, words }) => words > 0 && drawn.has(id) && !said.has(id))
+    .map(({ id }) => id);
+}
 
 /** The main way is straight: one height from start to end, in each row. */
 export function bent(graph: Graph, placed: Placed): string[] {

@@ -7,8 +7,6 @@ import { boxesOf, grown } from "./shapes";
 import type { Graph, Placed, Point, Rect, Way } from "./types";
 import { WORDS } from "./zones";
 
-/** Factor by which letters are wider from afar. */
-const GROWN = 1.25;
 /** Distance from words to what is not theirs. */
 const APART = 5;
 /** From an upright piece to the words beside it. */
@@ -33,7 +31,7 @@ export function labelled(graph: Graph, placed: Placed): Placed {
     for (const way of own) {
       if (done.has(way.rule)) continue;
       const wordsAt = places(way.points, wordsOf(way)).find((box) => {
-        const room = grown({ ...box, width: box.width * GROWN }, APART);
+        const room = grown({ ...box, width: box.width * WORDS.grown }, APART);
         const clear = grown(room, Math.max(0, distance(way.points, box) - APART + 1));
         return (
           !boxes.some((each) => meet(room, each)) &&

@@ -3,7 +3,7 @@
 import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
 import { pillKey, pillOf } from "./graph";
 import type { Graph, Outlet, Part, Placed } from "./types";
-import { gateWidth, leavingOf, zoneOf } from "./zones";
+import { gateWidth, leavingOf, roomFor, zoneOf } from "./zones";
 
 /** Which parts stand in which row. */
 export type RowOf = ReadonlyMap<string, number>;
@@ -174,6 +174,15 @@ export function withStubs(graph: Graph, edges: readonly string[] = []): Graph {
   const stubs = new Set(edges);
   return stubs.size > 0 ? withPillsFor(graph, (edge) => stubs.has(edge)) : graph;
 }
+
+/** The line with room beside the ports of these rules for their words. */
+export const withRoom = (graph: Graph, rules: readonly string[]): Graph => ({
+  ...graph,
+  parts: graph.parts.map((part) => ({
+    ...part,
+    outlets: part.outlets.map((each) => (rules.includes(each.id) ? { ...each, room: roomFor(each, part) } : each)),
+  })),
+});
 
 /** Pills stand in the row of what they are led to from. */
 export function withPills(graph: Graph, rows: RowOf): RowOf {

@@ -29,6 +29,8 @@ export interface Outlet {
   /** What stands on its edge, in one line, and how wide that is; "" on the main way. */
   label: string;
   words: number;
+  /** Room right of its port, where its words have no other place. */
+  room?: number;
   /** Width of the name over its gate, 0 without a gate. */
   gate: number;
   /** The name, line by line. */
@@ -83,6 +85,8 @@ export interface Graph {
   mainEdges: readonly string[];
   /** "rule>target" of the edges that lead back. */
   back: readonly string[];
+  /** Those of them that lead on as far as a column further right, and turn there below what stands in between. */
+  turned?: readonly string[];
   /** Parts that stand one after the other though no edge leads on. */
   silent: readonly (readonly [string, string])[];
   /** Width by height of the window that it is seen in: a long line is broken into rows of that shape. */

@@ -5,7 +5,8 @@ import type { Outlet, Part, Rect } from "./types";
 
 /** `head`: its kind and name; `under`: below its last port. */
 export const CARD = { width: 104, widest: 216, height: 72, port: 36, step: 24, under: 20 };
-export const WORDS = { line: 16 };
+/** `grown`: how much wider letters are from afar. */
+export const WORDS = { line: 16, grown: 1.25, beside: 24 };
 /** Room for the state of a task: over a card, and over the name of a gate. */
 export const MARK = { height: 18 };
 /** The + of a station that no rule leaves. */
@@ -75,7 +76,12 @@ export const badgesWidth = (part: Part): number => BADGE.width * part.outlets.fi
 
 /** How far right of the card ports reach. */
 export const portsWidth = (part: Part): number =>
-  Math.max(PORT + 4, part.open ? PLUS : 0, part.bar - part.width, ...part.outlets.map((each) => each.aside + PORT + 4));
+  Math.max(
+    PORT + 4,
+    part.open ? PLUS : 0,
+    part.bar - part.width,
+    ...part.outlets.map((each) => each.aside + PORT + 4 + (each.room ?? 0)),
+  );
 
 /** The room right of the card. */
 export const after = (part: Part): number => {
@@ -83,6 +89,12 @@ export const after = (part: Part): number => {
   const gated = part.outlets.some((each) => each.gate > 0 && each.port === part.port);
   return Math.max(portsWidth(part) + LANE * loopsOf(part).length, gated ? GAP.gate : GAP.card);
 };
+
+/** Beside its port and the numbers that stand with it: words as wide as from afar, and what they keep free on both sides. */
+export const roomFor = ({ id, words }: Outlet, { outlets }: Part): number =>
+  Math.max(...outlets.map(({ leader, aside }) => (leader === id ? aside : 0))) +
+  Math.ceil(words * WORDS.grown) +
+  WORDS.beside;
 
 /** All of its room, seen from the upper left corner of the card. */
 export const zoneOf = (part: Part): Rect => ({
