@@ -1,57 +1,74 @@
 """The sockets of `proof.bench.live` beside the browser's own, in a process of their own: a browser opens 255 at most.
 
-    python -m proof.bench.live_clients ws://HOST:PORT/live/?project=… COOKIE COUNT
+    python -m proof.bench.live_clients COOKIE COUNT ws://HOST:PORT/live/?project=… …
 
-Prints `open` when all are, reads lines, and prints as JSON the `[task, version, at]` that all of them heard since the
-last one, `at` in milliseconds of the machine's clock; ends with its input."""
+So many sockets, evenly over the addresses, which only read and answer pings: what they cost is little beside what the
+server does. Prints `open` when all are, reads lines, and prints as JSON what all of them heard since the last one, as
+`[task, version, [at, …]]` with `at` in milliseconds of the machine's clock; ends with its input."""
 
 from __future__ import annotations
 
-import asyncio
 import json
+import os
+import select
 import sys
 import time
-from typing import Any
-from urllib.parse import urlsplit
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Final
 
-AT_ONCE = 8  # handshakes
+from tests.live.plain_sockets import PlainSocket
+
+AT_ONCE: Final = 8  # handshakes
+Heard = list[tuple[str, int, list[float]]]
 
 
-async def run(address: str, cookie: str, count: int) -> None:
-    # Here, and not above: whoever only imports this module may have chosen twisted's loop.
-    from autobahn.asyncio.websocket import WebSocketClientFactory, WebSocketClientProtocol  # noqa: PLC0415
+@lru_cache(maxsize=1_000)
+def hinted(payload: bytes) -> tuple[tuple[str, int], ...]:
+    return tuple((hint["task"], hint["version"]) for hint in json.loads(payload).get("hints", ()))
 
-    class Socket(WebSocketClientProtocol):
-        def onOpen(self) -> None:
-            self.factory.opening.release()
 
-        def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N803
-            at = time.time() * 1000
-            for hint in json.loads(payload).get("hints", ()):
-                self.factory.heard.append((hint["task"], hint["version"], at))
+def told(heard: Sequence[tuple[float, bytes]]) -> Heard:
+    found: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+    for at, payload in heard:
+        for hint in hinted(payload):
+            found[hint].append(at)
+    return [(task, version, times) for (task, version), times in found.items()]
 
-        def onClose(self, wasClean: bool, code: int, reason: str) -> None:  # noqa: N803
-            if not self.factory.over:
-                sys.exit(f"a socket was closed: {code} {reason}")
 
-    at = urlsplit(address)
-    factory: Any = WebSocketClientFactory(
-        address, origin=f"http://{at.hostname}:{at.port}", headers={"Cookie": cookie}
-    )
-    factory.protocol, factory.heard, factory.over = Socket, [], False
-    factory.opening = asyncio.Semaphore(AT_ONCE)
-    loop = asyncio.get_running_loop()
-    for _ in range(count):
-        await factory.opening.acquire()
-        await loop.create_connection(factory, at.hostname, at.port)
-    for _ in range(AT_ONCE):  # none is still on its way
-        await factory.opening.acquire()
-    print("open", flush=True)
-    while await asyncio.to_thread(sys.stdin.readline):
-        heard, factory.heard = factory.heard, []
-        print(json.dumps(heard), flush=True)
-    factory.over = True
+def run(cookie: str, count: int, addresses: Sequence[str]) -> None:
+    poll, of_file = select.epoll(), {}
+    poll.register(sys.stdin.fileno(), select.EPOLLIN)
+
+    def begin(place: int) -> None:
+        reader = PlainSocket(addresses[place % len(addresses)], cookie)
+        of_file[reader.fileno()] = reader
+        poll.register(reader.fileno(), select.EPOLLIN)
+
+    heard: list[tuple[float, bytes]] = []
+    with ThreadPoolExecutor(AT_ONCE) as opening:
+        begun = [opening.submit(begin, place) for place in range(count)]
+        is_open = False
+        while True:
+            # Those that are open answer pings while others open
+            ready = poll.poll(None if is_open else 0.1)
+            at = round(time.time() * 1000, 1)
+            for number, _event in ready:
+                if reader := of_file.get(number):
+                    heard += [(at, text) for text in reader.texts()]
+                elif os.read(number, 100):
+                    print(json.dumps(told(heard)), flush=True)
+                    heard.clear()
+                else:
+                    return
+            if not is_open and all(each.done() for each in begun):
+                is_open = True
+                for each in begun:
+                    each.result()
+                print("open", flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(run(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+    run(sys.argv[1], int(sys.argv[2]), sys.argv[3:])

@@ -43,7 +43,9 @@ def database(kept: Path | None = None) -> Iterator[Path]:
 
 
 @contextmanager
-def browser(name: str, home: Path, user: Any, **context: Any) -> Iterator[tuple[Any, str]]:
+def browser(
+    name: str, home: Path, user: Any, *, redis_url: str = "", **context: Any
+) -> Iterator[tuple[Any, str]]:
     """A page of Chromium with a session of the user, and the address of a web process that answers. Without a Chromium
     the measurement of this name ends, and says so."""
     from django.conf import settings  # noqa: PLC0415  # after `prepare`
@@ -57,7 +59,7 @@ def browser(name: str, home: Path, user: Any, **context: Any) -> Iterator[tuple[
     user.set_password("correct horse battery")
     user.save()
     port = free_port()
-    fleet, address = Fleet(home, (), port), f"http://127.0.0.1:{port}"
+    fleet, address = Fleet(home, (), port, redis_url=redis_url), f"http://127.0.0.1:{port}"
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's loop runs in this thread
     try:
         fleet.tend()
@@ -70,14 +72,15 @@ def browser(name: str, home: Path, user: Any, **context: Any) -> Iterator[tuple[
             opened = chromium.new_context(**context)
             cookie = {"name": settings.SESSION_COOKIE_NAME, "value": session_of(user)}
             opened.add_cookies([{**cookie, "domain": "127.0.0.1", "path": "/"}])
-            _wait_for(address)
+            answering(address)
             yield opened.new_page(), address
             chromium.close()
     finally:
         fleet.stop()
 
 
-def _wait_for(address: str) -> None:
+def answering(address: str) -> None:
+    """Wait until the web process answers."""
     from tests.fixtures.site import health  # noqa: PLC0415  # after `prepare`
 
     deadline = time.monotonic() + 60

@@ -55,13 +55,17 @@ class Member:
 class Fleet:
     """`isolations` one worker each."""
 
-    def __init__(self, home: Path, isolations: tuple[str, ...], web_port: int | None) -> None:
+    def __init__(
+        self, home: Path, isolations: tuple[str, ...], web_port: int | None, *, redis_url: str = ""
+    ) -> None:
         self.home = home
         self._turn: list[Member] = []
         kept = {
             name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}
         }
         base = {**kept, "GATELINE_HOME": str(home), "DJANGO_SETTINGS_MODULE": "config.settings"}
+        if redis_url:
+            base["REDIS_URL"] = redis_url
         base.pop("GATELINE_ROLE", None)
         self.workers = [
             Member(
