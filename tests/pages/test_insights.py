@@ -20,6 +20,7 @@ from reviews.insights.sheets import Sheet, SheetColumn, SheetRow
 from tests.factories import World, make_member, make_project
 from tests.pages.conftest import As, at, text
 from tests.pages.insights_data import history_rewritten, seed
+from tests.pages.insights_recount import Recount, unequal
 
 pytestmark = [pytest.mark.django_db, pytest.mark.broken]
 KEYS = ("throughput", "lead-time", "approval", "cost", "by-line", "time", "gates", "agents")
@@ -57,6 +58,23 @@ def of_file(client: Client, address: str, key: str, query: str = "") -> list[lis
 
 def days(period: Period) -> tuple[Any, Any]:
     return period.dates.bounds
+
+
+@pytest.mark.parametrize("days", [7, 30, 90])
+def test_every_figure_is_recounted(world: World, days: int) -> None:
+    seed(world)
+    today = timezone.localdate()
+    period = Period(today - timedelta(days=days - 1), today, days)
+    lines = list(Line.objects.select_related("live").filter(project=world.project))
+    everything = Recount({line.pk: line.name for line in lines}, period)
+    assert len(everything.ended) > 3 and everything.reverted and everything.runs
+    assert unequal(Insights(world.project, lines, period, None), everything) == []
+    for line in lines:
+        own = Recount({line.pk: line.name}, period, by_project=False)
+        assert unequal(Insights(world.project, [line], period, line), own) == []
+    # A figure that is off by one is told
+    everything.visits.pop()
+    assert unequal(Insights(world.project, lines, period, None), everything)
 
 
 def test_tasks_that_ended_are_recounted(world: World) -> None:
