@@ -331,6 +331,7 @@ OBSERVERS = [
 EXPIRES = [
     "pipelines.work.expiry.delete_some_expired_uploads",
     "pipelines.lines.trials.delete_some_old_trials",
+    "pipelines.lines.evaluations.delete_some_old_evaluations",
     "pipelines.lines.bulk_commands.delete_some_old_commands",
     "pipelines.lines.drawings.delete_some_unused_drawings",
     "pipelines.lines.triggers.delete_some_old_deliveries",

@@ -45,6 +45,7 @@ from pipelines.models import (
     Job,
     Lease,
     Line,
+    LineEvaluation,
     LineEvent,
     LineVersion,
     LogChunk,
@@ -121,7 +122,11 @@ LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
     StationTrial: {
         "list_display": ("line", "station", "by", "state", "why", "created_at"),
         "list_filter": ("state",),
-        "exclude": ("log", "outcome", "inputs", "context", "document"),
+        "exclude": ("log", "outcome", "inputs", "context", "document", "check_outcome", "difference"),
+    },
+    LineEvaluation: {
+        "list_display": ("line", "station", "check_station", "cost_limit", "by", "created_at", "stopped_at"),
+        "exclude": ("document",),
     },
     Migration: {
         "list_display": ("line", "to", "undoes", "by", "at", "finished_at"),

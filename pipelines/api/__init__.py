@@ -22,6 +22,7 @@ from pipelines.api import (
     drafts,
     drawings,
     escalations,
+    evaluations,
     events,
     everywhere,
     files,
@@ -109,8 +110,8 @@ problems.install_handlers(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
     health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
-    difference, drawings, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches, trials,
-    migrations, comments, absences, triggers, pauses, forks, bulk_commands, moments, waiting_jobs, receipts,
+    difference, drawings, analytics, backtest, evaluations, lint, plan, scenarios, draft_scenarios, walks, matches,
+    trials, migrations, comments, absences, triggers, pauses, forks, bulk_commands, moments, waiting_jobs, receipts,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -19,6 +20,7 @@ from pipelines.routing.document.line import Problem
 from pipelines.routing.document.paths import PathError, compile_path
 
 LONGEST_NAME = 200
+LONGEST_TAG, MOST_TAGS = 40, 10
 MOST_AT_ONCE = 1000
 
 
@@ -46,6 +48,29 @@ def rename_line(line: Line, name: str, *, by: User) -> None:
             stored.name = name
             stored.save(update_fields=["name"])
     line.name = name
+
+
+def describe_line(line: Line, *, maintainer: User | None, tags: Sequence[str], by: User) -> None:
+    """Say who answers for a line, a member of its project, and by which tags it is found. Raises Forbidden, Invalid
+    (path `maintainer` or `tags`)."""
+    access.require(by, "design", line.project)
+    if maintainer is not None and not access.can(maintainer, "view", line.project):
+        raise Invalid.at("maintainer", "Choose a member of this project.")
+    tags = list(dict.fromkeys(tag for text in tags if (tag := text.strip())))
+    if len(tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG or not tag.isprintable() for tag in tags):
+        raise Invalid.at("tags", f"Enter at most {MOST_TAGS} tags of at most {LONGEST_TAG} characters.")
+    with transaction.atomic():
+        stored = _lock_line(line)
+        before, after = _description(stored.maintainer, stored.tags), _description(maintainer, tags)
+        if before != after:
+            stored.maintainer, stored.tags = maintainer, tags
+            stored.save(update_fields=["maintainer", "tags"])
+            _record_in_audit("line.described", stored, by, before=before, after=after)
+    line.maintainer, line.tags = maintainer, tags
+
+
+def _description(maintainer: User | None, tags: Sequence[str]) -> dict[str, Any]:
+    return {"owner": maintainer.username if maintainer else "", "tags": list(tags)}
 
 
 def set_archived(line: Line, archived: bool, *, by: User) -> None:

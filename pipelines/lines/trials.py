@@ -24,7 +24,13 @@ from pipelines.queries import environments, unclaimable_jobs
 from pipelines.routing.document.kinds import KINDS, can_run_alone
 from pipelines.routing.document.line import Station, read_line
 from pipelines.work.handlers.code import runs_code
-from pipelines.work.transport.local.trials import OPEN, WAITS_SECONDS, TrialOrders, can_run_trial
+from pipelines.work.transport.local.trials import (
+    EVALUATION_WAITS_SECONDS,
+    OPEN,
+    WAITS_SECONDS,
+    TrialOrders,
+    can_run_trial,
+)
 
 RETENTION = timedelta(hours=1)
 AT_ONCE = 200
@@ -32,6 +38,7 @@ SHOWN_RUNS = 20
 LOST = timedelta(seconds=20)
 """Without a word of its worker."""
 UNTAKEN = timedelta(seconds=2 * WAITS_SECONDS)
+UNTAKEN_EVALUATION = timedelta(seconds=2 * EVALUATION_WAITS_SECONDS)
 
 ENDED: Final[Mapping[str, str]] = {
     "cancelled": "Cancelled.",
@@ -40,6 +47,8 @@ ENDED: Final[Mapping[str, str]] = {
     "no_worker": "No runner took it within two minutes.",
     "time_over": "Stopped, because it took too long.",
     "failed": "It could not be run. The log of the runner says why.",
+    "stopped_by_hand": "Stopped.",
+    "budget": "Not run: the budget was spent.",
 }
 
 
@@ -57,7 +66,8 @@ class TrialRequest:
 
 def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
     """Raises Forbidden (design and submit; `execute` for what publishing asks it for), Invalid, Conflict."""
-    station = _checked_station(line, user, trial_request)
+    station = check_may_run(line, user, trial_request.document, trial_request.station)
+    payload.checked_digest(trial_request.context, "context")
     # Lost ones are closed first: one of this person's would keep them from starting another.
     now = clock.now()
     close_lost_trials(now)
@@ -71,7 +81,7 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
     )
     if trial.source is None:
         trial.inputs, trial.context = _trial_inputs(line, trial_request), dict(trial_request.context)
-    _check_local_worker_could_run(trial)
+    check_local_worker_could_run(trial)
     try:
         with transaction.atomic():
             trial.save(force_insert=True)
@@ -86,15 +96,16 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
     return trial
 
 
-def _checked_station(line: Line, user: User, trial_request: TrialRequest) -> Station:
+def check_may_run(line: Line, user: User, document: Mapping[str, Any], key: str) -> Station:
+    """Return a station of a document that this person may run by itself. Raises Forbidden, Invalid, NotFound,
+    LineArchived."""
     access.require_permission(user, "design", line.project)
     access.require_permission(user, "submit", line.project)
     if line.archived_at or line.project.archived_at:
         raise LineArchived
-    payload.checked_digest(trial_request.document, "document")
-    payload.checked_digest(trial_request.context, "context")
-    drawn = read_line(trial_request.document, keep_faulty_rules=True)
-    station = drawn.stations_by_key.get(trial_request.station)
+    payload.checked_digest(document, "document")
+    drawn = read_line(document, keep_faulty_rules=True)
+    station = drawn.stations_by_key.get(key)
     if station is None:
         raise NotFound("This line has no such station.")
     if not can_run_alone(station):
@@ -127,7 +138,7 @@ def _source_job_id(line: Line, station: str, job: int | None) -> int | None:
     return job_row.pk
 
 
-def _check_local_worker_could_run(trial: StationTrial) -> None:
+def check_local_worker_could_run(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = TrialOrders.orders_for_trial(trial)
     # Trials are for workers beside the database: a runner of a project does none
@@ -166,13 +177,15 @@ def _own_trials(line: Line, user: User):  # type: ignore[no-untyped-def]  # a qu
     """Return this person's trials of the last hour, whether or not the older ones are deleted yet."""
     now = clock.now()
     close_lost_trials(now)
-    return StationTrial.objects.filter(line=line, by=user, created_at__gte=now - RETENTION)
+    return StationTrial.objects.filter(
+        line=line, by=user, created_at__gte=now - RETENTION, evaluation__isnull=True
+    )
 
 
 def cancel_trial(line: Line, user: User, trial: int) -> StationTrial:
     """Its worker sees it within a second or two. Raises NotFound; one that is over stays as it is."""
     trial_row = get_trial(line, user, trial)
-    _close_trials(StationTrial.objects.filter(pk=trial_row.pk, state__in=OPEN), "cancelled", clock.now())
+    close_trials(StationTrial.objects.filter(pk=trial_row.pk, state__in=OPEN), "cancelled", clock.now())
     trial_row.refresh_from_db()
     return trial_row
 
@@ -181,18 +194,20 @@ def close_lost_trials(now: datetime) -> None:
     """Close the trials that nobody works on any more, or ever will."""
     running = StationTrial.objects.filter(state=StationTrial.State.RUNNING, seen_at__lt=now - LOST)
     queued = StationTrial.objects.filter(state=StationTrial.State.QUEUED, created_at__lt=now - UNTAKEN)
-    _close_trials(running, "lost", now)
-    _close_trials(queued, "no_worker", now)
+    close_trials(running, "lost", now)
+    close_trials(queued.filter(evaluation__isnull=True), "no_worker", now)
+    evaluated = queued.filter(evaluation__isnull=False, created_at__lt=now - UNTAKEN_EVALUATION)
+    close_trials(evaluated, "no_worker", now)
 
 
-def _close_trials(trials, why: str, now: datetime) -> None:  # type: ignore[no-untyped-def]  # a queryset
+def close_trials(trials, why: str, now: datetime) -> None:  # type: ignore[no-untyped-def]  # a queryset
     trials.update(state=StationTrial.State.CANCELLED, why=why, ended_at=now)
 
 
 def delete_some_old_trials(now: datetime) -> int:
     """Delete some of those that were asked for more than an hour ago; how many."""
     old = (
-        StationTrial.objects.filter(created_at__lt=now - RETENTION)
+        StationTrial.objects.filter(created_at__lt=now - RETENTION, evaluation__isnull=True)
         .order_by("created_at")
         .values("pk")[:AT_ONCE]
     )

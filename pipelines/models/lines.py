@@ -60,6 +60,15 @@ class Line(models.Model):
     )
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
+    maintainer = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The member who answers for it.",
+    )
+    tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     limit_tasks = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="So many of its tasks may be open at once; empty: any number."
     )
@@ -317,8 +326,33 @@ class Drawing(models.Model):
 # Runs of one station by itself, from the editor: no task has any part in them.
 
 
+class LineEvaluation(models.Model):
+    """Past tasks whose change was accepted, given once more to a station as a document has it. Its runs are trials:
+    no task has any part in them. Deleted 90 days after it was started."""
+
+    line = models.ForeignKey(Line, models.CASCADE, related_name="evaluations")
+    station = models.CharField(max_length=64)
+    check_station = models.CharField(
+        max_length=64, blank=True, help_text="The command that runs on what the station made; empty: none."
+    )
+    document = models.JSONField(help_text="The line as it was drawn when this was started.")
+    cost_limit = models.DecimalField(
+        max_digits=12, decimal_places=4, help_text="In dollars. Once it is spent, no further run begins."
+    )
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    created_at = models.DateTimeField()
+    stopped_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["created_at"], name="evaluation_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.station} of {self.line_id}"
+
+
 class StationTrial(models.Model):
-    """Trial run of a station as it is drawn, with its inputs. Deleted an hour after it was requested.
+    """Trial run of a station as it is drawn, with its inputs. Deleted an hour after it was requested; one of an
+    evaluation goes with that.
 
     `why`: how it ended without an outcome.
     """
@@ -338,6 +372,19 @@ class StationTrial(models.Model):
     source = models.BigIntegerField(
         null=True, blank=True, help_text="The recorded run whose inputs and files it gets; empty: typed."
     )
+    evaluation = models.ForeignKey(
+        LineEvaluation,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="trials",
+        help_text="Has the document.",
+    )
+    check_outcome = models.JSONField(null=True, blank=True, help_text="Of the check of an evaluation.")
+    comparison = models.JSONField(
+        default=dict, help_text="With what was accepted: {seconds, tree, files, added, removed}."
+    )
+    difference = models.TextField(blank=True, help_text="From what was accepted, as a unified diff; bounded.")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     log = models.TextField(blank=True, help_text="Whole lines, each “seconds<TAB>text”; bounded.")
@@ -353,7 +400,9 @@ class StationTrial(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["by"], condition=Q(state__in=["queued", "running"]), name="one_open_trial_per_person"
+                fields=["by"],
+                condition=Q(state__in=["queued", "running"], evaluation__isnull=True),
+                name="one_open_trial_per_person",
             ),
             models.CheckConstraint(
                 condition=Q(state="done", outcome__isnull=False)

@@ -57,6 +57,8 @@ KINDS: dict[str, str] = {
     "publish.confirmed": "Published the line for whoever asked",
     "publish.sent_back": "Sent the draft back instead of publishing it",
     "station.tried": "Ran one station by itself",
+    "line.described": "Changed owner or tags of a line",
+    "line.evaluated": "Ran past tasks again on a draft",
     "repository.connected": "Connected the repository",
     "repository.changed": "Changed the repository",
     "repository.prepare": "Changed how the repository is prepared",

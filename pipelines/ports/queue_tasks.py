@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS, TRY_STATION
+from pipelines.ports.terms import DRIVE, EVALUATE, EVALUATIONS, QUICK, TRIALS, TRY_STATION
 
 MAIL, HOSTS, CHANNELS, DRAWINGS, BULK = "mail", "hosts", "channels", "drawings", "bulk"
 DRIVE_TOKEN = "pipelines.drive"
@@ -27,7 +27,7 @@ TASKS: Mapping[str, frozenset[str]] = {
     DRIVE_TOKEN: frozenset((DRIVE, QUICK, EVALUATE)),
     FOLLOW_UP: frozenset((QUICK,)),
     START_AFTER: frozenset((QUICK,)),
-    TRY_STATION: frozenset((TRIALS,)),
+    TRY_STATION: frozenset((TRIALS, EVALUATIONS)),
     TELL_HOST: frozenset((HOSTS,)),
     DRAW: frozenset((DRAWINGS,)),
     DRAW_VERSION: frozenset((DRAWINGS,)),

@@ -37,8 +37,10 @@ class ListedLine:
         return 100 * self.accepted // self.ended if self.ended else None
 
     def matches(self, text: str) -> bool:
-        """True if each word of the text is in name, key or description."""
-        searched = f"{self.line.name} {self.line.key} {self.description}".casefold()
+        """True if each word of the text is in name, key, description, owner or tags."""
+        owner = str(self.line.maintainer or "")
+        texts = (self.line.name, self.line.key, self.description, owner, *self.line.tags)
+        searched = " ".join(texts).casefold()
         return all(word in searched for word in text.casefold().split())
 
 

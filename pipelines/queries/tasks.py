@@ -235,7 +235,7 @@ def lines_with_counts(project: Project) -> list[Line]:
     before it is drawn) of each, those that are archived last. Tasks that have ended are not read."""
     lines = (
         Line.objects.filter(project=project)
-        .select_related("live__published_by", "draft_by")
+        .select_related("live__published_by", "draft_by", "maintainer")
         .annotate(
             is_paused=line_is_paused_condition(),
             drawing_digest=Case(When(drawing__wide__gt="", then="drawing__digest")),

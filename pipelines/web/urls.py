@@ -50,7 +50,7 @@ from pipelines.web.tasks import (
     unchanged_run,
 )
 from pipelines.web.triggers import page as triggers
-from pipelines.web.versions import backtest, difference, history, impact, publish
+from pipelines.web.versions import backtest, difference, evaluations, history, impact, publish
 
 IN = "p/<str:owner>/<str:project>/"
 LINE = f"{IN}lines/<str:line>/"
@@ -195,6 +195,7 @@ urlpatterns = [
     path(f"{LINE}triggers/<int:line_trigger>/log/", triggers.deliveries_page, name="trigger-log"),
     path(f"{LINE}triggers/<int:line_trigger>/delete/", triggers.delete, name="trigger-delete"),
     path(f"{LINE}settings/", line_settings.line_settings_page, name="line-settings"),
+    path(f"{LINE}settings/description/", line_settings.describe_line, name="line-describe"),
     path(f"{LINE}settings/limit/", line_settings.change_limit, name="line-limit"),
     path(f"{LINE}settings/archive/", line_settings.archive_line, name="line-archive"),
     path(f"{LINE}settings/restore/", line_settings.restore_line, name="line-unarchive"),
@@ -216,6 +217,15 @@ urlpatterns = [
     path(f"{LINE}versions/", history.versions_page, name="line-versions"),
     path(f"{LINE}versions/restore/", history.restore_version, name="line-restore"),
     path(f"{LINE}versions/backtest/", backtest.backtest_page, name="line-backtest"),
+    path(f"{LINE}versions/evaluations/", evaluations.evaluations_page, name="line-evaluations"),
+    path(
+        f"{LINE}versions/evaluations/<int:evaluation>/", evaluations.evaluation_page, name="line-evaluation"
+    ),
+    path(
+        f"{LINE}versions/evaluations/<int:evaluation>/stop/",
+        evaluations.stop_evaluation,
+        name="line-evaluation-stop",
+    ),
     path(f"{LINE}versions/difference/", difference.difference_page, name="line-difference"),
     path(f"{LINE}versions/impact/", impact.impact_page, name="line-impact"),
     path(f"{LINE}versions/impact/migrate/", impact.migrate_tasks, name="line-migrate"),

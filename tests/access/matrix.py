@@ -214,6 +214,7 @@ GET  trigger-log             >          0         y       y         y         y 
 POST trigger-delete          >          0         -       y         y         y         y      >
 GET  line-settings           >          0         -       -         y         -         y      >
 POST line-settings           >          0         -       -         y         -         y      >
+POST line-describe           >          0         -       -         y         -         y      >
 POST line-limit              >          0         -       -         y         -         y      >
 POST line-archive            >          0         -       -         y         -         y      >
 POST line-unarchive          >          0         -       -         y         -         y      >
@@ -232,6 +233,10 @@ POST line-tests-delete       >          0         -       -         y         - 
 GET  line-tests-export       >          0         y       y         y         y         y      >
 GET  line-versions           >          0         y       y         y         y         y      >
 GET  line-backtest           >          0         y       y         y         y         y      >
+GET  line-evaluations        >          0         y       y         y         y         y      >
+POST line-evaluations        >          0         -       -         y         -         y      >
+GET  line-evaluation         >          0         y       y         y         y         y      >
+POST line-evaluation-stop    >          0         -       -         y         -         y      >
 GET  line-difference         >          0         y       y         y         y         y      >
 GET  line-insights            >          0         y       y         y         y         y      >
 POST sample-propose           >          0         -       -         y         -         y      >

@@ -171,6 +171,10 @@ PATCH {DRAFTS}/{{line}}/comments/{{comment}}  >   0         y       y         y 
 DELETE {DRAFTS}/{{line}}/comments/{{comment}}  >  0         y       -         -         -         -      -
 GET  {DRAFTS}/{{line}}/backtest        >          0         y       y         y         y         y      y
 POST {DRAFTS}/{{line}}/backtest        >          0         y       y         y         y         y      y
+GET  {DRAFTS}/{{line}}/evaluations     >          0         y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/evaluations     >          0         -       -         y         -         y      -
+GET  {DRAFTS}/{{line}}/evaluations/{{evaluation}}  >  0     y       y         y         y         y      y
+POST {DRAFTS}/{{line}}/evaluations/{{evaluation}}/stop  >  0  -     -         y         -         y      -
 GET  {DRAFTS}/{{line}}/lint            >          0         y       y         y         y         y      y
 POST {PROJECT}/lint                    >          0         y       y         y         y         y      y
 POST {PROJECT}/plan                    >          0         y       y         y         y         y      y

@@ -28,6 +28,7 @@ from pipelines.models import (
     HostLink,
     HostNotice,
     IssueTrigger,
+    LineEvaluation,
     Membership,
     Migration,
     Repository,
@@ -129,6 +130,15 @@ class Place:
             outcome={"result": "success"},
             created_at=timezone.now(),
             ended_at=timezone.now(),
+        )
+        self.evaluation = LineEvaluation.objects.create(
+            line=version.line,
+            station="build",
+            check_station=says[:60],
+            document=version.document,
+            cost_limit=1,
+            by=world.admin,
+            created_at=timezone.now(),
         )
         self.comment = comments.write_comment(version.line, world.viewer, says, timezone.now(), kind="line")
         self.escalation = engine.escalate(waits.pk, user=world.operator, trigger="architecture", reason=says)
@@ -283,6 +293,7 @@ class Place:
             "question": self.question.pk,
             "comment": self.comment.pk,
             "trial": self.trial.pk,
+            "evaluation": self.evaluation.pk,
             "escalation": self.escalation.pk,
             "deadlock": self.deadlock.pk,
             "token": self._token_of(name),

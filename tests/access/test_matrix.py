@@ -79,6 +79,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/import": {"document": {}},
     "/walk": {"document": {}},
     "/draft/matches": {"document": {}, "station": "build"},
+    "/evaluations": {"station": "build", "cost_limit": "1"},
     "/draft/trials": {"document": {}, "station": "build"},
     "/draft/scenarios": {"document": {}, "name": "t"},
     "/draft/scenarios/run": {"document": {}},

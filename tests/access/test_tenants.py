@@ -62,6 +62,7 @@ QUERIES: list[Row] = [
     ("task-new-choose", lambda x: {"follows": x.task}),
     ("line-impact", lambda x: {"to": 1, "task": x.task}),
     ("line-backtest", lambda x: {"task": x.task}),
+    ("line-evaluation", lambda x: {"run": str(x.job)}),
 ]
 
 
@@ -152,6 +153,11 @@ CALLS: list[tuple[str, str, Callable[[Named], dict[str, Any]]]] = [
         f"{DRAFTS}/{{line}}/draft/trials",
         lambda x: {"document": document(stations=["build"]), "station": "build", "run": x.job},
     ),
+    (
+        "POST",
+        f"{DRAFTS}/{{line}}/evaluations",
+        lambda x: {"station": "build", "cost_limit": "1", "tasks": [x.task]},
+    ),
     ("POST", f"{DRAFTS}/{{line}}/comments", lambda x: {"text": "t", "parent": str(x.comment)}),
     (
         "POST",
@@ -187,6 +193,7 @@ PLAIN = """
     pushing reason renamed
     resolved revision route rows rules save scope second_factor secret since starter station stations status steps text
     days_off time_zone work_days work_from work_until working_time
+    check cost_limit
     title to traces transitions trigger typed until
     day_tasks month_tasks day_cost_usd tasks key over
     value values version versions within word Idempotency-Key fields

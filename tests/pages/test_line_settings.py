@@ -208,3 +208,37 @@ def test_the_api_does_the_same(world: World) -> None:
     made = send("POST", "/duplicate", owner="acme", project=world.project.key)
     assert (made.status_code, made.json()["key"]) == (201, "line-2")
     assert send("POST", "/duplicate", owner="acme", project="none").status_code == 400
+
+
+def test_owner_and_tags_are_set_shown_and_searched(world: World, signed_in: As) -> None:
+    line = world.line(document(["a"])).line
+    other = world.line(document(["a"], key="other"), key="other").line
+    client, address = signed_in(world.designer), at(world, "line-describe", line.key)
+    assert (
+        client.post(address, {"maintainer": world.reviewer.pk, "tags": "docs, urgent ,docs,"}).status_code
+        == 302
+    )
+    stored = Line.objects.get(pk=line.pk)
+    assert (stored.maintainer, stored.tags) == (world.reviewer, ["docs", "urgent"])
+    page = text(client.get(at(world, "line-settings", line.key)))
+    assert (
+        f'value="{world.reviewer.pk}" selected' in " ".join(page.split()) and 'value="docs, urgent"' in page
+    )
+    for words in ("urgent", world.reviewer.username, "DOCS urgent"):
+        found = text(client.get(at(world, "lines"), {"q": words}))
+        assert at(world, "line-live", line.key) in found and at(world, "line-live", other.key) not in found, (
+            words
+        )
+    assert 'href="?q=urgent"' in text(client.get(at(world, "lines")))
+    for wrong in (
+        {"maintainer": world.stranger.pk},
+        {"maintainer": "x"},
+        {"tags": ",".join("abcdefghijk")},
+        {"tags": "a" * 41},
+        {"tags": "a\0b"},
+    ):
+        assert client.post(address, {"maintainer": "", "tags": ""} | wrong).status_code == 422, wrong
+    assert signed_in(world.operator).post(address, {"tags": "x"}).status_code == 403
+    assert Line.objects.get(pk=line.pk).tags == ["docs", "urgent"]
+    with pytest.raises(Invalid):
+        line_operations.describe_line(line, maintainer=world.stranger, tags=[], by=world.designer)

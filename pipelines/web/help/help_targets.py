@@ -162,6 +162,8 @@ PLACES: Mapping[str, str] = {
     "line-versions": "versions#history",
     "line-version": "versions#history",
     "line-backtest": "versions#back-test",
+    "line-evaluations": "versions#evaluations",
+    "line-evaluation": "versions#evaluations",
     "line-difference": "versions#difference",
     "line-impact": "versions#impact",
     "line-migrate": "versions#migrate",

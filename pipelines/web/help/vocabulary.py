@@ -50,6 +50,7 @@ WORDS: Mapping[str, str] = {
     "versions#publish": "publish live release deploy version",
     "versions#history": "history undo revert restore version old",
     "versions#back-test": "backtest replay",
+    "versions#evaluations": "evals benchmark compare agents models prompts",
     "versions#migrate": "migrate running upgrade",
     "watching": "watch board live progress follow monitor",
     "watching#the-page-of-a-task": "task status log output artifact retry cancel hold",

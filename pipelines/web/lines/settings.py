@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import line_operations as line_settings
-from pipelines.models import LimitPolicy, Line, StoredValue, Task
+from pipelines.models import LimitPolicy, Line, StoredValue, Task, User
 from pipelines.queries.value_uses import value_references
 from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.web.lines.guarantees import first_gate_guarantee, reorderable_station
@@ -25,6 +25,14 @@ from pipelines.web.shell.page import SignedInRequest, line_required, show_line
 
 class LineNameForm(forms.Form):
     name = forms.CharField(max_length=line_settings.LONGEST_NAME)
+
+
+class LineDescriptionForm(ChoiceForm):
+    """Form of who answers for a line, and its tags with commas between them."""
+
+    offered = "maintainer"
+    maintainer = forms.ChoiceField(required=False)
+    tags = forms.CharField(required=False, max_length=500)
 
 
 class LimitForm(forms.Form):
@@ -73,6 +81,8 @@ def _settings_page(request: SignedInRequest, line: Line, form: forms.Form, statu
         status=status,
         form=form if isinstance(form, LineNameForm) else LineNameForm(),
         limit=form if isinstance(form, LimitForm) else LimitForm(initial=_limit_values(line)),
+        described=form if isinstance(form, LineDescriptionForm) else _description_form(line),
+        members=_member_choices(line),
         policies=LimitPolicy.choices,
         to_errors=form["to"].errors if isinstance(form, TargetProjectForm) else [],
         places=_target_projects(request),
@@ -85,6 +95,35 @@ def _settings_page(request: SignedInRequest, line: Line, form: forms.Form, statu
 def _limit_values(line: Line) -> dict[str, Any]:
     most = {} if line.limit_tasks is None else {"tasks": line.limit_tasks}
     return {**most, "key": line.limit_key, "over": line.limit_over}
+
+
+def _member_choices(line: Line) -> list[tuple[str, str]]:
+    """Return nobody, then the members of its project by name."""
+    members = User.objects.filter(memberships__project=line.project, is_active=True).order_by("username")
+    return [("", "Nobody"), *((str(user.pk), str(user)) for user in members.distinct())]
+
+
+def _description_form(line: Line, typed: QueryDict | None = None) -> LineDescriptionForm:
+    initial = {"maintainer": line.maintainer_id or "", "tags": ", ".join(line.tags)}
+    return LineDescriptionForm(_member_choices(line), typed, initial=initial)
+
+
+@line_required("design")
+@require_POST
+def describe_line(request: SignedInRequest, line: Line) -> HttpResponse:
+    form = _description_form(line, request.POST)
+    if form.is_valid():
+        chosen = form.cleaned_data["maintainer"]
+        maintainer = User.objects.get(pk=chosen) if chosen else None
+        try:
+            tags = form.cleaned_data["tags"].split(",")
+            line_settings.describe_line(line, maintainer=maintainer, tags=tags, by=request.user)
+        except Invalid as fault:
+            form.add_error(fault.path, fault.message)
+        else:
+            messages.success(request, "Saved")
+            return _redirect_to_settings(line)
+    return _settings_page(request, line, form, 422)
 
 
 @line_required("design")

@@ -26,7 +26,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.idle_pauses import LOOK_AROUND, seconds_until_part_of_period
-from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
+from pipelines.ports.terms import DRIVE, EVALUATE, EVALUATIONS, QUICK, TRIALS
 from pipelines.work.statements import HEARTBEAT
 from pipelines.work.transport.local.database import Database
 
@@ -41,7 +41,7 @@ BEAT_SECONDS = 5.0
 STALLED_SECONDS = 15.0
 FORGOTTEN_SECONDS = 180.0
 GRACE_SECONDS = 10.0
-ENDED_AT_ONCE = frozenset((DRIVE, QUICK, EVALUATE, TRIALS))
+ENDED_AT_ONCE = frozenset((DRIVE, QUICK, EVALUATE, TRIALS, EVALUATIONS))
 POOL = 4
 
 

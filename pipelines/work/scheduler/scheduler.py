@@ -20,7 +20,7 @@ from pipelines.ports.code_host_notices import fail_notices_nobody_will_send
 from pipelines.ports.due_notices import LOOK_SECONDS
 from pipelines.ports.idle_pauses import OUTLOOK, seconds_until_part_of_period
 from pipelines.ports.queue_tasks import BULK, CHANNELS, DRAWINGS, HOSTS, MAIL
-from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
+from pipelines.ports.terms import DRIVE, EVALUATE, EVALUATIONS, QUICK, TRIALS
 from pipelines.work.config import INSTANT_AT_ONCE
 from pipelines.work.scheduler import timers
 from pipelines.work.scheduler.known_tasks import import_tasks_of_queues
@@ -35,7 +35,7 @@ BETWEEN_LOOKS_SECONDS = 0.5
 """At least, however many notices come."""
 EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
-SIDE_QUEUES = {MAIL: 4, HOSTS: 2, CHANNELS: 2, TRIALS: 2, DRAWINGS: 1, BULK: 2}
+SIDE_QUEUES = {MAIL: 4, HOSTS: 2, CHANNELS: 2, TRIALS: 2, EVALUATIONS: 1, DRAWINGS: 1, BULK: 2}
 """How many at once of each queue that is not for stations of tasks (house §2)."""
 QUEUES = (DRIVE, QUICK, EVALUATE, *SIDE_QUEUES)
 

@@ -224,6 +224,9 @@ class TrialTransport(JobTransport, Protocol):
     async def keep_alive(self) -> bool:
         """Say that it is still worked on; whether it still may be."""
 
+    async def next_station(self, outcome: Mapping[str, Any]) -> Started | None:
+        """Return what is to be run on what the station made: the check of an evaluation. None: this was all."""
+
     async def end(self, outcome: Mapping[str, Any]) -> str:
         """ "", or why this outcome cannot be stored; then nothing is."""
 

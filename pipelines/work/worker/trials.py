@@ -53,7 +53,11 @@ async def _run_started_trial(trial: TrialTransport, started: Started, execution:
         log.error("trial_not_run", exc_info=error)
         await trial.give_up("failed")
         return
-    await _report_outcome(trial, work.result())
+    following = await trial.next_station(work.result())
+    if following is not None:
+        await _run_started_trial(trial, following, execution)
+    else:
+        await _report_outcome(trial, work.result())
 
 
 async def _wait_for_end_and_return_reason(

@@ -20,7 +20,7 @@ from pipelines.errors import Invalid
 from pipelines.models import Decision, Job, StationTrial, Task
 from pipelines.ports import clock, queue
 from pipelines.ports.leases import Claim
-from pipelines.ports.terms import TRIALS, TRY_STATION
+from pipelines.ports.terms import EVALUATIONS, TRIALS, TRY_STATION
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments
 from pipelines.routing.basics.outcome import read_outcome
@@ -29,10 +29,16 @@ from pipelines.routing.document.line import ParsedLine, Station, read_line
 from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
-from pipelines.work.spec.repository import AtHost, DeliveryPermission
+from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitState
 from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
+from pipelines.work.transport.local.evaluated_runs import (
+    PACK,
+    EvaluatedRun,
+    budget_left,
+    cost_of_evaluated_run,
+)
 from pipelines.work.transport.local.folders import named_folders, template_inputs
 from pipelines.work.transport.local.orders import (
     cost_left,
@@ -46,10 +52,10 @@ from pipelines.work.transport.local.station_values import secret_references, sta
 from pipelines.work.transport.local.worker_claim import WorkerClaim
 from pipelines.work.transport.protocol import AttemptResults, LeaseLost, Material, Started, StartingWorkspace
 
-MOST_SECONDS = 600.0
-"""That a station by itself may take, whatever its own timeout says."""
-WAITS_SECONDS = 120.0
-"""So long it waits for a worker that takes it."""
+MOST_SECONDS, MOST_EVALUATED_SECONDS = 600.0, 3600.0
+"""That a station by itself may take, whatever its own timeout says; in an evaluation nobody waits in front of it."""
+WAITS_SECONDS, EVALUATION_WAITS_SECONDS = 120.0, 24 * 3600.0
+"""So long it waits for a worker that takes it; a run of an evaluation waits for those before it besides."""
 ASIDE_SECONDS = 1.0
 LOG_CHARACTERS = 256 * 1024
 OUTCOME_BYTES = 1024 * 1024
@@ -67,42 +73,68 @@ class LocalTrial:
         self._trial = trial
         self._database = Database(2, "trial")
         self._source: int | None = None
+        self._evaluated: EvaluatedRun | None = None
         self._length = 0
 
     async def claim(self, config: WorkerConfig) -> Started | None:
         claim = WorkerClaim(uuid.uuid4(), config)
-        started, self._source = await self._database.call_until_connected(
+        made = await self._database.call_until_connected(
             lambda: begin_trial(self._trial, claim.refresh_and_store())
         )
-        return started
+        if made is None:
+            return None
+        self._source = made.trial.source
+        if made.trial.evaluation is not None:
+            self._evaluated = await self._database.call_until_connected(EvaluatedRun, made.trial)
+        return await self._database.call_until_connected(made.started_trial)
 
     async def keep_alive(self) -> bool:
         return await self._database.call_until_connected(mark_worker_present, self._trial)
 
+    async def next_station(self, outcome: Mapping[str, Any]) -> Started | None:
+        if self._evaluated is None or self._evaluated.checks or unstorable_reason(outcome):
+            return None
+        job = await self._database.call_until_connected(self._evaluated.end_of_station, dict(outcome))
+        if job is None:
+            return None
+        return await self._database.call_until_connected(started_check, self._trial, job)
+
     async def end(self, outcome: Mapping[str, Any]) -> str:
-        return await self._database.call_until_connected(end_trial, self._trial, dict(outcome))
+        ended = [dict(outcome)]
+        if self._evaluated is not None and self._evaluated.checks:
+            # The last outcome is that of the check
+            ended = [self._evaluated.outcome, *ended]
+        return await self._database.call_until_connected(end_trial, self._trial, *ended)
 
     async def give_up(self, why: str) -> None:
         await self._database.call_until_connected(cancel_trial, self._trial, why)
 
     def close(self) -> None:
+        if self._evaluated is not None:
+            self._evaluated.close()
         self._database.close()
 
     # What its execution asks
 
     async def material(self, started: Started) -> Material:
+        state = self._evaluated.state if self._evaluated else None
         return await self._database.call_until_connected(
-            trial_material, self._source, started.orders.project_id, started.orders.scope["input"]
+            trial_material, self._source, started.orders.project_id, started.orders.scope["input"], state
         )
 
     async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
         return (await self.material(started)).before
 
     def fetch(self, stored: str, path: Path) -> None:
+        if self._evaluated is not None and stored.startswith(PACK):
+            self._evaluated.fetch(stored, path)
+            return
         storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
 
     async def store(self, started: Started, left: AttemptResults) -> None:
-        """Nothing of it is kept."""
+        """Nothing of it is kept; what an evaluation made of a task is compared with what was accepted."""
+        if self._evaluated is not None:
+            await self._database.call_until_connected(self._evaluated.store, left)
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
@@ -157,30 +189,46 @@ def raise_lease_lost() -> NoReturn:
 # Its row
 
 
-def begin_trial(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
-    """Take it, if it still waits, with the recorded run that it is given. What this worker does not serve waits for
-    another one."""
+def begin_trial(trial_id: int, claim: Claim) -> TrialOrders | None:
+    """Take it, if it still waits. What this worker does not serve waits for another one."""
     with transaction.atomic():
         waiting = StationTrial.objects.select_for_update(of=("self",)).filter(pk=trial_id, state=State.QUEUED)
-        trial = waiting.select_related("line__project__owner", "by").first()
+        trial = waiting.select_related("line__project__owner", "by", "evaluation").first()
         if trial is None:
-            return None, None
+            return None
+        if trial.evaluation is not None and not budget_left(trial.evaluation):
+            cancel_trial(trial_id, "budget")
+            return None
         made = TrialOrders.orders_for_trial(trial)
         now = clock.now()
         if can_run_trial(claim, made.task, made.line, made.station):
             trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
             trial.save(update_fields=["state", "started_at", "seen_at"])
-            return made.started_trial(), trial.source
-        if now - trial.created_at < timedelta(seconds=WAITS_SECONDS):
+            return made
+        if now - trial.created_at < patience_with(trial):
             queue.enqueue_queue_jobs(
                 TRY_STATION,
-                TRIALS,
+                TRIALS if trial.evaluation is None else EVALUATIONS,
                 {"trial_id": trial_id},
                 not_before=jobs.database_time_after(ASIDE_SECONDS),
             )
-            return None, None
+            return None
     cancel_trial(trial_id, "no_worker")
-    return None, None
+    return None
+
+
+def patience_with(trial: StationTrial) -> timedelta:
+    """Return for how long it may wait for a worker."""
+    return timedelta(seconds=WAITS_SECONDS if trial.evaluation_id is None else EVALUATION_WAITS_SECONDS)
+
+
+def started_check(trial_id: int, job: Job) -> Started:
+    """Return the check of an evaluation, on the files that its station made; `job`: the recorded run of it."""
+    trial = StationTrial.objects.select_related("evaluation").get(pk=trial_id)
+    assert trial.evaluation is not None
+    line = read_line(trial.evaluation.document, keep_faulty_rules=True)
+    check = line.station(trial.evaluation.check_station)
+    return TrialOrders(trial, line, check, job.task, job).started_trial()
 
 
 def can_run_trial(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
@@ -198,8 +246,8 @@ def mark_worker_present(trial_id: int) -> bool:
     return bool(StationTrial.objects.filter(pk=trial_id, state=State.RUNNING).update(seen_at=clock.now()))
 
 
-def end_trial(trial_id: int, outcome: dict[str, Any]) -> str:
-    """ "", or why this cannot be stored."""
+def unstorable_reason(outcome: Mapping[str, Any]) -> str:
+    """ "", or why this outcome cannot be stored."""
     try:
         payload.checked_digest(outcome, "outcome")
         read_outcome(outcome, "outcome")
@@ -207,8 +255,15 @@ def end_trial(trial_id: int, outcome: dict[str, Any]) -> str:
         return f"{fault.path}: {fault.message}"
     if len(json.dumps(outcome)) > OUTCOME_BYTES:
         return f"The outcome is larger than {OUTCOME_BYTES >> 20} MiB."
+    return ""
+
+
+def end_trial(trial_id: int, outcome: dict[str, Any], check_outcome: dict[str, Any] | None = None) -> str:
+    """ "", or why this cannot be stored. `check_outcome`: of the check, behind an outcome that can be."""
+    if reason := unstorable_reason(outcome if check_outcome is None else check_outcome):
+        return reason
     running = StationTrial.objects.filter(pk=trial_id, state=State.RUNNING)
-    running.update(state=State.DONE, outcome=outcome, ended_at=clock.now())
+    running.update(state=State.DONE, outcome=outcome, check_outcome=check_outcome, ended_at=clock.now())
     return ""
 
 
@@ -232,12 +287,17 @@ def append_log(trial_id: int, length: int, text: str) -> None:
     written.update(log=Concat(F("log"), Value(text)))
 
 
-def trial_material(source: int | None, project: int, inputs: Mapping[str, Any]) -> Material:
+def trial_material(
+    source: int | None, project: int, inputs: Mapping[str, Any], state: GitState | None
+) -> Material:
+    """`state`: of the branch in an evaluation, whose files are those of its commit alone."""
     files = tuple(stored_results.uploaded_files(project, inputs))
     task = Job.objects.filter(pk=source).values_list("task_id", flat=True).first() if source else None
     if source is None or task is None:
         return Material(None, files=files)
     earlier = tuple(stored_results.artifacts_of_last_visits(task, before=source))
+    if state is not None:
+        return Material(None, earlier, files, state)
     return Material(stored_results.last_snapshot(source), earlier, files, branch_state_for_job(source))
 
 
@@ -256,7 +316,8 @@ class TrialOrders:
 
     @classmethod
     def orders_for_trial(cls, trial: StationTrial) -> TrialOrders:
-        line = read_line(trial.document, keep_faulty_rules=True)
+        document = trial.evaluation.document if trial.evaluation else trial.document
+        line = read_line(document, keep_faulty_rules=True)
         job = (
             recorded_job(trial.source)
             if trial.source
@@ -272,7 +333,10 @@ class TrialOrders:
         task, job, station = self.task, self.job, self.station
         runs, inputs = tools_for_station(self.line, station), template_inputs(task, self.line)
         git = git_order(task, self.line, station, 0)
+        evaluation, most = self.trial.evaluation, MOST_SECONDS
         cost = cost_left(job, self.line, station)
+        if evaluation is not None:
+            cost, most = cost_of_evaluated_run(evaluation, station), MOST_EVALUATED_SECONDS
         order = station_order(station, reachable_hosts(task, station), **cost)
         return Orders(
             # Of no job and no task: folders are named by these.
@@ -289,7 +353,7 @@ class TrialOrders:
             project=task.project.key,
             preset=self.line.preset,
             kind=station.kind,
-            station=replace(order, max_timeout=min(order.max_timeout or MOST_SECONDS, MOST_SECONDS)),
+            station=replace(order, max_timeout=min(order.max_timeout or most, most)),
             declared=runs,
             scope={
                 "task": {**task_fields(task), "name": NAME},
