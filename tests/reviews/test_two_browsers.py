@@ -175,3 +175,40 @@ def test_two_of_three_decide_in_the_second_round(
     votes = task.gate_visits.get(round=2).votes.order_by("pk")
     assert [(vote.user, vote.word) for vote in votes] == [(anna, "approve"), (ben, "approve")]
     print(f"{how}: another's page shows it after {', '.join(took)}")
+
+
+@pytest.mark.parametrize("how", ["mouse", pytest.param("phone", marks=pytest.mark.wide)])
+@pytest.mark.usefixtures("sender")
+def test_from_mail_to_recorded_vote_are_three_clicks(
+    new_context: Callable[..., BrowserContext],
+    sign_in: Callable[[BrowserContext, User], None],
+    world: World,
+    mailbox: Mailbox,
+    how: str,
+) -> None:
+    """The mail lies in the browser as it arrived; every click of the hand counts, wherever it is made."""
+    anna = people(world)[0]
+    given = gated(notify=[anna.email])
+    given["stations"][0]["work"] = {"kind": "command", "argv": BUILD, "network": "none"}
+    task = world.start(world.line(**given), title="Limit sign-in")
+    kind, _keyboard, options = HANDS[how]
+    context, clicks = new_context(**options), list[str]()
+    context.expose_binding("clicked", lambda _source, words: clicks.append(words.strip()))
+    context.add_init_script(
+        "addEventListener('click', (e) => e.isTrusted && window.clicked(e.target.innerText), true)"
+    )
+    sign_in(context, anna)
+    hands = kind(context.new_page(), False)
+    mail = mail_to(mailbox, anna, 1)
+    html = mail.get_body(("html",))
+    assert html is not None
+    context.route(
+        "http://mail.example/", lambda route: route.fulfill(body=html.get_content(), content_type="text/html")
+    )
+    hands.page.goto("http://mail.example/")
+    hands.press(hands.page.locator(f"a[href='{link_in(mail)}']").first)
+    hands.button(re.compile("^Approve →"))
+    hands.button(re.compile("^Confirm"))
+    until(lambda: task.gate_visits.get().votes.exists(), "the vote")
+    vote = task.gate_visits.get().votes.get()
+    assert (vote.user, vote.word, len(clicks)) == (anna, "approve", 3), clicks
