@@ -91,15 +91,16 @@ def in_a_worktree(source: Path) -> Path:
 def submodule(source: Path) -> Path:
     other = bare(source)
     git(source, "submodule", "add", "-q", f"file://{other}", "library")
+    git(
+        source,
+        "config",
+        "-f",
+        ".gitmodules",
+        "submodule.library.url",
+        "https://token@git.example/library.git",
+    )
     commit(source)
     other.rename(other.with_name("other.git"))
-    return bare(source)
-
-
-def lfs(source: Path) -> Path:
-    (source / "deep").mkdir()
-    (source / "deep" / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
-    commit(source)
     return bare(source)
 
 
@@ -111,7 +112,7 @@ def no_utf8(source: Path) -> Path:
 
 def several(source: Path) -> Path:
     no_utf8(source).rename(source.parent / "first.git")
-    return lfs(source)
+    return submodule(source)
 
 
 def like_our_prefix(source: Path) -> Path:
@@ -152,13 +153,7 @@ TROUBLES: dict[str, tuple[Callable[[Path], Path], str, bool, str]] = {
         submodule,
         "files",
         False,
-        "library is a submodule, and submodules are not fetched. Take it out",
-    ),
-    "LFS": (
-        lfs,
-        "files",
-        False,
-        "deep/.gitattributes belongs to Git LFS, and large files of LFS are not fetched. Keep",
+        "Submodule library: Keep the user and the token out of an https address.",
     ),
     "no UTF-8": (no_utf8, "files", False, "is not a name in UTF-8. Rename the file."),
     "prefix": (like_our_prefix, "push", True, "A branch is called gateline: git takes none below that name"),
@@ -219,7 +214,7 @@ def test_troubles_of_one_repository_are_told_together(
     client: Client, world: World, source: Path, server: str
 ) -> None:
     fact = of(checks_of(client, world, f"{server}{several(source)}"), "files")["said"]
-    assert "is not a name in UTF-8" in fact and "belongs to Git LFS" in fact
+    assert "is not a name in UTF-8" in fact and "Submodule library: " in fact
 
 
 def test_a_complete_repository_is_told_with_its_facts(

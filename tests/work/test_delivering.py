@@ -6,7 +6,7 @@ import asyncio
 import fcntl
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -54,6 +54,9 @@ class Server:
 
     async def seconds_to_wait(self) -> float:
         return 0.0
+
+    async def find_stored_files(self, digests: Sequence[str]) -> Mapping[str, str]:
+        return {}
 
     async def report_base_moved(self, onto: str, tree: str) -> None:
         self.has_moved = True

@@ -46,6 +46,7 @@ SET_BY_GATELINE: Final = (
         "workspace_too_large",
         "not_stored",
         "secret_in_file",
+        "submodule_changed",
         "supervisor_lost",
         "unknown_work",
         "no_fixer",

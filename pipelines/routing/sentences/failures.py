@@ -50,6 +50,7 @@ WORDS = {
     "refused": "the model refused",
     "resource_limit": "it reached a resource limit",
     "secret_in_file": "a file holds a secret",
+    "submodule_changed": "a submodule was changed",
     "supervisor_lost": "its supervisor was lost",
     "template_error": "a template has no value",
     "too_many_calls": "too many calls of tools",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,12 @@ from pipelines.work.git import (
 from pipelines.work.git.branch_joins import PendingMerge
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.damage import refusing_damage
+from pipelines.work.git.lfs.large_files import LargeFiles
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused
 from pipelines.work.git.remote import ProgressCallback, Remote
+from pipelines.work.git.submodules.checkout import CheckedOut, check_out_submodules
+from pipelines.work.git.submodules.modules import submodule_pins
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
@@ -52,6 +55,7 @@ class Prepared:
     earlier: tuple[str, ...]
     tree: str
     settles: PendingMerge | None = None
+    modules: CheckedOut = field(default_factory=CheckedOut)
 
 
 def needs_fresh_files(access: RepositoryAccess) -> bool:
@@ -76,12 +80,17 @@ def prepare_workspace(
         files = trees.tree_leaves(store, tree)
         if not filled:
             checkout.write_tree_into_folder(store, tree, workspace)
+        LargeFiles(mirror, remote, state.base, report, access.stored, access.fetch).lay_down(workspace, files)
+        modules = CheckedOut()
+        if submodule_pins(files):
+            base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
+            modules = check_out_submodules(access, remote, store, files, base_files, workspace, report)
         # What an attempt before left there could be anything, and is never read.
         attempt_repository.remove_git_folder(workspace)
         there = {path: leaf for path, leaf in files.items() if _is_there(workspace / path)}
         attempt_repository.make_repository(workspace, mirror, state.branch, state.head, there)
     earlier = access.state.heads or (state.base,)
-    return Prepared(access, state, files, earlier, stood or tree.decode(), settles)
+    return Prepared(access, state, files, earlier, stood or tree.decode(), settles, modules)
 
 
 def state_to_start_from(
@@ -200,26 +209,36 @@ class Trailers:
 
 
 def commit_attempt(
-    prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], trailer_data: Trailers
+    prepared: Prepared,
+    root: Path,
+    workspace: Path,
+    manifest: tuple[Entry, ...],
+    trailer_data: Trailers,
+    pins: Mapping[str, ObjectID] | None = None,
 ) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
     """Commit what the station changed. Its processes are gone. The state, the facts, and the file of the new objects as
-    {digest: (path below the root, size)}. In a thread. :raises GitRefused"""
+    {digest: (path below the root, size)}. `pins`: {path: commit} of the submodules. In a thread. :raises GitRefused"""
     with refusing_damage("What the station left cannot be committed"):
-        return _commit_in_mirror(prepared, root, workspace, manifest, trailer_data)
+        return _commit_in_mirror(prepared, root, workspace, manifest, trailer_data, pins or {})
 
 
 def _commit_in_mirror(
-    prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], trailer_data: Trailers
+    prepared: Prepared,
+    root: Path,
+    workspace: Path,
+    manifest: tuple[Entry, ...],
+    trailer_data: Trailers,
+    pins: Mapping[str, ObjectID],
 ) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
     access, state = prepared.access, prepared.state
     # The station could write beside its workspace, links too: what we write goes where it has never been.
     own = Path(tempfile.mkdtemp(prefix="git-", dir=root))
-    with open_task_mirror(replace(access, state=_fetchable_state(prepared)), lambda text: None) as (
+    with open_task_mirror(replace(access, state=fetchable_state(prepared)), lambda text: None) as (
         mirror,
-        _remote,
+        remote,
     ):
         store, settles = mirror.repository.object_store, prepared.settles
-        leaves, blobs = trees.read_workspace_tree(workspace, manifest, prepared.files, store)
+        leaves, blobs = trees.read_workspace_tree(workspace, manifest, prepared.files, store, pins)
         tree, made = trees.build_trees(leaves)
         head = state.head
         # A merge is committed even where the files stay the same: its parents do not.
@@ -231,7 +250,9 @@ def _commit_in_mirror(
             settles.refuse_remaining_conflict_marks(store, leaves)
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
         counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
-        before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, own)
+        large = LargeFiles(mirror, remote, state.base, lambda text: None, access.stored, access.fetch)
+        large.take_in(workspace, leaves)
+        before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, own, large)
         group = {
             "base": state.base,
             "head": head,
@@ -261,7 +282,7 @@ def _commit_in_mirror(
     )
 
 
-def _fetchable_state(prepared: Prepared) -> GitState:
+def fetchable_state(prepared: Prepared) -> GitState:
     """Return what can be fetched again, if the mirror expired meanwhile."""
     if prepared.access.state.heads:
         return prepared.access.state

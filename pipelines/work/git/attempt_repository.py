@@ -35,7 +35,7 @@ def remove_git_folder(workspace: Path) -> None:
 
 
 def make_repository(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[str, Leaf]) -> None:
-    """A repository on its branch at this commit, its index as the files are. In a thread."""
+    """A repository on its branch at this commit, on none where that is "", its index as the files are. In a thread."""
     edge = shallow_commits(mirror, head)
     store = mirror.repository.object_store
     with closing(Repo.init(str(workspace))) as own:
@@ -46,9 +46,14 @@ def make_repository(workspace: Path, mirror: Mirror, branch: str, head: str, fil
     with closing(Repo(str(workspace))) as own:
         count, data = store.generate_pack_data(set(), {ObjectID(head.encode())}, shallow=edge)
         own.object_store.add_pack_data(count, data)
-        ref = Ref(b"refs/heads/" + branch.encode())
-        own.refs[ref] = ObjectID(head.encode())
-        own.refs.set_symbolic_ref(HEADREF, ref)
+        if branch:
+            ref = Ref(b"refs/heads/" + branch.encode())
+            own.refs[ref] = ObjectID(head.encode())
+            own.refs.set_symbolic_ref(HEADREF, ref)
+        else:
+            # The commit itself, and not what HEAD stands for at the beginning
+            own.refs.remove_if_equals(HEADREF, None)
+            own.refs[HEADREF] = ObjectID(head.encode())
         index = Index(own.index_path(), read=False)
         for path, (mode, sha) in files.items():
             info = (workspace / path).lstat()

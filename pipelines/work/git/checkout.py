@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
@@ -20,9 +21,7 @@ DEEPEST, LONGEST_NAME = 200, 255
 # 28: mode (6), space, NUL, and the 20 bytes of an id
 MOST_TREE = MOST_FILES * (LONGEST_NAME + 28)
 """Bytes of a folder: no more names are in so many."""
-LFS = b"version https://git-lfs.github.com/spec/"
-# `*.png filter=lfs diff=lfs merge=lfs -text`, unless it is a comment
-FILTER_LFS = re.compile(rb"(?m)^[^#\n]*\bfilter=lfs\b")
+MODULES = ".gitmodules"
 GIT_LIKE = re.compile(r"\.git|git~\d+", re.IGNORECASE)
 """Names that git takes for its own folder on some system."""
 Node = tuple[str, int, ObjectID]
@@ -74,10 +73,6 @@ def _nodes_below(
             path = below + checked_entry_name(name, below)
             if path in visited:
                 raise GitRefused(f"The repository is damaged: it has {path!r} twice.")
-            if S_ISGITLINK(mode):
-                raise GitRefused(
-                    f"{path} is a submodule, and submodules are not fetched. Take it out, or put its files in."
-                )
         except GitRefused as fault:
             refuse(fault)
             continue
@@ -87,25 +82,39 @@ def _nodes_below(
             yield from _nodes_below(store, sha, refuse, f"{path}/", depth + 1)
 
 
-def tree_faults(store: BaseObjectStore, tree: ObjectID) -> tuple[list[str], int]:
-    """Say of each entry that no station would get why, and count the files. Of their content only settings of LFS and
-    targets of links are read.
+@dataclass(frozen=True)
+class TreeFaults:
+    """`reasons`: why entries are not taken; `count`: of files; `files`: (mode, id) of the submodules, and of the file
+    that names them."""
+
+    reasons: list[str]
+    count: int
+    files: dict[str, tuple[int, ObjectID]]
+
+
+def tree_faults(store: BaseObjectStore, tree: ObjectID) -> TreeFaults:
+    """Say of each entry that no station would get why, and count the files. Of their content only targets of links are
+    read.
 
     :raises GitRefused: they are too many; KeyError: an object is missing"""
     reasons: list[str] = []
-    count = 0
+    count, files = 0, {}
     for path, mode, sha in tree_nodes(store, tree, lambda fault: reasons.append(str(fault))):
         if S_ISDIR(mode):
+            continue
+        if S_ISGITLINK(mode) or path == MODULES:
+            files[path] = (mode, sha)
+        if S_ISGITLINK(mode):
             continue
         count += 1
         if sha not in store:
             raise KeyError(sha)
-        blob = store[sha] if S_ISLNK(mode) or path.rpartition("/")[2] == ".gitattributes" else Blob()
+        blob = store[sha] if S_ISLNK(mode) else Blob()
         try:
             _refuse_content(path, mode, blob.data if isinstance(blob, Blob) else b"")
         except GitRefused as fault:
             reasons.append(str(fault))
-    return reasons, count
+    return TreeFaults(reasons, count, files)
 
 
 def checked_entry_name(name: bytes, below: str) -> str:
@@ -123,13 +132,15 @@ def checked_entry_name(name: bytes, below: str) -> str:
     return text
 
 
-def write_tree_into_folder(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
-    """Into an empty folder. In a thread. :raises GitRefused: too much, or something that is not taken"""
+def write_tree_into_folder(store: BaseObjectStore, tree: ObjectID, folder: Path) -> int:
+    """Into an empty folder, and return how many bytes there are; of a submodule the folder alone. In a thread.
+
+    :raises GitRefused: too much, or something that is not taken"""
     size = 0
     for path, mode, sha in tree_nodes(store, tree):
         place = folder / path
         try:
-            if S_ISDIR(mode):
+            if S_ISDIR(mode) or S_ISGITLINK(mode):
                 place.mkdir(mode=0o755)
                 continue
             blob = store[sha]
@@ -145,6 +156,7 @@ def write_tree_into_folder(store: BaseObjectStore, tree: ObjectID, folder: Path)
             if error.errno is not None and isinstance(error, FileExistsError):
                 raise GitRefused(f"The repository is damaged: it has {path!r} twice.") from error
             raise
+    return size
 
 
 def write_entry(place: Path, mode: int, data: bytes, path: str) -> None:
@@ -162,12 +174,6 @@ def write_entry(place: Path, mode: int, data: bytes, path: str) -> None:
 
 
 def _refuse_content(path: str, mode: int, data: bytes) -> None:
-    attributes = path.rpartition("/")[2] == ".gitattributes" and FILTER_LFS.search(data[:1_000_000])
-    # What is longer is no pointer, but a file that begins like one.
-    if attributes or (len(data) < 1024 and data.startswith(LFS)):
-        raise GitRefused(
-            f"{path} belongs to Git LFS, and large files of LFS are not fetched. Keep them out of this repository."
-        )
     if S_ISLNK(mode):
         try:
             target = data.decode()

@@ -3,7 +3,7 @@ comes after a crash finds it on the remote and pushes nothing twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dulwich.object_store import BaseObjectStore
@@ -12,9 +12,11 @@ from dulwich.objects import Blob, Commit, ObjectID
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.routing.document.kinds.deliver import SAME_PATCH
 from pipelines.work.git import branch_joins, checkout, commits, foreign_pushes, trees
+from pipelines.work.git.lfs.large_files import LargeFiles
+from pipelines.work.git.lfs.pointers import parsed_pointer
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import BASE_MOVED, BRANCH_CHANGED, NOT_APPROVED, NOTHING_DONE, GitRefused
-from pipelines.work.git.remote import ProgressCallback, moved_message
+from pipelines.work.git.remote import ProgressCallback, Remote, moved_message
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.tree_merge import MOST_STEPS, MOST_TEXT, Files, Lines, Merger
 from pipelines.work.git.trees import Leaf
@@ -60,10 +62,12 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Permission:
-    """`clear` asks the server, whatever that takes; `stopped`: the job was cancelled, or its worker goes."""
+    """`clear` asks the server, whatever that takes; `stopped`: the job was cancelled, or its worker goes. `find`: where
+    the task stored files of these digests."""
 
     clear: Callable[[], DeliveryPermission]
     stopped: Callable[[], bool]
+    find: Callable[[Sequence[str]], Mapping[str, str]] = lambda digests: {}
 
     def raise_if_stopped(self) -> None:
         if self.stopped():
@@ -122,6 +126,7 @@ def push_delivery(order: DeliveryOrder, may: Permission, report: ProgressCallbac
             return LandedCommit(now, tree.decode(), branch, True, cleared.onto)
         if now != cleared.onto:
             raise moved_refusal(order, mirror, (branch, cleared.onto, now), report)
+        publish_large_files(order, mirror, remote, may, report)
         store.add_object(commit)
         report(f"{number[:7]} is pushed to {branch}")
         try:
@@ -145,6 +150,16 @@ def push_delivery(order: DeliveryOrder, may: Permission, report: ProgressCallbac
                 raise moved_refusal(order, mirror, (branch, cleared.onto, now), report) from error
             raise
     return LandedCommit(number, tree.decode(), branch, False, cleared.onto)
+
+
+def publish_large_files(
+    order: DeliveryOrder, mirror: Mirror, remote: Remote, may: Permission, report: ProgressCallback
+) -> None:
+    """Send the large files first: a pointer that is published leads to something. :raises GitRefused: push_refused"""
+    access, state = order.access, order.access.state
+    large = LargeFiles(mirror, remote, state.base, report, fetch=access.fetch)
+    large.publish(state.head, state.base, access.order.commit == SQUASH, may.find)
+    may.raise_if_stopped()
 
 
 def approved_tree_to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
@@ -382,6 +397,7 @@ def _text_lines(store: BaseObjectStore, merger: Merger, path: str, leaf: Leaf | 
     if leaf[0] not in PLAIN:
         raise NotTheSame(f"{path} is no plain file")
     blob = merger.blobs.get(leaf[1]) or store[ObjectID(leaf[1])]
-    if not isinstance(blob, Blob) or blob.raw_length() > MOST_TEXT or b"\x00" in blob.data:
+    text = isinstance(blob, Blob) and blob.raw_length() <= MOST_TEXT and b"\x00" not in blob.data
+    if not isinstance(blob, Blob) or not text or parsed_pointer(blob.data) is not None:
         raise NotTheSame(f"{path} is no text that can be compared")
     return blob.data.splitlines(keepends=True)

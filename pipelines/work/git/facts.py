@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dulwich.object_store import BaseObjectStore
-from dulwich.objects import Blob, ObjectID
+from dulwich.objects import S_ISGITLINK, Blob, ObjectID
 
 from pipelines.formats.evidence.trees.file_kinds import path_sensitivity
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
+from pipelines.work.git.lfs.pointers import parsed_pointer
+from pipelines.work.git.submodules.modules import submodule_text
 from pipelines.work.git.trees import Leaf
 
 if TYPE_CHECKING:
@@ -52,13 +54,17 @@ def git_facts(
 
 def changed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple[list[bytes], list[bytes]]:
     """Lines added and removed; none of what is not text."""
-    # As git tells: a NUL in the first 8,000 bytes makes it no text.
-    if b"\x00" in old[:8000] or b"\x00" in new[:8000]:
+    if _is_no_text(old) or _is_no_text(new):
         return [], []
     before, after = old.splitlines(), new.splitlines()
     changed = [block for block in diff_blocks(before, after, budget) if not block.same]
     added = [line for block in changed for line in after[block.new : block.new_end]]
     return added, [line for block in changed for line in before[block.old : block.old_end]]
+
+
+def _is_no_text(data: bytes) -> bool:
+    # As git tells: a NUL in the first 8,000 bytes makes it no text. A pointer of LFS stands for a large file
+    return b"\x00" in data[:8000] or parsed_pointer(data) is not None
 
 
 def _add_to_change_digest(
@@ -78,5 +84,7 @@ def _add_to_change_digest(
 def _leaf_bytes(store: BaseObjectStore, leaf: Leaf | None) -> bytes:
     if leaf is None:
         return b""
+    if S_ISGITLINK(leaf[0]):
+        return submodule_text(leaf[1])
     git_object = store[ObjectID(leaf[1])]
     return git_object.data if isinstance(git_object, Blob) else b""

@@ -15,6 +15,7 @@ from pipelines.work.git.delivery_push import (
     approved_tree_to_deliver,
     delivery_commit,
     moved_refusal,
+    publish_large_files,
 )
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
@@ -56,6 +57,7 @@ def push_proposal(order: DeliveryOrder, may: Permission, report: ProgressCallbac
         commit = delivery_commit(replace(order, to=REQUEST), replace(cleared, onto=now), tree)
         if now and access.order.commit == SQUASH:  # what was pushed before may stand on an older base
             commit.parents = [ObjectID(sha.encode()) for sha in (now, cleared.onto)]
+        publish_large_files(order, mirror, remote, may, report)
         mirror.repository.object_store.add_object(commit)
         head = commit.id.decode()
         report(f"{head[:7]} is pushed to {state.branch}")

@@ -13,6 +13,7 @@ from dulwich.objects import ShaFile
 from pipelines.work.git import checkout, facts, trees
 from pipelines.work.git.attempt import Prepared, count_commits_ahead
 from pipelines.work.git.damage import refusing_damage
+from pipelines.work.git.submodules.pins import current_pins
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.workspaces import Entry
 
@@ -29,7 +30,9 @@ def change_so_far(prepared: Prepared, workspace: Path, manifest: tuple[Entry, ..
         ),
     ):
         store = mirror.repository.object_store
-        leaves, blobs = trees.read_workspace_tree(workspace, manifest, prepared.files, store)
+        leaves, blobs = trees.read_workspace_tree(
+            workspace, manifest, prepared.files, store, current_pins(workspace, prepared.files)
+        )
         # Built as the commit would be, so that its id is the one that people will approve
         tree, _made = trees.build_trees(leaves)
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))

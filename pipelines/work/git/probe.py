@@ -127,8 +127,8 @@ class Probe:
             overview = read_overview(self.remote, self.commit, self.wanted)
         except FetchTooLarge:
             return ConnectionFact(
-                warning=f"More than {MOST_FETCHED // 1024**2} MB are not looked at: submodules, Git LFS and the like "
-                "are told by the first station, and its commands are not proposed. Enter them."
+                warning=f"More than {MOST_FETCHED // 1024**2} MB are not looked at: what is not taken is told "
+                "by the first station, and its commands are not proposed. Enter them."
             )
         if overview.reasons:
             more = len(overview.reasons) - MOST_REASONS

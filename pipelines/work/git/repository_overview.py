@@ -4,7 +4,7 @@ proposed from those on top, and people decide; what no station would get is told
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -16,6 +16,7 @@ from pipelines.work.git.checkout import tree_faults
 from pipelines.work.git.folder_state import missing_parts
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ERRORS, Remote, _object_id
+from pipelines.work.git.submodules.modules import module_address, submodule_pins, tree_modules
 from pipelines.work.spec.ecosystems import RepositoryFiles
 
 MOST_FETCHED = 64 * 1024**2
@@ -44,23 +45,42 @@ def read_overview(remote: Remote, commit: str, file_names: Collection[str]) -> R
             with closing(Repo(remote.address.path)) as there:
                 if reason := missing_parts(there):
                     raise GitRefused(reason)
-                return _overview_of_commit(there.object_store, _object_id(commit), file_names)
+                return _overview_of_commit(there.object_store, _object_id(commit), file_names, remote)
         with (
             tempfile.TemporaryDirectory(prefix="gateline-look-") as folder,
             closing(Repo.init_bare(folder)) as here,
         ):
             remote.fetch(here, [commit], MOST_FETCHED, lambda text: None, depth=DEPTH, seconds=SECONDS)
-            return _overview_of_commit(here.object_store, _object_id(commit), file_names)
+            return _overview_of_commit(here.object_store, _object_id(commit), file_names, remote)
     except ERRORS as error:
         raise GitRefused(remote.describe_error(error)) from error
 
 
 def _overview_of_commit(
-    store: BaseObjectStore, commit: ObjectID, file_names: Collection[str]
+    store: BaseObjectStore, commit: ObjectID, file_names: Collection[str], remote: Remote
 ) -> RepositoryOverview:
     head = store[commit]
     top = store[head.tree] if isinstance(head, Commit) else head
-    return RepositoryOverview(_read_top_files(store, top, file_names), *tree_faults(store, top.id))
+    faults = tree_faults(store, top.id)
+    reasons = [*faults.reasons, *_submodule_faults(store, faults.files, remote)]
+    return RepositoryOverview(_read_top_files(store, top, file_names), reasons, faults.count)
+
+
+def _submodule_faults(
+    store: BaseObjectStore, files: Mapping[str, tuple[int, ObjectID]], remote: Remote
+) -> Iterator[str]:
+    """Say of each submodule why its address is not taken: none is asked for anything."""
+    pins = submodule_pins(files)
+    try:
+        modules = tree_modules(store, files) if pins else {}
+    except GitRefused as refused:
+        yield str(refused)
+        return
+    for path in pins:
+        try:
+            module_address(path, modules, remote.address, remote.folders)
+        except GitRefused as refused:
+            yield str(refused)
 
 
 def _read_top_files(store: BaseObjectStore, top: ShaFile, file_names: Collection[str]) -> RepositoryFiles:

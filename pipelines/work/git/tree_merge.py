@@ -9,10 +9,11 @@ from stat import S_ISREG
 from typing import Any
 
 from dulwich.object_store import BaseObjectStore
-from dulwich.objects import Blob, ObjectID
+from dulwich.objects import S_ISGITLINK, Blob, ObjectID
 
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.formats.evidence.trees.tree_diff import RENAMED, file_changes, pair_renames
+from pipelines.work.git.lfs.pointers import parsed_pointer
 from pipelines.work.git.refusals import list_of_first_paths
 from pipelines.work.git.trees import Leaf
 
@@ -103,6 +104,8 @@ class Merger:
         return blob.data if blob else None
 
     def _blob_or_none(self, leaf: Leaf) -> Blob | None:
+        if S_ISGITLINK(leaf[0]):
+            return None
         # What was merged with the side before is in no store yet
         blob = self.blobs.get(leaf[1]) or self._store[leaf[1]]
         return blob if isinstance(blob, Blob) else None
@@ -131,6 +134,9 @@ class Merger:
         blob = self._blob_or_none(leaf)
         # As git tells: a NUL in the first 8,000 bytes makes it no text.
         if blob is None or blob.raw_length() > MOST_TEXT or b"\x00" in blob.data[:8000]:
+            return None
+        # A pointer of LFS whose lines are merged would stand for nothing
+        if parsed_pointer(blob.data) is not None:
             return None
         return blob.data.splitlines(keepends=True)
 

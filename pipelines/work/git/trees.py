@@ -4,7 +4,7 @@ What `.gitignore` names is left out unless it was committed before; nothing else
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from hashlib import sha1
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -12,14 +12,15 @@ from stat import S_ISDIR, S_ISREG
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, ObjectID, ShaFile, Tree
 
-from pipelines.work.file_measure import PIECE
+from pipelines.work.file_measure import PIECE, measure_file
 from pipelines.work.git.checkout import GIT_LIKE, tree_nodes
 from pipelines.work.git.gitignore import IgnoreFiles
+from pipelines.work.git.lfs.pointers import MOST_POINTER, Pointer, parsed_pointer, workspace_attributes
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.workspaces import Entry
 
-FILE, PROGRAM, LINK, FOLDER = 0o100644, 0o100755, 0o120000, 0o040000
+FILE, PROGRAM, LINK, FOLDER, SUBMODULE = 0o100644, 0o100755, 0o120000, 0o040000, 0o160000
 MOST_NEW = 256 * 1024**2
 """Bytes of the files that one station may add or change."""
 Leaf = tuple[int, ObjectID]
@@ -31,21 +32,30 @@ def tree_leaves(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
 
 
 def read_workspace_tree(
-    workspace: Path, manifest: tuple[Entry, ...], before: Mapping[str, Leaf], store: BaseObjectStore
+    workspace: Path,
+    manifest: tuple[Entry, ...],
+    before: Mapping[str, Leaf],
+    store: BaseObjectStore,
+    pins: Mapping[str, ObjectID],
 ) -> tuple[dict[str, Leaf], list[ShaFile]]:
     """Return the present content of the tree, and the blobs that `store` does not have yet. `before`: the
-    last commit's content.
+    last commit's content; `pins`: {path: commit} of submodules, of which nothing else counts.
 
     :raises GitRefused: too much is new
     """
-    ignored, room = IgnoreFiles(workspace), MOST_NEW
-    tree_files: dict[str, Leaf] = {}
+    ignored, room, attributes = IgnoreFiles(workspace), MOST_NEW, workspace_attributes(workspace)
+    tree_files: dict[str, Leaf] = {path: (SUBMODULE, pin) for path, pin in pins.items()}
     new: list[ShaFile] = []
     for entry in manifest:
         path = str(entry["path"])
+        if pins and is_in_submodule(path, pins):
+            continue
         if entry.get("folder") or is_git_like_path(path) or (path not in before and ignored.is_ignored(path)):
             continue
-        leaf, blob = _workspace_leaf(workspace, entry, before.get(path), store)
+        if entry.get("size") and attributes.keeps(path):
+            leaf, blob = _large_leaf(workspace, entry, before.get(path), store)
+        else:
+            leaf, blob = _workspace_leaf(workspace, entry, before.get(path), store)
         if blob is not None:
             room -= blob.raw_length()
             new.append(blob)
@@ -56,6 +66,11 @@ def read_workspace_tree(
             )
         tree_files[path] = leaf
     return tree_files, new
+
+
+def is_in_submodule(path: str, pins: Container[str]) -> bool:
+    """Return whether a path is that of a submodule, or of a file in it."""
+    return path in pins or any(path[:place] in pins for place, letter in enumerate(path) if letter == "/")
 
 
 def is_git_like_path(path: str) -> bool:
@@ -89,6 +104,33 @@ def _workspace_leaf(
         file.seek(0)
         blob = Blob.from_string(file.read())
     return (mode, blob.id), blob
+
+
+def _large_leaf(
+    workspace: Path, entry: Entry, before: Leaf | None, store: BaseObjectStore
+) -> tuple[Leaf, Blob | None]:
+    """Return the pointer of a file that Git LFS keeps; one that was committed as it is stays so while it is the
+    same."""
+    old = store[before[1]] if before and S_ISREG(before[0]) else None
+    unchanged = isinstance(old, Blob) and old.raw_length() == entry["size"]
+    with open_plain_file(workspace, str(entry["path"])) as file:
+        text = file.read(MOST_POINTER)
+        # Where nobody took the file's content out of its pointer
+        if unchanged or parsed_pointer(text) is not None:
+            leaf, blob = _workspace_leaf(workspace, entry, before, store)
+            if parsed_pointer(text) is not None or (before and leaf[1] == before[1]):
+                return leaf, blob
+        if digest := entry.get("digest"):
+            pointer = Pointer(str(digest), entry["size"])
+        else:
+            file.seek(0)
+            measured = measure_file(file)
+            pointer = Pointer(measured.digest, measured.size)
+    blob = Blob.from_string(pointer.text)
+    mode = PROGRAM if entry["mode"] & 0o100 else FILE
+    if before is not None and before[1] == blob.id and bool(before[0] & 0o100) == (mode == PROGRAM):
+        mode = before[0]
+    return (mode, blob.id), None if blob.id in store else blob
 
 
 def build_trees(tree_files: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:

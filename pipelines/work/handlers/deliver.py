@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,12 +40,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     order = spec.delivery
     if order is None:
         return refused_outcome("prepare_failed", "This line works in no repository.")
-    port, loop, stop = order.port, asyncio.get_running_loop(), threading.Event()
-
-    def request_clearance() -> DeliveryPermission:
-        # Called in the thread that pushes; the server is asked on the worker's loop.
-        return asyncio.run_coroutine_threadsafe(_clear_delivery(port), loop).result()
-
+    port, stop = order.port, threading.Event()
     # Before anything is fetched for nothing
     if wait := await port.seconds_to_wait():
         raise LookAgain(wait)
@@ -54,9 +49,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         host, way = await host_and_delivery_way(order)
         if host is not None and way != "push":
             return await _deliver_by_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
-        landed = await asyncio.to_thread(
-            push_delivery, order, Permission(request_clearance, stop.is_set), notes
-        )
+        landed = await asyncio.to_thread(push_delivery, order, delivery_permission(port, stop.is_set), notes)
     except asyncio.CancelledError:
         # The thread cannot be cancelled: it looks at this before it pushes.
         stop.set()
@@ -150,8 +143,22 @@ async def _deliver_by_host(through: HostDelivery) -> Outcome:
     }
 
 
-async def _clear_delivery(port: DeliveryPort) -> DeliveryPermission:
-    return await port.clear()
+def delivery_permission(port: DeliveryPort, stopped: Callable[[], bool]) -> Permission:
+    """Return what a thread that pushes may ask: the server is asked on the worker's loop, which is the one that runs
+    now."""
+    loop = asyncio.get_running_loop()
+
+    async def clear() -> DeliveryPermission:
+        return await port.clear()
+
+    async def find(digests: Sequence[str]) -> Mapping[str, str]:
+        return await port.find_stored_files(digests)
+
+    return Permission(
+        lambda: asyncio.run_coroutine_threadsafe(clear(), loop).result(),
+        stopped,
+        lambda digests: asyncio.run_coroutine_threadsafe(find(digests), loop).result(),
+    )
 
 
 def refused_outcome(failure_type: str, summary: str) -> Outcome:
@@ -234,7 +241,7 @@ class HostDelivery:
         before = clearance.at_host or AtHost()
         there = await self._merge_found_done(clearance, before)
         if there is None:
-            may = Permission(self._clearance_asker(), self.stopped)
+            may = delivery_permission(port, self.stopped)
             proposed = await asyncio.to_thread(push_proposal, self.order, may, self.notes)
             # Before the host is called: whoever comes after a crash knows what was pushed.
             await port.report_host_progress(AtHost(proposed.head, self.way, before.waits))
@@ -266,14 +273,6 @@ class HostDelivery:
             AtHost(head or merge_status.head, self.way, False, request_record, merge_status.commit, landed)
         )
         return MergedByHost(merge_status.commit, landed, clearance.tree, request_record)
-
-    def _clearance_asker(self) -> Callable[[], DeliveryPermission]:
-        loop, clear = asyncio.get_running_loop(), self.order.port.clear
-
-        async def clear_on_loop() -> DeliveryPermission:
-            return await clear()
-
-        return lambda: asyncio.run_coroutine_threadsafe(clear_on_loop(), loop).result()
 
     async def _merge_found_done(
         self, clearance: DeliveryPermission, before: AtHost

@@ -106,6 +106,8 @@ class Orders:
     repositories: tuple[str, ...] = ()
     # Folders of the server that this job names and that are allowed for its owner, as `PermittedFolder.to_dict`.
     folders: tuple[Mapping[str, Any], ...] = ()
+    # Of a repository in such a folder, those in which its submodules may be: all that are allowed for its owner.
+    submodule_folders: tuple[Mapping[str, Any], ...] = ()
     # The document that the station before handed over; None where there is none.
     handoff: Any = field(default=None, repr=False)
     question: QuestionOrder | None = None
@@ -133,7 +135,8 @@ class Orders:
     def of_json(cls, plain: Mapping[str, Any]) -> Orders:
         station, question, git = plain["station"], plain["question"], plain["git"]
         its = {name: tuple(station[name]) for name in ("output_keys", "artifacts", "labels", "hosts")}
-        made = {name: tuple(plain[name]) for name in ("declared", "repositories", "folders")}
+        names = ("declared", "repositories", "folders", "submodule_folders")
+        made = {name: tuple(plain.get(name, ())) for name in names}
         fields: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
         question_order = QuestionOrder(**question) if question else None
         return cls(**{**fields, "question": question_order, "git": _git_order(git)})

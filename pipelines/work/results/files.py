@@ -20,9 +20,11 @@ def open_plain_file(root: Path, relative: str) -> Iterator[BinaryIO]:
     """Open a plain file below `root` for reading. No part of the path may be a link: the station could redirect
     it. :raises FileRefused: absolute, with `..`, through a link, missing, or no plain file"""
     descriptor = _open_below(root, _checked_path_parts(relative))
+    # Before it is opened as a stream, which takes no folder and would leave the descriptor open
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileRefused(f"{relative} is not a plain file")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise FileRefused(f"{relative} is not a plain file")
         yield file
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from asgiref.sync import async_to_sync
 from django.conf import settings
 from dulwich.object_store import BaseObjectStore
-from dulwich.objects import Blob, Commit, ObjectID
+from dulwich.objects import S_ISGITLINK, Blob, Commit, ObjectID
 from dulwich.pack import PackData
 
 from pipelines.models import Job
@@ -25,8 +25,13 @@ from pipelines.work.git.attempt import count_commits_ahead, state_to_start_from
 from pipelines.work.git.damage import refusing_damage
 from pipelines.work.git.gitignore import MOST_BYTES as MOST_PATTERNS
 from pipelines.work.git.gitignore import IgnoreFiles
+from pipelines.work.git.lfs.large_files import LargeFiles
+from pipelines.work.git.lfs.pointers import Pointer
 from pipelines.work.git.mirror import Mirror, Mirrors
 from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.remote import Remote
+from pipelines.work.git.submodules.modules import submodule_pins, submodule_text, tree_modules
+from pipelines.work.git.submodules.pins import published_files
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.trees import LINK, Leaf
 from pipelines.work.orders.order import Orders
@@ -86,7 +91,8 @@ def check_commit(
         _check_ancestry(mirror, state, begun, head)
         if settles:
             settles.refuse_remaining_conflict_marks(store, leaves)
-        _check_files_equal_commit(store, leaves, tuple(manifest))
+        large = LargeFiles(mirror, remote, begun.base, _ignore_progress)
+        _check_files_equal_commit(store, leaves, tuple(manifest), large.pointers(leaves))
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, begun.base))
         group = {
             "base": begun.base,
@@ -95,7 +101,8 @@ def check_commit(
             "commits": count_commits_ahead(mirror, begun.base, head),
             **facts.git_facts(store, base_files, leaves, access.order.sensitive),
         }
-        before = _store_base_contents(job, lease, store, base_files, leaves)
+        _check_pins_are_published(access, remote, store, begun, leaves)
+        before = _store_base_contents(job, lease, store, base_files, leaves, large)
         tree_before = settles.tree if settles else checkout.commit_tree(store, begun.head)
     order = access.order
     left = GitLeft(
@@ -172,20 +179,47 @@ def _check_ancestry(mirror: Mirror, state: GitState, begun: GitState, head: str)
 
 
 def _check_files_equal_commit(
-    store: BaseObjectStore, leaves: Mapping[str, Leaf], manifest: tuple[Entry, ...]
+    store: BaseObjectStore,
+    leaves: Mapping[str, Leaf],
+    manifest: tuple[Entry, ...],
+    pointers: Mapping[str, Pointer],
 ) -> None:
     """Check that what people see is what is committed: each file of the tree was stored as it is, and besides
     them only what `.gitignore` names."""
     stored = {str(entry["path"]): entry for entry in manifest if not entry.get("folder")}
     for path, (mode, sha) in leaves.items():
         entry = stored.pop(path, None)
-        blob = store[sha]
-        data = blob.data if isinstance(blob, Blob) else b""
+        if pointer := pointers.get(path):
+            if entry is None or (entry.get("digest"), entry.get("size")) != (pointer.oid, pointer.size):
+                raise GitRefused(f"{path} was stored otherwise than its pointer of Git LFS says.")
+            continue
+        blob = None if S_ISGITLINK(mode) else store[sha]
+        data = blob.data if isinstance(blob, Blob) else submodule_text(sha) if S_ISGITLINK(mode) else b""
         if entry is None or not _is_same_file(entry, mode, data):
             raise GitRefused(f"{path} was stored otherwise than it was committed.")
     extra = [path for path in stored if not trees.is_git_like_path(path)]
     if extra:
         _check_all_ignored(extra, manifest)
+
+
+def _check_pins_are_published(
+    access: RepositoryAccess,
+    remote: Remote,
+    store: BaseObjectStore,
+    begun: GitState,
+    leaves: Mapping[str, Leaf],
+) -> None:
+    """Check that the remotes of submodules have the commits to which the runner set them."""
+    pins = submodule_pins(leaves)
+    if not pins:
+        return
+    old = submodule_pins(trees.tree_leaves(store, checkout.commit_tree(store, begun.head)))
+    base_files = trees.tree_leaves(store, checkout.commit_tree(store, begun.base))
+    trusted = {module.url for module in tree_modules(store, base_files).values()}
+    modules = tree_modules(store, leaves)
+    for path, pin in pins.items():
+        if old.get(path) != pin:
+            published_files(access, remote, modules, path, pin, trusted)
 
 
 def _is_same_file(entry: Entry, mode: int, data: bytes) -> bool:
@@ -216,10 +250,11 @@ def _store_base_contents(
     store: BaseObjectStore,
     base_files: Mapping[str, Leaf],
     leaves: Mapping[str, Leaf],
+    large: LargeFiles,
 ) -> dict[str, Any]:
     """The changed files as the base has them, stored here: the difference can be shown without the repository."""
     with tempfile.TemporaryDirectory(prefix="base-") as folder:
-        before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, Path(folder))
+        before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, Path(folder), large)
         for digest, (name, size) in base_blobs.items():
             with (Path(folder) / name).open("rb") as file:
                 files.keep_file(job, lease, digest, size, file)

@@ -154,6 +154,9 @@ class DeliveryPort(Protocol):
     async def seconds_to_wait(self) -> float:
         """Seconds after which to look again; 0.0: nothing comes first."""
 
+    async def find_stored_files(self, digests: Sequence[str]) -> Mapping[str, str]:
+        """Return where `fetch` finds those of these that the task left."""
+
     async def report_base_moved(self, onto: str, tree: str) -> None:
         """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else ""."""
 
@@ -173,6 +176,8 @@ class RepositoryAccess:
     guard: Guard = field(default_factory=Guard, repr=False)
     credential: str = field(default="", repr=False)
     fetch: Callable[[str, Path], None] = field(default=lambda stored, path: None, repr=False)
+    # {digest: where `fetch` finds the bytes} of the files before the job.
+    stored: Mapping[str, str] = field(default_factory=dict, repr=False)
     # Who keeps its pull or merge requests, where somebody does.
     host: HostAccess | None = field(default=None, repr=False)
     # Rendered. `head`: of a branch whose changes are there from the start.

@@ -204,6 +204,9 @@ class JobTransport(Protocol):
     async def seconds_to_wait(self, started: Started) -> float:
         """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
 
+    async def find_stored_files(self, started: Started, digests: Sequence[str]) -> Mapping[str, str]:
+        """Return {digest: where `fetch` finds the bytes} of those of these that visits of the task left."""
+
     async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
         """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else "".
         :raises LeaseLost"""

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from dulwich.objects import S_ISGITLINK
+
 from pipelines.routing.document.kinds import kind_executes
 from pipelines.routing.document.work.network import parsed_host
 from pipelines.work.file_measure import measure_file
@@ -183,7 +185,9 @@ async def _prepared_folder(
         if files is None:
             before = await asyncio.to_thread(scan_file_marks, workspace)
             await _run_preparation(preparation, spec, sink)
-            files = EnvironmentFiles(await asyncio.to_thread(_added_paths, before, ready.files, workspace))
+            files = EnvironmentFiles(
+                await asyncio.to_thread(_added_paths, before, _plain_files(ready), workspace)
+            )
             if keys:
                 files = await _keep_prepared(prepared_files, shared if first else own, workspace, files, sink)
     seconds = round(time.monotonic() - began, 1)
@@ -304,6 +308,11 @@ async def _run_preparation(preparation: Preparation, spec: Spec, sink: Sink) -> 
         # Of what could not be reached the program makes an error of its own, which sounds like the cause
         raise NotPrepared(f"Prepare failed: {hosts} That is why {words} failed: {why.rstrip('.')}.")
     raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.")
+
+
+def _plain_files(ready: Prepared) -> dict[str, Leaf]:
+    """The files of the commit; what a command adds in a submodule changes none of them."""
+    return {path: leaf for path, leaf in ready.files.items() if not S_ISGITLINK(leaf[0])}
 
 
 def _added_paths(before: FileMarks, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:

@@ -261,7 +261,7 @@ class JobExecution:
         roots = made.files.roots
         # What was prepared is no change of the station
         await asyncio.to_thread(attempt_repository.ignore_paths, folder.spec.attempt.workspace, roots)
-        but = (attempt_repository.GIT, *roots)
+        but = (attempt_repository.GIT, *ready.modules.git_folders, *roots)
         folder = self._with_questions(started, folder, ready, but)
         outcome, packed = await self._run_handler(started, folder, sink, but)
         packed = environment_preparation.without_prepared_files(packed, made)
@@ -304,7 +304,11 @@ class JobExecution:
 
     def _repository_access(self, started: Started, material: Material) -> RepositoryAccess:
         return repository.repository_access(
-            started, material.git or GitState(), self._config_for_job(started), self.transport.fetch
+            started,
+            material.git or GitState(),
+            self._config_for_job(started),
+            self.transport.fetch,
+            material.before,
         )
 
     def _log_of_job(
@@ -319,7 +323,8 @@ class JobExecution:
     def _config_for_job(self, started: Started) -> WorkerConfig:
         values, lent = started.values, self._lent_tokens(started)
         # A log names a repository, never a path of the server.
-        paths = tuple(str(folder["path"]) for folder in started.orders.folders)
+        orders = started.orders
+        paths = tuple(str(folder["path"]) for folder in (*orders.folders, *orders.submodule_folders))
         # The very same object: by it `_masker_for_job` sees that this worker's own masker will do
         if values is NO_VALUES and not lent and not paths:
             return self.config

@@ -24,6 +24,7 @@ from pipelines.work.git.attempt import (
 )
 from pipelines.work.git.commits import TASK_BRANCHES
 from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.settled_files import settle_files
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.table import find_host as host_of
@@ -40,7 +41,7 @@ from pipelines.work.spec.repository import (
     GitState,
     RepositoryAccess,
 )
-from pipelines.work.transport.protocol import JobTransport, Started
+from pipelines.work.transport.protocol import JobTransport, Started, StartingWorkspace
 from pipelines.work.worker.attempt_io import Packed, failed_outcome
 
 LONGEST = 60
@@ -60,7 +61,11 @@ __all__ = [
 
 
 def repository_access(
-    started: Started, state: GitState, config: WorkerConfig, fetch: Callable[[str, Path], None]
+    started: Started,
+    state: GitState,
+    config: WorkerConfig,
+    fetch: Callable[[str, Path], None],
+    before: StartingWorkspace | None = None,
 ) -> RepositoryAccess:
     """:raises Unrenderable: a template of the line; GitRefused: there is no repository to work in"""
     orders = started.orders
@@ -73,10 +78,11 @@ def repository_access(
         order,
         state,
         config.workspaces,
-        folders=config.folders(orders.folders),
+        folders=config.folders((*orders.folders, *orders.submodule_folders)),
         guard=config.outgoing.guard,
         credential=started.values.credential,
         fetch=fetch,
+        stored=before.stored if before else {},
         host=access_to_host_of_order(started, order),
         base=rendered_text(orders, "workspace.git.base", order.base),
         head=rendered_text(orders, "workspace.git.head", order.head),
@@ -118,8 +124,18 @@ async def commit_and_add_facts(
     attempt, title = spec.attempt, str(orders.scope["task"].get("title") or orders.task)
     trailers = Trailers(orders.task, title, orders.visit, orders.job_id)
     try:
+        settled = await asyncio.to_thread(
+            settle_files, ready, attempt.root, attempt.workspace, packed.picture
+        )
+        packed = replace(packed, picture=settled.picture, wanted={**packed.wanted, **settled.sources})
         left, group, sources = await asyncio.to_thread(
-            commit_attempt, ready, attempt.root, attempt.workspace, packed.picture.manifest, trailers
+            commit_attempt,
+            ready,
+            attempt.root,
+            attempt.workspace,
+            settled.picture.manifest,
+            trailers,
+            settled.pins,
         )
     except GitRefused as error:
         return {**outcome, **refusal_outcome(error)}, without_uncommitted(packed)
@@ -162,6 +178,9 @@ class ServerOfDelivery:
     async def seconds_to_wait(self) -> float:
         return await self._transport.seconds_to_wait(self._started)
 
+    async def find_stored_files(self, digests: Sequence[str]) -> Mapping[str, str]:
+        return await self._transport.find_stored_files(self._started, digests)
+
     async def report_base_moved(self, onto: str, tree: str) -> None:
         await self._transport.report_base_moved(self._started, onto, tree)
 
@@ -175,7 +194,7 @@ async def delivery_order(started: Started, config: WorkerConfig, transport: JobT
     to = str(orders.station.work.get("to") or "merge")
     material = await transport.material(started)
     access = await with_git_credential(
-        repository_access(started, material.git or GitState(), config, transport.fetch)
+        repository_access(started, material.git or GitState(), config, transport.fetch, material.before)
     )
     if to == REQUEST and access.host is None:
         raise GitRefused(

@@ -203,6 +203,9 @@ class HttpTransport:
     async def seconds_to_wait(self, started: Started) -> float:
         raise LeaseLost
 
+    async def find_stored_files(self, started: Started, digests: Sequence[str]) -> Mapping[str, str]:
+        raise LeaseLost
+
     async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
         raise LeaseLost
 

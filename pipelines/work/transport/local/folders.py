@@ -51,6 +51,14 @@ def named_folders(
     )
 
 
+def submodule_folders(task: Task, address: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the folders in which submodules of the repository at this address may be."""
+    # A repository elsewhere names no folder of this machine
+    if not address.startswith("/"):
+        return ()
+    return tuple(folder.to_dict() for folder in permitted_folders(task.project.owner_id))
+
+
 def _referenced_folders(
     allowed: Iterable[PermittedFolder], paths: Iterable[str], written: Iterable[str]
 ) -> Iterable[PermittedFolder]:

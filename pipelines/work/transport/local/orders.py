@@ -23,7 +23,7 @@ from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.statements import RECEIVED_HANDOFFS
 from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
-from pipelines.work.transport.local.folders import named_folders, template_inputs
+from pipelines.work.transport.local.folders import named_folders, submodule_folders, template_inputs
 from pipelines.work.transport.local.repositories import git_order
 from pipelines.work.transport.local.station_hosts import reachable_hosts
 
@@ -76,6 +76,7 @@ def job_orders_with_handoff(job: Job, handoff: Any) -> Orders:
         question=None if job.purpose == Purpose.STATION else job_question(job),
         git=git,
         folders=named_folders(task, line, station, inputs, git.address if git else ""),
+        submodule_folders=submodule_folders(task, git.address if git else ""),
     )
 
 

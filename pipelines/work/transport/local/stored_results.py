@@ -7,7 +7,7 @@ its lease. The report comes last, so whoever reads the outcome finds what it nam
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,21 @@ def uploaded_files(project_id: int, inputs: Mapping[str, Any]) -> list[InputFile
         for key, value in files.items()
         if value["digest"] in stored
     ]
+
+
+def files_of_task(task_id: int, digests: Sequence[str]) -> dict[str, str]:
+    """Return {digest: name in the storage} of those of these that visits of the task left, or of one that it
+    retries."""
+    requested, matches = set(digests), set[str]()
+    manifests = Snapshot.objects.filter(task_id__in=_task_and_retried(task_id)).values_list(
+        "manifest", flat=True
+    )
+    # One at a time: each may name 100,000 files
+    for manifest in manifests.iterator(chunk_size=1):
+        matches |= {entry["digest"] for entry in manifest if entry.get("digest") in requested}
+        if matches == requested:
+            break
+    return storage.stored_names(matches)
 
 
 def _task_and_retried(task_id: int) -> list[int]:

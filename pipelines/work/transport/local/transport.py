@@ -192,6 +192,11 @@ class LocalTransport:
     async def seconds_to_wait(self, started: Started) -> float:
         return await self.engine.call_until_connected(deliveries.seconds_to_wait, started.orders.job_id)
 
+    async def find_stored_files(self, started: Started, digests: Sequence[str]) -> Mapping[str, str]:
+        return await self.engine.call_until_connected(
+            stored_results.files_of_task, started.orders.task_id, list(digests)
+        )
+
     async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
         await self.engine.call_until_connected(
             deliveries.record_base_moved, started.orders.job_id, started.lease, onto, tree

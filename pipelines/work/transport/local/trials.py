@@ -33,13 +33,7 @@ from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitState
 from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
-from pipelines.work.transport.local.evaluated_runs import (
-    PACK,
-    EvaluatedRun,
-    budget_left,
-    cost_of_evaluated_run,
-)
-from pipelines.work.transport.local.folders import named_folders, template_inputs
+from pipelines.work.transport.local.folders import named_folders, submodule_folders, template_inputs
 from pipelines.work.transport.local.orders import (
     cost_left,
     received_handoffs,
@@ -171,6 +165,9 @@ class LocalTrial:
         raise_lease_lost()
 
     async def seconds_to_wait(self, started: Started) -> float:
+        raise_lease_lost()
+
+    async def find_stored_files(self, started: Started, digests: Sequence[str]) -> Mapping[str, str]:
         raise_lease_lost()
 
     async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
@@ -374,6 +371,7 @@ class TrialOrders:
             begun=job.created_at.timestamp(),
             git=git,
             folders=named_folders(task, self.line, station, inputs, git.address if git else ""),
+            submodule_folders=submodule_folders(task, git.address if git else ""),
         )
 
     def _context_of_recorded_run(self) -> Mapping[str, Any]:

@@ -1,0 +1,1 @@
+"""Submodules: repositories at a pinned commit, in a folder of another one."""

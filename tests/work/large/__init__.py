@@ -1,0 +1,1 @@
+"""Large files and submodules, with real servers on loopback."""
