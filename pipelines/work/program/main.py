@@ -124,10 +124,27 @@ async def _run_runner(settings: Options, runner: uuid.UUID) -> int:
     service = Service(uuid.uuid4(), config, settings.name, transport, source)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, service.stop)
-    await service.run()
+    if single is None:
+        await service.run()
+    else:
+        await _run_once_registered(service, single, settings.wait)
     if refused:
         return _print_refused_token(refused[0])
     return 0 if single is None else _single_job_code(single)
+
+
+async def _run_once_registered(service: Service, single: SingleJob, seconds: float) -> None:
+    """Run until the job has ended; a server that is away for so long does not hold a batch job for ever."""
+    running = asyncio.create_task(service.run())
+    registered = asyncio.create_task(single.registered.wait())
+    done, _ = await asyncio.wait((running, registered), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    registered.cancel()
+    if done:
+        await running
+        return
+    # It has taken nothing yet: nothing is to be ended in order
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 def _single_job_code(single: SingleJob) -> int:

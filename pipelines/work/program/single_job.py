@@ -30,11 +30,14 @@ class SingleJob:
     def __init__(self, transport: WorkSource, seconds: float) -> None:
         self._transport, self._seconds = transport, seconds
         self._ended = asyncio.Event()
+        self.registered = asyncio.Event()
+        """Set once the server knows its runner."""
         self.work: RunningWork | None = None
         """The job, from when it began."""
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Wait for a job and do it."""
+        self.registered.set()
         until = time.monotonic() + self._seconds
         while not self._ended.is_set():
             for job_id, queue in (await self._ask_for_waiting_drive_job()).items():

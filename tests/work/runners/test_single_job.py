@@ -19,7 +19,7 @@ from pipelines.work.transport.http.calls import ServerCalls
 from pipelines.work.transport.http.transport import HttpTransport
 from tests.api.conftest import Apis
 from tests.factories import World
-from tests.fixtures.site import Site
+from tests.fixtures.site import Site, free_port
 from tests.waiting import LONG
 from tests.work.driving import command
 from tests.work.runners.running import runner
@@ -117,6 +117,15 @@ def test_nothing_waits_for_it(site: Site, world: World, tmp_path: Path) -> None:
         assert pod.process is not None
         assert pod.process.wait(LONG) == 14
     assert "no job came" in pod.log.read_text()
+
+
+def test_a_server_that_is_away_holds_it_no_longer_than_a_job(tmp_path: Path) -> None:
+    with runner(
+        f"http://127.0.0.1:{free_port()}", "gl_nobody", tmp_path / "pod", "--once", "--wait", "1"
+    ) as pod:
+        assert pod.process is not None and pod.process.wait(LONG) == 14
+    log = pod.log.read_text()
+    assert "server_away" in log and "no job came" in log and "Traceback" not in log
 
 
 async def test_its_token_opens_no_other_job(site: Site, api: Apis, world: World) -> None:
