@@ -230,7 +230,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "pipelines.web.shell.context.shell_context",
-                "reviews.mail.context.development_mail",
+                "reviews.mail.context.lazy_mail_folder_url",
             ],
         },
     }
@@ -335,7 +335,7 @@ EXPIRES = [
     "pipelines.lines.bulk_commands.delete_some_old_commands",
     "pipelines.lines.drawings.delete_some_unused_drawings",
     "pipelines.lines.triggers.delete_some_old_deliveries",
-    "reviews.notifications.retention.expire_some",
+    "reviews.notifications.retention.delete_batch_of_expired_notifications",
     "pipelines.lines.guarantee_rereads.prove_next_live_version_again",
     "pipelines.lines.health.notify_of_new_health_breaches",
 ]

@@ -56,11 +56,13 @@ def decide(
         )
     if payload.action in ("reject", "send_back") and not payload.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
-    return answer_once(request, idempotency_key, partial(_cast_vote, task, gate, payload, user))
+    return answer_once(
+        request, idempotency_key, partial(_cast_vote_on_named_visit, task, gate, payload, user)
+    )
 
 
-def _cast_vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
-    visit = visit_to_decide(task, gate, payload)
+def _cast_vote_on_named_visit(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
+    visit = open_visit_the_vote_names(task, gate, payload)
     result = engine.vote(
         visit,
         user=user,
@@ -85,18 +87,18 @@ def _cast_vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
     )
 
 
-def visit_to_decide(task: Task, gate: str, payload: GateIn) -> GateVisit:
+def open_visit_the_vote_names(task: Task, gate: str, payload: GateIn) -> GateVisit:
     """The open gate visit that a vote names. A vote never counts for a visit that its sender may not have seen.
 
     Raises Invalid (path `visit`), Conflict."""
-    visit_id = _parsed_visit_id(payload.visit) if payload.visit is not None else None
+    visit_id = _parsed_visit_id_or_invalid(payload.visit) if payload.visit is not None else None
     # The digest tells them apart; the evidence itself may be large
     visits = list(task.gate_visits.filter(gate=gate).defer("evidence").order_by("opened_at"))
     if visit_id is not None and all(visit.pk != visit_id for visit in visits):
         raise Invalid.at("visit", "This gate of this task has no such visit.")
     open_visits = [visit for visit in visits if visit.state == GateVisit.State.OPEN]
     if not open_visits:
-        raise _closed_conflict(task, gate)
+        raise _conflict_of_gate_not_open(task, gate)
     if visit_id is not None:
         matches = [visit for visit in visits if visit.pk == visit_id]
     elif payload.evidence is not None:
@@ -106,10 +108,10 @@ def visit_to_decide(task: Task, gate: str, payload: GateIn) -> GateVisit:
         matches = visits
     if len(matches) == 1 and matches[0] in open_visits:
         return matches[0]
-    raise _wrong_visit_conflict(open_visits, payload)
+    raise _conflict_of_unnamed_or_other_visit(open_visits, payload)
 
 
-def _wrong_visit_conflict(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
+def _conflict_of_unnamed_or_other_visit(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
     if len(open_visits) > 1:
         ids = ", ".join(str(visit.pk) for visit in open_visits)
         return Conflict(f"Several branches wait at this gate. Name one as “visit”: {ids}.")
@@ -123,7 +125,7 @@ def _wrong_visit_conflict(open_visits: list[GateVisit], payload: GateIn) -> Conf
     return NotThisVisit(detail, visit=str(visit.pk), evidence=visit.evidence_digest)
 
 
-def _closed_conflict(task: Task, gate: str) -> Conflict:
+def _conflict_of_gate_not_open(task: Task, gate: str) -> Conflict:
     last = (
         task.gate_visits.filter(gate=gate, state=GateVisit.State.DECIDED)
         .select_related("decided_by")
@@ -136,7 +138,7 @@ def _closed_conflict(task: Task, gate: str) -> Conflict:
     return Conflict(f"Already decided: {last.word_display}.", by=by, at=last.decided_at)
 
 
-def _parsed_visit_id(text: str) -> uuid.UUID:
+def _parsed_visit_id_or_invalid(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:

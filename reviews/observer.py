@@ -42,21 +42,21 @@ class ReviewObserver:
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
         batch_context = ConsequenceBatch(batch)
-        of_gates = batch_context.any_of(GATES)
+        of_gates = batch_context.has_any_of(GATES)
         if of_gates:
-            review_access.update_places(batch_context.batch, batch_context.lookups.visits)
-        written = notification_outbox.write_notifications(batch_context)
+            review_access.follow_opened_and_closed_visits(batch_context.batch, batch_context.lookups.visits)
+        written = notification_outbox.write_and_return_notifications(batch_context)
         # After writing: what opened and closed in one batch is marked as read at once
-        notification_outbox.mark_settled(batch_context)
-        if batch_context.lookups.has_topics or batch_context.any_of(SELDOM):
-            event_outbox.post_events(batch_context.batch)
-        if batch_context.of_type(Alarm):
-            mail_outbox.post_notices(batch_context)
+        notification_outbox.mark_settled_notifications_read(batch_context)
+        if batch_context.lookups.has_topics or batch_context.has_any_of(SELDOM):
+            event_outbox.post_events_to_channels_of_topic(batch_context.batch)
+        if batch_context.consequences_of_type(Alarm):
+            mail_outbox.post_notices_of_alarms(batch_context)
         if of_gates:
-            if written or batch_context.lookups.mailed or batch_context.any_of((GateOpened, GateOverdue)):
-                mail_outbox.post_mails(batch_context, written)
+            if written or batch_context.lookups.mailed or batch_context.has_any_of((GateOpened, GateOverdue)):
+                mail_outbox.post_mails_of_reviews(batch_context, written)
             if batch_context.lookups.connected or batch_context.lookups.messaged:
-                channels.post_messages(batch_context)
+                channels.post_opening_and_closing_messages(batch_context)
 
     def invariants(self) -> Iterable[Invariant]:
         return INVARIANTS

@@ -19,11 +19,16 @@ from pipelines.models import GateVisit, Invitation
 from pipelines.ports import queue_tasks
 from reviews.channels import message_delivery
 from reviews.channels.channel import ChannelUnavailable
-from reviews.mail.notices import digest_mail, invitation_mail, notice_mail, notification_mail
+from reviews.mail.notices import (
+    digest_mail_if_any_unread,
+    invitation_mail,
+    notice_mail_if_still_open,
+    notification_mail_if_receivable,
+)
 from reviews.mail.review_mail import compose_mail
 from reviews.models import Digest, Mail, Notice, Notification, Posted
-from reviews.notifications.notification_queries import with_related
-from reviews.notifications.recipients import members_by_address
+from reviews.notifications.notification_queries import with_task_and_project_loaded
+from reviews.notifications.recipients import members_by_project_and_address
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
 SENDERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="mail")
@@ -69,14 +74,14 @@ async def send_invitation(invitation_id: int) -> None:
 @app.task(name=queue_tasks.SEND_CHANNEL_MESSAGE, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
 async def send_channel_message(message_id: int) -> None:
     await asyncio.get_running_loop().run_in_executor(
-        CALLERS, message_delivery.send_queued_message, message_id
+        CALLERS, message_delivery.send_message_unless_sent_or_skipped, message_id
     )
 
 
 @app.task(name=queue_tasks.SEND_CHAT_REPLY, queue=queue_tasks.CHANNELS, retry=CHANNEL_RETRY)
 async def send_chat_reply(connection_id: int, room: str, account: str, text: str) -> None:
     await asyncio.get_running_loop().run_in_executor(
-        CALLERS, message_delivery.reply_to_account, connection_id, room, account, text
+        CALLERS, message_delivery.reply_to_slack_account_if_connected, connection_id, room, account, text
     )
 
 
@@ -124,7 +129,7 @@ def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
     elif mail.visit.state != GateVisit.State.OPEN:
         return None
     there = (mail.visit.task.project_id, mail.address.lower())
-    return None if mail.chosen and not members_by_address([there]) else compose_mail(mail)
+    return None if mail.chosen and not members_by_project_and_address([there]) else compose_mail(mail)
 
 
 def deliver_notice(notice_id: int) -> None:
@@ -132,21 +137,23 @@ def deliver_notice(notice_id: int) -> None:
     _deliver_row(
         Notice.objects.select_related("task__project__owner", "task__line", "task__pinned"),
         notice_id,
-        notice_mail,
+        notice_mail_if_still_open,
     )
 
 
 def deliver_notification(notification_id: int) -> None:
     """Like `send`, for a notification; skipped if its reader has left the project."""
     _deliver_row(
-        with_related(Notification.objects.select_related("user")), notification_id, notification_mail
+        with_task_and_project_loaded(Notification.objects.select_related("user")),
+        notification_id,
+        notification_mail_if_receivable,
     )
 
 
 def deliver_digest(digest_id: int) -> None:
     """Send a queued digest, like `deliver_mail`. Its content is fixed before it is sent, so that a retry sends
     the same mail."""
-    _deliver_row(Digest.objects.select_related("user"), digest_id, digest_mail)
+    _deliver_row(Digest.objects.select_related("user"), digest_id, digest_mail_if_any_unread)
 
 
 def _deliver_row(

@@ -21,10 +21,18 @@ IN = "p/<str:owner>/<str:project>/"
 urlpatterns = [
     path("inbox/", views.reviews_page, name="inbox"),
     path(f"{IN}settings/channels/", channels.channels_page, name="project-channels"),
-    path(f"{IN}settings/channels/<int:channel>/test/", channels.send_test_message, name="channel-test"),
-    path(f"{IN}settings/channels/<int:channel>/change/", channels.change_channel, name="channel-change"),
+    path(
+        f"{IN}settings/channels/<int:channel>/test/", channels.send_test_message_at_once, name="channel-test"
+    ),
+    path(
+        f"{IN}settings/channels/<int:channel>/change/",
+        channels.change_topics_of_channel,
+        name="channel-change",
+    ),
     path(f"{IN}settings/channels/<int:channel>/remove/", channels.remove_channel, name="channel-remove"),
-    path(f"{IN}settings/channels/messages/<int:message>/", channels.resend_message, name="channel-again"),
+    path(
+        f"{IN}settings/channels/messages/<int:message>/", channels.resend_failed_message, name="channel-again"
+    ),
     path(f"{IN}follow/", following.start_or_end_follow, name="follow"),
     path("decide/", link_views.confirm_page, name="mail-link"),
     path("decide/<str:token>/", link_views.take_token_from_address, name="mail-link-arrive"),
@@ -39,10 +47,14 @@ urlpatterns = [
         attention_actions.answer_question_action,
         name="gate-answer",
     ),
-    path("inbox/<uuid:visit>/attend/", review_sessions.record_attention, name="gate-attend"),
+    path(
+        "inbox/<uuid:visit>/attend/", review_sessions.record_attention_of_who_may_decide, name="gate-attend"
+    ),
     path(f"{IN}insights/", insights.project_page, name="insights"),
     path(f"{IN}lines/<str:line>/insights/", insights.line_page, name="line-insights"),
-    path(f"{IN}lines/<str:line>/sample/<str:gate>/", insights.propose_sample, name="sample-propose"),
+    path(
+        f"{IN}lines/<str:line>/sample/<str:gate>/", insights.put_sample_rate_into_draft, name="sample-propose"
+    ),
     path(f"{IN}lines/<str:line>/sample/<str:gate>/again/", insights.sample_again, name="sample-again"),
     path("inbox/<uuid:visit>/history.json", decision_history.download_history, name="gate-history"),
     path("inbox/<uuid:visit>/override/", override.override_page, name="gate-override"),

@@ -12,7 +12,7 @@ from pipelines.models import GateVisit, Membership, User
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.ports import clock
 from pipelines.ports.observers import QuestionAnswered, QuestionRaised, emit_consequences
-from reviews.attention.hints import hint_members
+from reviews.attention.hints import hint_active_members_on_commit
 from reviews.models import ReviewQuestion
 
 LONGEST = 10_000
@@ -21,16 +21,16 @@ MOST = 20
 
 
 @transaction.atomic
-def ask_requester(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
+def ask_requester_in_open_review(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
     """Raises Invalid (path `text`: empty, too long, too many, nobody to ask), Conflict (closed)."""
-    text = _checked_text(text)
+    text = _stripped_valid_text(text)
     # Held until the commit, so that a question is not asked at a visit that closes, nor one too many.
     open_one = GateVisit.objects.select_for_update(of=("self",)).filter(
         pk=visit.pk, state=GateVisit.State.OPEN
     )
     if not open_one.exists():
         raise Conflict("This review is closed.")
-    requester = active_requester(visit)
+    requester = active_member_requester_or_none(visit)
     if requester is None:
         raise Invalid.at(
             "text", "The requester cannot be asked.", "The requester is no member of the project."
@@ -61,7 +61,7 @@ def ask_requester(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
             question.at,
         )
     )
-    hint_members(visit.task.project)
+    hint_active_members_on_commit(visit.task.project)
     return question
 
 
@@ -78,7 +78,7 @@ def answer_question(visit: GateVisit, question: int, user: User, text: str) -> R
         raise Conflict(
             "You have already answered this question.", by=str(user), at=stored_question.answered_at
         )
-    stored_question.answer, stored_question.answered_at = _checked_text(text), clock.now()
+    stored_question.answer, stored_question.answered_at = _stripped_valid_text(text), clock.now()
     stored_question.save(update_fields=["answer", "answered_at"])
     emit_consequences(
         QuestionAnswered(
@@ -93,11 +93,11 @@ def answer_question(visit: GateVisit, question: int, user: User, text: str) -> R
             stored_question.answered_at,
         )
     )
-    hint_members(visit.task.project)
+    hint_active_members_on_commit(visit.task.project)
     return stored_question
 
 
-def active_requester(visit: GateVisit) -> User | None:
+def active_member_requester_or_none(visit: GateVisit) -> User | None:
     """Return the requester of the task, if they are a member who can sign in."""
     requester = visit.task.requester
     if requester is None or not requester.is_active:
@@ -106,7 +106,7 @@ def active_requester(visit: GateVisit) -> User | None:
     return requester if here.exists() else None
 
 
-def question_thread(visit: GateVisit) -> list[ReviewQuestion]:
+def questions_at_gate_of_all_rounds(visit: GateVisit) -> list[ReviewQuestion]:
     """Return all questions of this gate in the task, of earlier rounds too, the oldest first."""
     return _thread_rows(task=visit.task_id, gate=visit.gate)
 
@@ -117,7 +117,7 @@ def _thread_rows(task: Any, gate: Any) -> QuerySet[ReviewQuestion]:
     return rows.select_related("asked_by", "asked", "visit").order_by("pk")[:200]
 
 
-def _checked_text(text: str) -> str:
+def _stripped_valid_text(text: str) -> str:
     text = text.strip()
     if not text:
         raise Invalid.at("text", "Enter a text.")

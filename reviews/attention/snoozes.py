@@ -18,7 +18,7 @@ from reviews.models import ReviewSnooze
 LONGEST = timedelta(days=30)
 
 
-def snooze_review(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze:
+def snooze_open_review(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze:
     """Raises Invalid (path `until`: past, or further away than 30 days), Conflict (closed)."""
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")
@@ -38,7 +38,7 @@ def end_snooze(visit: GateVisit, user: User) -> None:
         publish_committed_hints([PersonHint(user.pk)])
 
 
-def snoozed_until(visit: GateVisit, user: User) -> datetime | None:
+def snooze_end_if_snoozed_now(visit: GateVisit, user: User) -> datetime | None:
     """Return when this person sees the visit again, if not now."""
     return _snoozed_until.first(visit=visit.pk, user=user.pk)
 

@@ -21,16 +21,16 @@ from reviews.models import ChannelConnection, ChatAccount, ChatCode
 VALID = timedelta(minutes=10)
 
 
-def decidable_chats(user: User) -> QuerySet[ChannelConnection]:
+def chats_user_could_decide_in(user: User) -> QuerySet[ChannelConnection]:
     """Chats in which this person could decide: of their projects, with a signing secret."""
     enabled = ChannelConnection.objects.exclude(signing="").filter(enabled=True)
     visible = enabled.filter(project__in=access.visible_projects_with_owner(user).order_by())
     return visible.select_related("project__owner").order_by("project__owner__key", "project__key", "name")
 
 
-def create_code(user: User, connection: int) -> str:
+def replace_code_that_links_chat(user: User, connection: int) -> str:
     """Create a code that links a chat account; the previous one is void. Raises NotFound."""
-    stored_connection = existing(decidable_chats(user).filter(pk=connection))
+    stored_connection = existing(chats_user_could_decide_in(user).filter(pk=connection))
     code = secrets.token_urlsafe(12)
     ChatCode.objects.update_or_create(
         connection=stored_connection,
@@ -42,7 +42,9 @@ def create_code(user: User, connection: int) -> str:
 
 
 @sensitive_variables("code")
-def link_chat_account(connection: ChannelConnection, code: str, workspace: str, account: str) -> User | None:
+def link_account_by_valid_code_or_none(
+    connection: ChannelConnection, code: str, workspace: str, account: str
+) -> User | None:
     """Link the chat account that sent this code to the person who created it; None if the code is not valid. An
     account that was linked to somebody else changes hands."""
     with transaction.atomic():
@@ -51,7 +53,10 @@ def link_chat_account(connection: ChannelConnection, code: str, workspace: str, 
         link_code = codes.filter(
             connection=connection, digest=_code_digest(code), expires_at__gt=Now()
         ).first()
-        if link_code is None or not decidable_chats(link_code.user).filter(pk=connection.pk).exists():
+        if (
+            link_code is None
+            or not chats_user_could_decide_in(link_code.user).filter(pk=connection.pk).exists()
+        ):
             return None
         # Said once it is void, whatever follows
         link_code.delete()
@@ -63,28 +68,28 @@ def link_chat_account(connection: ChannelConnection, code: str, workspace: str, 
             account=account,
             defaults={"user": link_code.user, "linked_at": Now()},
         )
-        _record_in_audit("chat.linked", link_code.user, connection, account)
+        _record_chat_account_in_audit("chat.linked", link_code.user, connection, account)
     return link_code.user
 
 
-def unlink_chat_account(user: User, pk: int) -> None:
+def unlink_own_chat_account(user: User, pk: int) -> None:
     """Raises NotFound."""
     with transaction.atomic():
         chat_account = existing(
             ChatAccount.objects.select_related("connection__project").filter(user=user, pk=pk)
         )
-        _record_in_audit("chat.unlinked", user, chat_account.connection, chat_account.account)
+        _record_chat_account_in_audit("chat.unlinked", user, chat_account.connection, chat_account.account)
         chat_account.delete()
 
 
-def linked_person(connection: ChannelConnection, workspace: str, account: str) -> User | None:
+def linked_user_or_none(connection: ChannelConnection, workspace: str, account: str) -> User | None:
     accounts = ChatAccount.objects.select_related("user").filter(
         connection=connection, workspace=workspace, account=account
     )
     return next((chat_account.user for chat_account in accounts), None)
 
 
-def _record_in_audit(kind: str, user: User, connection: ChannelConnection, account: str) -> None:
+def _record_chat_account_in_audit(kind: str, user: User, connection: ChannelConnection, account: str) -> None:
     audit.record_administrative_act(
         kind,
         by=user,

@@ -61,20 +61,20 @@ def take(request: HttpRequest, channel: int) -> Any:
     try:
         if connection is None:
             raise NotSigned
-        CALLS[connection.kind].check_signed(connection, headers, request.body)
+        CALLS[connection.kind].refuse_unsigned_call(connection, headers, request.body)
     except NotSigned as unsigned:
         if seconds := wrong_tokens.count_and_retry_after(request):
             message = "Too many wrong tokens came from this address. Wait a minute."
             raise TurnRefused(message, seconds) from unsigned
         why = "The signature or token is missing, wrong or older than five minutes. Compare the secret."
         raise HttpError(401, why) from unsigned
-    pressed = CALLS[connection.kind].chat_action(request.body)
+    pressed = CALLS[connection.kind].chat_action_or_none(request.body)
     if pressed is None:
         return ReplyOut()
-    text = interactions.answer_chat_action(connection, pressed)
+    text = interactions.reply_to_chat_action_or_empty(connection, pressed)
     if pressed.command is None and not pressed.room:
         return PressedOut(ephemeral_text=text)
     if pressed.command is None:
-        interactions.enqueue_reply(connection, pressed, text)
+        interactions.enqueue_private_reply_if_any(connection, pressed, text)
         return ReplyOut()
     return ReplyOut(text=text)

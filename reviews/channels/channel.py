@@ -100,13 +100,13 @@ class ChannelKind:
     gives_back: bool = False
 
 
-def post_call(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:
+def json_call(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:
     extra_headers = {name.replace("_", "-"): value for name, value in headers.items()}
     body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     return Call(method, url, {"content-type": "application/json; charset=utf-8", **extra_headers}, body)
 
 
-def check_answer(answer: HttpAnswer) -> None:
+def raise_if_answer_refused(answer: HttpAnswer) -> None:
     """Raises ChannelUnavailable for what may pass, ChannelError for what does not."""
     if answer.status == 429 or answer.status >= 500:
         raise ChannelUnavailable(f"The server answered {answer.status}.")
@@ -114,13 +114,13 @@ def check_answer(answer: HttpAnswer) -> None:
         raise ChannelError(f"The server answered {answer.status}: {answer.text()[:200]}")
 
 
-def without_id(answer: HttpAnswer) -> str:
+def check_answer_without_message_id(answer: HttpAnswer) -> str:
     """Read the answer of a channel that names no message. Raises ChannelUnavailable, ChannelError."""
-    check_answer(answer)
+    raise_if_answer_refused(answer)
     return ""
 
 
-def answer_object(answer: HttpAnswer) -> dict[str, Any]:
+def answer_object_or_empty(answer: HttpAnswer) -> dict[str, Any]:
     """The JSON object of an answer; empty for anything else."""
     try:
         document = json.loads(answer.body)

@@ -25,8 +25,8 @@ class ChatAction:
     command: str | None = None
 
 
-def ascii_text(value: Any, most: int = 64) -> str:
+def shortened_ascii_text_or_value_error(value: Any, max_length: int = 64) -> str:
     """Raises ValueError for anything but a short plain text."""
     if not isinstance(value, str) or "\0" in value or not value.isascii():
         raise ValueError
-    return value[:most]
+    return value[:max_length]

@@ -11,9 +11,9 @@ from pipelines.queries.addresses import absolute_url
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import stuck_sentence
 from reviews.channels.channel import ReviewMessage
-from reviews.channels.event_outbox import task_of, thread_of
+from reviews.channels.event_outbox import first_sent_message_ref_or_empty, task_of_message_or_none
 from reviews.channels.topics import BY_KEY
-from reviews.channels.visible_text import MOST_SUMMARY, visible_line
+from reviews.channels.visible_text import MOST_SUMMARY, shortened_visible_line
 from reviews.models import ChannelMessage
 
 SHORT = 7
@@ -27,44 +27,46 @@ LANDED: Final = {"merge": "Merged", "request": "Proposed"}
 TaskSentence = Callable[[Task, Mapping[str, Any]], str]
 
 
-def event_message(message: ChannelMessage) -> ReviewMessage | None:
+def event_message_or_none(message: ChannelMessage) -> ReviewMessage | None:
     """Return a message about an event; None where there is nothing to tell any more."""
     project = message.connection.project
     if message.topic == "published":
         return _published_message(message, project)
     if message.topic == "health":
         return _health_message(message, project)
-    task = task_of(message)
+    task = task_of_message_or_none(message)
     sentence = SENTENCES[message.topic](task, message.data) if task is not None else ""
     if task is None or not sentence:
         return None
     return ReviewMessage(
-        **_common(message),
-        title=visible_line(task.title, 300),
+        **_id_kind_time_and_no_visit(message),
+        title=shortened_visible_line(task.title, 300),
         task=task.name,
-        place=visible_line(task.line.name, 200),
-        requester=visible_line(task.requested_by, 200),
-        summary=visible_line(sentence, MOST_SUMMARY),
+        place=shortened_visible_line(task.line.name, 200),
+        requester=shortened_visible_line(task.requested_by, 200),
+        summary=shortened_visible_line(sentence, MOST_SUMMARY),
         link=absolute_url("task", project.owner.key, project.key, task.name),
         event=f"task.{message.topic}",
-        thread=thread_of(message),
+        thread=first_sent_message_ref_or_empty(message),
         opens="Open the task",
     )
 
 
-def _common(message: ChannelMessage) -> dict[str, Any]:
+def _id_kind_time_and_no_visit(message: ChannelMessage) -> dict[str, Any]:
     return {"id": f"msg_{message.token.hex}", "kind": message.topic, "at": message.created_at, "visit": ""}
 
 
 def _published_message(message: ChannelMessage, project: Project) -> ReviewMessage:
     data = message.data
     return ReviewMessage(
-        **_common(message),
-        title=visible_line(data["name"], 300),
+        **_id_kind_time_and_no_visit(message),
+        title=shortened_visible_line(data["name"], 300),
         task="",
-        place=visible_line(project.name, 200),
+        place=shortened_visible_line(project.name, 200),
         requester="",
-        summary=visible_line(f"Version {data['number']} was published by {data['by']}", MOST_SUMMARY),
+        summary=shortened_visible_line(
+            f"Version {data['number']} was published by {data['by']}", MOST_SUMMARY
+        ),
         link=absolute_url("line", project.owner.key, project.key, data["line"]),
         event="line.published",
         opens="Open the line",
@@ -75,30 +77,30 @@ def _health_message(message: ChannelMessage, project: Project) -> ReviewMessage:
     data = message.data
     sentence = f"{data['name']}: {data['value']}, over the limit of {data['limit']}. {data['todo']}"
     return ReviewMessage(
-        **_common(message),
-        title=visible_line(f"Health of {project.name}", 300),
+        **_id_kind_time_and_no_visit(message),
+        title=shortened_visible_line(f"Health of {project.name}", 300),
         task="",
-        place=visible_line(project.name, 200),
+        place=shortened_visible_line(project.name, 200),
         requester="",
-        summary=visible_line(sentence, MOST_SUMMARY),
+        summary=shortened_visible_line(sentence, MOST_SUMMARY),
         link=absolute_url("insights", project.owner.key, project.key) + "#health",
         event="project.health",
         opens="Open Insights",
     )
 
 
-def _started(task: Task, _data: Mapping[str, Any]) -> str:
+def _started_text(task: Task, _data: Mapping[str, Any]) -> str:
     return "Started"
 
 
-def _failed(task: Task, _data: Mapping[str, Any]) -> str:
+def _failed_at_station_text(task: Task, _data: Mapping[str, Any]) -> str:
     line = versions.by_id(task.pinned_id)
     last = task.jobs.filter(purpose=Purpose.STATION).order_by("-pk").values_list("station", flat=True).first()
     where = f" at {station_name(line, last)}" if last else ""
     return f"Failed{where}" + (f": {task.reason}" if task.reason else "")
 
 
-def _waits(verb: str) -> TaskSentence:
+def _sentence_of_waiting_token_or_empty_as(verb: str) -> TaskSentence:
     def sentence(task: Task, data: Mapping[str, Any]) -> str:
         token = Token.objects.filter(pk=data["token"], task=task).first()
         # It may have gone on meanwhile
@@ -112,22 +114,22 @@ def _waits(verb: str) -> TaskSentence:
     return sentence
 
 
-def _late(task: Task, data: Mapping[str, Any]) -> str:
+def _late_task_or_review_text(task: Task, data: Mapping[str, Any]) -> str:
     return "Late: a review is overdue" if data.get("review") else "Late: its due time has passed"
 
 
-def _merged(task: Task, _data: Mapping[str, Any]) -> str:
+def _landed_commit_text_or_empty(task: Task, _data: Mapping[str, Any]) -> str:
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False).order_by("-landed_at").first()
     return f"{LANDED.get(landed.to, 'Pushed')} as {landed.commit[:SHORT]}" if landed else ""
 
 
-def _moved(task: Task, data: Mapping[str, Any]) -> str:
+def _moved_stations_text_or_empty(task: Task, data: Mapping[str, Any]) -> str:
     line = versions.by_id(task.pinned_id)
     target = ", ".join(station_name(line, key) for key in data["target"])
     return f"{station_name(line, data['source'])} → {target}" if target else ""
 
 
-def _decided(task: Task, data: Mapping[str, Any]) -> str:
+def _gate_decision_text_or_empty(task: Task, data: Mapping[str, Any]) -> str:
     visit = GateVisit.objects.select_related("decided_by", "asked_by").filter(pk=data["visit"]).first()
     if visit is None or not visit.word:
         return ""
@@ -135,19 +137,19 @@ def _decided(task: Task, data: Mapping[str, Any]) -> str:
     return f"{gate.name}: {visit.word_display}" + (f" · {visit.decided_by}" if visit.decided_by else "")
 
 
-def _escalated(task: Task, data: Mapping[str, Any]) -> str:
+def _alarm_text(task: Task, data: Mapping[str, Any]) -> str:
     return ALARMS.get(data["alarm"], ALARMS["escalated"])
 
 
 SENTENCES: Final[dict[str, TaskSentence]] = {
-    "waiting": _waits("Waits for an answer"),
-    "failed": _failed,
-    "stuck": _waits("Stuck"),
-    "late": _late,
-    "merged": _merged,
-    "started": _started,
-    "moved": _moved,
-    "decided": _decided,
-    "escalated": _escalated,
+    "waiting": _sentence_of_waiting_token_or_empty_as("Waits for an answer"),
+    "failed": _failed_at_station_text,
+    "stuck": _sentence_of_waiting_token_or_empty_as("Stuck"),
+    "late": _late_task_or_review_text,
+    "merged": _landed_commit_text_or_empty,
+    "started": _started_text,
+    "moved": _moved_stations_text_or_empty,
+    "decided": _gate_decision_text_or_empty,
+    "escalated": _alarm_text,
 }
 assert {*SENTENCES, "published", "health"} == BY_KEY.keys()

@@ -9,45 +9,49 @@ from typing import Any
 from pipelines.models import Task
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.observers import Consequence
-from reviews.channels.message_outbox import write_messages
-from reviews.channels.topics import TopicOccurrence, occurrences
+from reviews.channels.message_outbox import write_new_messages_with_tickets
+from reviews.channels.topics import TopicOccurrence, unique_topic_occurrences
 from reviews.models import ChannelMessage
 from reviews.models.statements import CHANNELS_OF_TOPICS
 
 EVENT = ChannelMessage.MessageKind.EVENT
 
 
-def post_events(batch: Sequence[Consequence]) -> None:
+def post_events_to_channels_of_topic(batch: Sequence[Consequence]) -> None:
     """Post one message about each event of a batch to each channel that tells of it."""
-    items = occurrences(batch)
-    rows = fetch(CHANNELS_OF_TOPICS, [list({item.topic for item in items}), *_places(items)]) if items else []
+    items = unique_topic_occurrences(batch)
+    rows = (
+        fetch(CHANNELS_OF_TOPICS, [list({item.topic for item in items}), *_ids_of_tasks_and_projects(items)])
+        if items
+        else []
+    )
     by_place: defaultdict[tuple[str, int], list[tuple[int, list[str]]]] = defaultdict(list)
     for connection, topics, project, tasks in rows:
         by_place["project", project].append((connection, topics))
         for task in tasks:
             by_place["task", task].append((connection, topics))
     messages = [
-        _message(connection, item)
+        _unsaved_event_message(connection, item)
         for item in items
-        for connection, topics in by_place[_place(item.event)]
+        for connection, topics in by_place[_task_or_project_of_event(item.event)]
         if item.topic in topics
     ]
     if messages:
-        write_messages(messages)
+        write_new_messages_with_tickets(messages)
 
 
-def _place(event: Any) -> tuple[str, int]:
+def _task_or_project_of_event(event: Any) -> tuple[str, int]:
     task_id = getattr(event, "task_id", None)
     return ("project", event.project_id) if task_id is None else ("task", task_id)
 
 
-def _places(items: Sequence[TopicOccurrence]) -> tuple[list[int], list[int]]:
+def _ids_of_tasks_and_projects(items: Sequence[TopicOccurrence]) -> tuple[list[int], list[int]]:
     """Return the ids of tasks, and of projects, to which something happened."""
-    places = {_place(item.event) for item in items}
+    places = {_task_or_project_of_event(item.event) for item in items}
     return [pk for what, pk in places if what == "task"], [pk for what, pk in places if what == "project"]
 
 
-def _message(connection: int, item: TopicOccurrence) -> ChannelMessage:
+def _unsaved_event_message(connection: int, item: TopicOccurrence) -> ChannelMessage:
     return ChannelMessage(
         connection_id=connection,
         kind=EVENT,
@@ -59,7 +63,7 @@ def _message(connection: int, item: TopicOccurrence) -> ChannelMessage:
     )
 
 
-def thread_of(message: ChannelMessage) -> str:
+def first_sent_message_ref_or_empty(message: ChannelMessage) -> str:
     """Return what the first message about the same task is called there; "" where this is the first."""
     if message.task_id is None:
         return ""
@@ -71,6 +75,6 @@ def thread_of(message: ChannelMessage) -> str:
     )
 
 
-def task_of(message: ChannelMessage) -> Task | None:
+def task_of_message_or_none(message: ChannelMessage) -> Task | None:
     related = ("project__owner", "line", "pinned", "requester")
     return Task.objects.select_related(*related).filter(pk=message.task_id or 0).first()

@@ -18,7 +18,7 @@ from pipelines.web.changes.trees import unopened_count
 from reviews.channels import accounts
 from reviews.channels.chat_actions import APPROVE, ChatAction
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.gates import needs_word_only
+from reviews.decision.gates import needs_no_reason_field_or_second_factor
 from reviews.models import ChannelConnection
 
 MOST_BYTES = 64 * 1024
@@ -34,10 +34,14 @@ class ChatRefused(Exception):
 
 def may_approve_in_chat(visit: GateVisit, gate: Gate) -> bool:
     """Return whether this gate can be approved in a chat."""
-    return gate.channels is not None and gate.channels.chat and needs_word_only(visit, gate)
+    return (
+        gate.channels is not None
+        and gate.channels.chat
+        and needs_no_reason_field_or_second_factor(visit, gate)
+    )
 
 
-def button_value(visit: GateVisit) -> str:
+def visit_version_and_evidence_of_button(visit: GateVisit) -> str:
     """Return what the button sends back: which visit, and what its reader saw of it."""
     return f"{visit.pk}:{visit.token_version}:{visit.evidence_digest}"
 
@@ -45,19 +49,19 @@ def button_value(visit: GateVisit) -> str:
 # What comes back
 
 
-def answer_chat_action(connection: ChannelConnection, pressed: ChatAction) -> str:
+def reply_to_chat_action_or_empty(connection: ChannelConnection, pressed: ChatAction) -> str:
     """Return what to say to whoever pressed; "" for nothing."""
     if pressed.command is not None:
-        return _link_account(connection, pressed)
+        return _link_account_and_reply(connection, pressed)
     if pressed.action != APPROVE:
         return ""
     try:
-        return _approve_from_chat(connection, pressed)
+        return _approve_from_chat_and_reply(connection, pressed)
     except ChatRefused as problem:
         return str(problem)
 
 
-def enqueue_reply(connection: ChannelConnection, pressed: ChatAction, text: str) -> None:
+def enqueue_private_reply_if_any(connection: ChannelConnection, pressed: ChatAction, text: str) -> None:
     """Answer in the chat, seen by them alone. Slack waits three seconds for us, so it goes by the queue."""
     if text and pressed.room:
         enqueue_queue_jobs(
@@ -72,11 +76,13 @@ def enqueue_reply(connection: ChannelConnection, pressed: ChatAction, text: str)
         )
 
 
-def _link_account(connection: ChannelConnection, pressed: ChatAction) -> str:
+def _link_account_and_reply(connection: ChannelConnection, pressed: ChatAction) -> str:
     word, _space, code = (pressed.command or "").strip().partition(" ")
     if word != LINK or not code.strip():
         return f"Say “{LINK} CODE”. You get a code at {_chats_url()}"
-    user = accounts.link_chat_account(connection, code.strip()[:100], pressed.workspace, pressed.account)
+    user = accounts.link_account_by_valid_code_or_none(
+        connection, code.strip()[:100], pressed.workspace, pressed.account
+    )
     if user is None:
         return (
             f"This code is not valid, was used, or is older than ten minutes. Get a new one at {_chats_url()}"
@@ -84,14 +90,14 @@ def _link_account(connection: ChannelConnection, pressed: ChatAction) -> str:
     return f"You can now approve here as {user}."
 
 
-def _approve_from_chat(connection: ChannelConnection, pressed: ChatAction) -> str:
-    user = accounts.linked_person(connection, pressed.workspace, pressed.account)
+def _approve_from_chat_and_reply(connection: ChannelConnection, pressed: ChatAction) -> str:
+    user = accounts.linked_user_or_none(connection, pressed.workspace, pressed.account)
     if user is None:
         raise ChatRefused(
             f"Your account in this chat is not linked. Link it at {_chats_url()}, or decide on the page of the review."
         )
-    visit, version, evidence = _visit_of_button(connection, pressed.value)
-    _check_may_approve(user, visit)
+    visit, version, evidence = _visit_version_and_evidence_from_button(connection, pressed.value)
+    _refuse_who_may_not_approve_in_chat(user, visit)
     try:
         result = engine.vote(
             visit,
@@ -110,7 +116,9 @@ def _approve_from_chat(connection: ChannelConnection, pressed: ChatAction) -> st
     return "Approved." if result.state == "decided" else "Your vote is counted; more votes are needed."
 
 
-def _visit_of_button(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, str]:
+def _visit_version_and_evidence_from_button(
+    connection: ChannelConnection, value: str
+) -> tuple[GateVisit, int, str]:
     """The visit that the message was about, of a task of the project."""
     key, _colon, rest = value.partition(":")
     version, _colon, evidence = rest.partition(":")
@@ -126,7 +134,7 @@ def _visit_of_button(connection: ChannelConnection, value: str) -> tuple[GateVis
     return visit, number, evidence
 
 
-def _check_may_approve(user: User, visit: GateVisit) -> None:
+def _refuse_who_may_not_approve_in_chat(user: User, visit: GateVisit) -> None:
     """Raises ChatRefused for what the engine does not look at, in its own words for the rest."""
     if not user.is_active:
         raise ChatRefused("Your account is deactivated.")
@@ -136,7 +144,7 @@ def _check_may_approve(user: User, visit: GateVisit) -> None:
         return  # the engine says what became of it
     if not may_approve_in_chat(visit, versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)):
         raise ChatRefused(_sentence_with_link("This gate cannot be approved in a chat.", visit))
-    entitlement = Entitlements(user).at(visit)
+    entitlement = Entitlements(user).entitlement_to_visit(visit)
     if entitlement.may:
         return
     # It may have closed since it was read: then the engine says what became of it

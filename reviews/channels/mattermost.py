@@ -10,9 +10,9 @@ from reviews.channels.channel import (
     ChannelKind,
     ReviewMessage,
     Target,
-    answer_object,
-    check_answer,
-    post_call,
+    answer_object_or_empty,
+    json_call,
+    raise_if_answer_refused,
 )
 from reviews.channels.chat_actions import APPROVE
 
@@ -26,16 +26,16 @@ def _message_call(message: ReviewMessage, target: Target) -> Call:
     if message.ref:
         # What could be chosen goes with the decision.
         payload = {"message": text, "props": {"attachments": []}}
-        return post_call(f"{server}/{message.ref}/patch", payload, "PUT", **token)
+        return json_call(f"{server}/{message.ref}/patch", payload, "PUT", **token)
     payload = {"channel_id": target.room, "message": text}
     if message.thread:
         payload["root_id"] = message.thread
     if message.approves and not message.closed:
-        payload["props"] = {"attachments": [_approve_menu(message)]}
-    return post_call(server, payload, **token)
+        payload["props"] = {"attachments": [_two_step_approve_menu(message)]}
+    return json_call(server, payload, **token)
 
 
-def _approve_menu(message: ReviewMessage) -> dict[str, Any]:
+def _two_step_approve_menu(message: ReviewMessage) -> dict[str, Any]:
     """A menu takes a second step, which a button would not: open it, then approve. Its context goes to no user."""
     approve = {"text": "Approve", "value": APPROVE}
     context = {"value": message.approves, "signature": message.signature}
@@ -65,9 +65,9 @@ def escape_markup(text: str) -> str:
     return MARKUP.sub(r"\\\1", " ".join(text.split())).replace("@", "@\u2060")
 
 
-def _message_id(answer: HttpAnswer) -> str:
-    check_answer(answer)
-    return str(answer_object(answer).get("id", ""))
+def _checked_message_id_or_empty(answer: HttpAnswer) -> str:
+    raise_if_answer_refused(answer)
+    return str(answer_object_or_empty(answer).get("id", ""))
 
 
 KIND = ChannelKind(
@@ -79,7 +79,7 @@ KIND = ChannelKind(
     secret_label="Bot token",
     secret_help="The access token of a bot account in the channel. Stored encrypted.",
     call=_message_call,
-    read=_message_id,
+    read=_checked_message_id_or_empty,
     rooms=True,
     changes=True,
     signing_label="Token of the slash command",

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.ports.vault import keys
-from reviews.channels.chat_actions import APPROVE, ChatAction, NotSigned, ascii_text
+from reviews.channels.chat_actions import APPROVE, ChatAction, NotSigned, shortened_ascii_text_or_value_error
 from reviews.models import ChannelConnection
 
 WORKSPACE = "server"
@@ -30,9 +30,9 @@ def button_signature(connection: ChannelConnection, value: str) -> str:
 
 
 @sensitive_variables("secret")
-def check_signed(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
+def refuse_unsigned_call(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
     """Raises NotSigned."""
-    document, form = _action_object(body), _form_values(body)
+    document, form = _action_object_or_empty(body), _first_form_values_or_empty(body)
     try:
         if document:
             context = document["context"]
@@ -49,23 +49,30 @@ def check_signed(connection: ChannelConnection, headers: Mapping[str, str], body
         raise NotSigned
 
 
-def chat_action(body: bytes) -> ChatAction | None:
+def chat_action_or_none(body: bytes) -> ChatAction | None:
     """None of what says nothing to us."""
-    document, form = _action_object(body), _form_values(body)
+    document, form = _action_object_or_empty(body), _first_form_values_or_empty(body)
     try:
         if document:
             context = document["context"]
             action = APPROVE if context.get("selected_option") == APPROVE else ""
-            value = ascii_text(context["value"], 200)
-            pressed = ChatAction(WORKSPACE, ascii_text(document["user_id"]), "", action, value)
+            value = shortened_ascii_text_or_value_error(context["value"], 200)
+            pressed = ChatAction(
+                WORKSPACE, shortened_ascii_text_or_value_error(document["user_id"]), "", action, value
+            )
         else:
-            pressed = ChatAction(WORKSPACE, ascii_text(form["user_id"]), "", command=form.get("text", ""))
+            pressed = ChatAction(
+                WORKSPACE,
+                shortened_ascii_text_or_value_error(form["user_id"]),
+                "",
+                command=form.get("text", ""),
+            )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return pressed if pressed.account else None
 
 
-def _action_object(body: bytes) -> dict[str, Any]:
+def _action_object_or_empty(body: bytes) -> dict[str, Any]:
     """The JSON object of an action; empty for a command, which is a form."""
     try:
         document = json.loads(body)
@@ -74,7 +81,7 @@ def _action_object(body: bytes) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _form_values(body: bytes) -> dict[str, str]:
+def _first_form_values_or_empty(body: bytes) -> dict[str, str]:
     try:
         return {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
     except ValueError:

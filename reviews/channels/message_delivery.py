@@ -24,18 +24,18 @@ from pipelines.work.outgoing.guard import Guard
 from pipelines.work.outgoing.http_fetch import NOT_FETCHED, Call, HttpAnswer, fetch_url
 from reviews.channels import interactions, mattermost_calls, slack
 from reviews.channels.channel import ChannelError, ChannelUnavailable, ReviewMessage, Target
-from reviews.channels.event_messages import event_message
-from reviews.channels.event_outbox import thread_of
+from reviews.channels.event_messages import event_message_or_none
+from reviews.channels.event_outbox import first_sent_message_ref_or_empty
 from reviews.channels.table import BY_KEY
-from reviews.channels.visible_text import MOST_SUMMARY, visible_line
-from reviews.decision.consequences import vote_options
+from reviews.channels.visible_text import MOST_SUMMARY, shortened_visible_line
+from reviews.decision.consequences import offered_votes_within_allowed_rounds
 from reviews.models import ChannelConnection, ChannelMessage
 
 SECONDS = 20.0
 MOST_BYTES = 64 * 1024
 
 
-def send_queued_message(message_id: int) -> None:
+def send_message_unless_sent_or_skipped(message_id: int) -> None:
     """Sends a queued message and marks it; one that is sent, or that tells nothing any more, is left alone.
 
     :raises ChannelUnavailable: to be tried again later"""
@@ -50,20 +50,20 @@ def send_queued_message(message_id: int) -> None:
         # The queue may hand it out twice
         message = messages.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
         if message is not None:
-            _send_message(message)
+            _send_message_and_store_outcome(message)
     finally:
         database.close()
 
 
-def _send_message(message: ChannelMessage) -> None:
+def _send_message_and_store_outcome(message: ChannelMessage) -> None:
     row = ChannelMessage.objects.filter(pk=message.pk)
     kind = BY_KEY[message.connection.kind]
     try:
-        review_message = _composed_message(message)
+        review_message = _current_message_or_none(message)
         if review_message is None:
             row.update(state=ChannelMessage.State.SKIPPED)
             return
-        ref = deliver_message(message.connection, review_message)
+        ref = deliver_message_and_return_ref(message.connection, review_message)
     except ChannelError as problem:
         row.update(state=ChannelMessage.State.FAILED, error=str(problem)[:500], attempts=F("attempts") + 1)
         # This may pass, and the queue tries it again; any other error would only come again
@@ -72,17 +72,21 @@ def _send_message(message: ChannelMessage) -> None:
         return
     row.update(state=ChannelMessage.State.SENT, ref=ref, error="", sent_at=Now(), attempts=F("attempts") + 1)
     if message.kind == ChannelMessage.MessageKind.OPENED and kind.changes:
-        _send_closing_message(message)
+        _enqueue_skipped_closing_message(message)
 
 
-def _composed_message(message: ChannelMessage) -> ReviewMessage | None:
+def _current_message_or_none(message: ChannelMessage) -> ReviewMessage | None:
     """Return the message as it is now; None if there is nothing to send."""
     if message.kind == ChannelMessage.MessageKind.EVENT:
-        return event_message(message)
-    return test_message(message) if message.visit is None else _current_message(message, message.visit)
+        return event_message_or_none(message)
+    return (
+        test_message(message)
+        if message.visit is None
+        else _current_review_message_or_none(message, message.visit)
+    )
 
 
-def _send_closing_message(opened: ChannelMessage) -> None:
+def _enqueue_skipped_closing_message(opened: ChannelMessage) -> None:
     """Enqueue the closing message of a review that ended while its first message was being sent."""
     late = ChannelMessage.objects.filter(
         connection=opened.connection_id,
@@ -94,21 +98,25 @@ def _send_closing_message(opened: ChannelMessage) -> None:
         enqueue_queue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
 
 
-def deliver_message(connection: ChannelConnection, review_message: ReviewMessage) -> str:
+def deliver_message_and_return_ref(connection: ChannelConnection, review_message: ReviewMessage) -> str:
     """Send the message, and return the id by which the chat knows it. :raises ChannelError: refused, or not
     reached"""
     kind = BY_KEY[connection.kind]
-    return kind.read(_call_server(connection, partial(kind.call, review_message)))
+    return kind.read(_call_chat_server_with_its_secret(connection, partial(kind.call, review_message)))
 
 
-def reply_to_account(connection_id: int, room: str, account: str, text: str) -> None:
+def reply_to_slack_account_if_connected(connection_id: int, room: str, account: str, text: str) -> None:
     """Answer one person in a chat; nothing where it was disconnected meanwhile. :raises ChannelUnavailable:
     try again later"""
     try:
         # Slack alone: in the others the answer to the call is what the person sees
         connection = ChannelConnection.objects.filter(pk=connection_id, kind="slack").first()
         if connection is not None:
-            slack.message_id(_call_server(connection, partial(slack.private_reply_call, text, room, account)))
+            slack.channel_and_message_id_or_raise(
+                _call_chat_server_with_its_secret(
+                    connection, partial(slack.private_reply_call, text, room, account)
+                )
+            )
     except ChannelUnavailable:
         raise
     except ChannelError:
@@ -117,7 +125,9 @@ def reply_to_account(connection_id: int, room: str, account: str, text: str) -> 
         database.close()
 
 
-def _call_server(connection: ChannelConnection, call: Callable[[Target], Call]) -> HttpAnswer:
+def _call_chat_server_with_its_secret(
+    connection: ChannelConnection, call: Callable[[Target], Call]
+) -> HttpAnswer:
     try:
         target = Target(
             connection.address,
@@ -134,7 +144,7 @@ def _call_server(connection: ChannelConnection, call: Callable[[Target], Call]) 
         raise ChannelUnavailable(str(problem) or type(problem).__name__) from problem
 
 
-def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
+def _current_review_message_or_none(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
     """Return the message as it is now; None if there is nothing to send."""
     is_open = visit.state == GateVisit.State.OPEN
     ref = ""
@@ -156,20 +166,22 @@ def _current_message(message: ChannelMessage, visit: GateVisit) -> ReviewMessage
         kind=message.kind,
         at=message.created_at,
         visit=str(visit.pk),
-        title=visible_line(visit.task.title, 300),
+        title=shortened_visible_line(visit.task.title, 300),
         task=visit.task.name,
-        place=visible_line(f"{line.name} › {gate.name}", 300),
-        requester=visible_line(visit.task.requested_by, 200),
-        summary=visible_line(outcome_summary, MOST_SUMMARY),
+        place=shortened_visible_line(f"{line.name} › {gate.name}", 300),
+        requester=shortened_visible_line(visit.task.requested_by, 200),
+        summary=shortened_visible_line(outcome_summary, MOST_SUMMARY),
         link=absolute_url("gate-visit", visit.pk),
-        outcome="" if is_open else _outcome_sentence(visit),
+        outcome="" if is_open else _decision_and_person_text(visit),
         ref=ref,
-        thread="" if ref else thread_of(message),
-        **_approval_button(message.connection, visit, gate),
+        thread="" if ref else first_sent_message_ref_or_empty(message),
+        **_approval_button_fields_or_empty(message.connection, visit, gate),
     )
 
 
-def _approval_button(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> dict[str, str]:
+def _approval_button_fields_or_empty(
+    connection: ChannelConnection, visit: GateVisit, gate: Gate
+) -> dict[str, str]:
     """Return what a button sends back and leads to, where there may be one."""
     if (
         not connection.signing
@@ -182,9 +194,11 @@ def _approval_button(connection: ChannelConnection, visit: GateVisit, gate: Gate
         visit, approval_policy_of_visit(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()
     ):
         return {}
-    approve = next(option for option in vote_options(visit) if option.word == Word.APPROVE)
-    value = interactions.button_value(visit)
-    fields = {"approves": value, "then": visible_line(approve.then, MOST_SUMMARY)}
+    approve = next(
+        option for option in offered_votes_within_allowed_rounds(visit) if option.word == Word.APPROVE
+    )
+    value = interactions.visit_version_and_evidence_of_button(visit)
+    fields = {"approves": value, "then": shortened_visible_line(approve.then, MOST_SUMMARY)}
     if BY_KEY[connection.kind].gives_back:
         try:
             fields["signature"] = mattermost_calls.button_signature(connection, value)
@@ -195,11 +209,11 @@ def _approval_button(connection: ChannelConnection, visit: GateVisit, gate: Gate
     return fields
 
 
-def _outcome_sentence(visit: GateVisit) -> str:
+def _decision_and_person_text(visit: GateVisit) -> str:
     if not visit.word:
         return "Closed without a decision"
     by = f" · {visit.decided_by}" if visit.decided_by else ""
-    return visible_line(f"{visit.word_display}{by}", MOST_SUMMARY)
+    return shortened_visible_line(f"{visit.word_display}{by}", MOST_SUMMARY)
 
 
 def test_message(message: ChannelMessage) -> ReviewMessage:

@@ -16,7 +16,7 @@ from reviews.models import ChannelConnection, ChannelMessage
 from reviews.notifications.kind import ConsequenceBatch
 
 
-def post_messages(batch_context: ConsequenceBatch) -> None:
+def post_opening_and_closing_messages(batch_context: ConsequenceBatch) -> None:
     """Post one message for each review that opens, to each connection of its project; one for each that is
     over, to those that got one before."""
     over = {
@@ -24,13 +24,17 @@ def post_messages(batch_context: ConsequenceBatch) -> None:
         for event in batch_context.batch
         if isinstance(event, GateDecided | GateClosed)
     }
-    opened = _opened_messages(batch_context.of_type(GateOpened)) if batch_context.lookups.connected else ()
-    made = [*opened, *(_closed_messages(over) if batch_context.lookups.messaged else ())]
+    opened = (
+        _unsaved_opening_messages(batch_context.consequences_of_type(GateOpened))
+        if batch_context.lookups.connected
+        else ()
+    )
+    made = [*opened, *(_unsaved_closing_messages(over) if batch_context.lookups.messaged else ())]
     if made:
-        write_messages(made)
+        write_new_messages_with_tickets(made)
 
 
-def _opened_messages(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
+def _unsaved_opening_messages(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
     connections = defaultdict(list)
     projects = {event.project_id for event in opened}
     for connection in ChannelConnection.objects.filter(
@@ -39,7 +43,7 @@ def _opened_messages(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
         connections[connection.project_id].append(connection)
     for event in opened:
         for connection in connections[event.project_id]:
-            yield _new_message(
+            yield _unsaved_message(
                 connection.pk,
                 event.visit_id,
                 event.task_id,
@@ -48,22 +52,24 @@ def _opened_messages(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
             )
 
 
-def _closed_messages(over: dict[UUID, datetime]) -> Iterable[ChannelMessage]:
-    messages = ChannelMessage.objects.filter(visit__in=over, kind=ChannelMessage.MessageKind.OPENED)
+def _unsaved_closing_messages(closed_at_by_visit: dict[UUID, datetime]) -> Iterable[ChannelMessage]:
+    messages = ChannelMessage.objects.filter(
+        visit__in=closed_at_by_visit, kind=ChannelMessage.MessageKind.OPENED
+    )
     for visit_id, connection_id, task_id in messages.values_list("visit_id", "connection_id", "task_id"):
         assert visit_id is not None
-        yield _new_message(
-            connection_id, visit_id, task_id, ChannelMessage.MessageKind.CLOSED, over[visit_id]
+        yield _unsaved_message(
+            connection_id, visit_id, task_id, ChannelMessage.MessageKind.CLOSED, closed_at_by_visit[visit_id]
         )
 
 
-def _new_message(
+def _unsaved_message(
     connection: int, visit: UUID, task: int | None, kind: ChannelMessage.MessageKind, at: datetime
 ) -> ChannelMessage:
     return ChannelMessage(connection_id=connection, visit_id=visit, task_id=task, kind=kind, created_at=at)
 
 
-def write_messages(messages: Sequence[ChannelMessage]) -> None:
+def write_new_messages_with_tickets(messages: Sequence[ChannelMessage]) -> None:
     """Write those that are new, each with a ticket."""
     ChannelMessage.objects.bulk_create(messages, ignore_conflicts=True)
     # Ignored conflicts are not told: the rows that are new have our tokens

@@ -12,9 +12,9 @@ from reviews.channels.channel import (
     ChannelUnavailable,
     ReviewMessage,
     Target,
-    answer_object,
-    check_answer,
-    post_call,
+    answer_object_or_empty,
+    json_call,
+    raise_if_answer_refused,
 )
 from reviews.channels.chat_actions import APPROVE
 
@@ -44,37 +44,37 @@ def _message_call(message: ReviewMessage, target: Target) -> Call:
         # Shown in the channel, too: a reply alone would be seen by nobody who does not look for it
         payload |= {"thread_ts": message.thread.partition(":")[2], "reply_broadcast": True}
     token = {"authorization": f"Bearer {target.secret}"}
-    return post_call(f"{target.address.rstrip('/')}/{method}", payload, **token)
+    return json_call(f"{target.address.rstrip('/')}/{method}", payload, **token)
 
 
 def _message_blocks(message: ReviewMessage) -> list[dict[str, Any]]:
     lines = [message.outcome or message.summary, message.facts]
     blocks: list[dict[str, Any]] = [
-        {"type": "section", "text": _plain_text(message.title)},
-        *({"type": "context", "elements": [_plain_text(line)]} for line in lines if line),
+        {"type": "section", "text": _plain_text_block(message.title)},
+        *({"type": "context", "elements": [_plain_text_block(line)]} for line in lines if line),
     ]
     button = {
         "type": "button",
-        "text": _plain_text(message.opens),
+        "text": _plain_text_block(message.opens),
         "url": message.link,
         "action_id": "open",
     }
-    approve = [_approve_button(message)] if message.approves and not message.closed else []
+    approve = [_approve_button_with_confirmation(message)] if message.approves and not message.closed else []
     return [*blocks, {"type": "actions", "elements": [*approve, button]}]
 
 
-def _approve_button(message: ReviewMessage) -> dict[str, Any]:
+def _approve_button_with_confirmation(message: ReviewMessage) -> dict[str, Any]:
     """It asks once more before it says anything."""
     confirm = {
-        "title": _plain_text("Approve?"),
-        "text": _plain_text(" ".join(filter(None, (message.title, message.then)))[:LONGEST_CONFIRM]),
-        "confirm": _plain_text("Approve"),
-        "deny": _plain_text("Cancel"),
+        "title": _plain_text_block("Approve?"),
+        "text": _plain_text_block(" ".join(filter(None, (message.title, message.then)))[:LONGEST_CONFIRM]),
+        "confirm": _plain_text_block("Approve"),
+        "deny": _plain_text_block("Cancel"),
     }
     return {
         "type": "button",
         "style": "primary",
-        "text": _plain_text("Approve"),
+        "text": _plain_text_block("Approve"),
         "action_id": APPROVE,
         "value": message.approves,
         "confirm": confirm,
@@ -84,12 +84,12 @@ def _approve_button(message: ReviewMessage) -> dict[str, Any]:
 def private_reply_call(text: str, room: str, account: str, target: Target) -> Call:
     """A message that only one person sees."""
     payload = {"channel": room, "user": account, "text": escape_mentions(text)}
-    return post_call(
+    return json_call(
         f"{target.address.rstrip('/')}/chat.postEphemeral", payload, authorization=f"Bearer {target.secret}"
     )
 
 
-def _plain_text(text: str) -> dict[str, Any]:
+def _plain_text_block(text: str) -> dict[str, Any]:
     """Text in which nothing is a mention, a link or an emoji."""
     return {"type": "plain_text", "text": text[:LONGEST] or "-", "emoji": False}
 
@@ -100,9 +100,9 @@ def escape_mentions(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def message_id(answer: HttpAnswer) -> str:
-    check_answer(answer)
-    document = answer_object(answer)
+def channel_and_message_id_or_raise(answer: HttpAnswer) -> str:
+    raise_if_answer_refused(answer)
+    document = answer_object_or_empty(answer)
     if document.get("ok") is not True:
         error = str(document.get("error") or "no answer")[:200]
         raise (ChannelUnavailable if error in PASSING else ChannelError)(f"Slack answered {error}.")
@@ -121,7 +121,7 @@ KIND = ChannelKind(
         "Stored encrypted."
     ),
     call=_message_call,
-    read=message_id,
+    read=channel_and_message_id_or_raise,
     rooms=True,
     changes=True,
     signing_label="Signing secret",

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.ports.vault import keys
-from reviews.channels.chat_actions import ChatAction, NotSigned, ascii_text
+from reviews.channels.chat_actions import ChatAction, NotSigned, shortened_ascii_text_or_value_error
 from reviews.models import ChannelConnection
 
 # Seconds, as Slack recommends against calls that are sent again
@@ -20,7 +20,7 @@ TOLERANCE = 300
 
 
 @sensitive_variables("secret")
-def check_signed(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
+def refuse_unsigned_call(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
     """`headers`: their names in small letters. Raises NotSigned."""
     stamp, signature = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
     try:
@@ -36,26 +36,26 @@ def check_signed(connection: ChannelConnection, headers: Mapping[str, str], body
         raise NotSigned
 
 
-def chat_action(body: bytes) -> ChatAction | None:
+def chat_action_or_none(body: bytes) -> ChatAction | None:
     """Return the action in a call of Slack; None for a call that means nothing here. The body is checked, since
     whoever signs could send anything."""
     try:
         form = {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=100).items()}
         if "command" in form:
             return ChatAction(
-                ascii_text(form["team_id"]),
-                ascii_text(form["user_id"]),
-                ascii_text(form.get("channel_id", "")),
+                shortened_ascii_text_or_value_error(form["team_id"]),
+                shortened_ascii_text_or_value_error(form["user_id"]),
+                shortened_ascii_text_or_value_error(form.get("channel_id", "")),
                 command=form.get("text", ""),
             )
         payload = json.loads(form["payload"])
         action = payload["actions"][0]
         pressed = ChatAction(
-            ascii_text(payload["team"]["id"]),
-            ascii_text(payload["user"]["id"]),
-            ascii_text(payload["channel"]["id"]),
-            ascii_text(action["action_id"]),
-            ascii_text(action.get("value", ""), 200),
+            shortened_ascii_text_or_value_error(payload["team"]["id"]),
+            shortened_ascii_text_or_value_error(payload["user"]["id"]),
+            shortened_ascii_text_or_value_error(payload["channel"]["id"]),
+            shortened_ascii_text_or_value_error(action["action_id"]),
+            shortened_ascii_text_or_value_error(action.get("value", ""), 200),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return None

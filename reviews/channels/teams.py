@@ -7,7 +7,13 @@ import re
 from typing import Any
 
 from pipelines.work.outgoing.http_fetch import Call
-from reviews.channels.channel import ChannelKind, ReviewMessage, Target, post_call, without_id
+from reviews.channels.channel import (
+    ChannelKind,
+    ReviewMessage,
+    Target,
+    check_answer_without_message_id,
+    json_call,
+)
 
 MARKUP = re.compile(r"([\\*_\[\]()#+\-!<>`~|])")
 
@@ -29,7 +35,7 @@ def _message_call(message: ReviewMessage, target: Target) -> Call:
         "actions": [{"type": "Action.OpenUrl", "title": message.opens, "url": message.link}],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
-    return post_call(target.address, {"type": "message", "attachments": [attachment]})
+    return json_call(target.address, {"type": "message", "attachments": [attachment]})
 
 
 def _text_block(text: str, **look: Any) -> dict[str, Any]:
@@ -46,5 +52,5 @@ KIND = ChannelKind(
     secret_label="",
     secret_help="",
     call=_message_call,
-    read=without_id,
+    read=check_answer_without_message_id,
 )

@@ -69,18 +69,18 @@ TOPICS: Final = (
 BY_KEY: Final = {topic.key: topic for topic in TOPICS}
 
 
-def _where(event: TaskWaits) -> Data:
+def _token_data(event: TaskWaits) -> Data:
     return {"token": event.token_id}
 
 
-def _waits(status: Status) -> Callable[[TaskWaits], str | None]:
+def _about_waits_with_status(status: Status) -> Callable[[TaskWaits], str | None]:
     return lambda event: f"{event.token_id}:{event.at.isoformat()}" if event.status == status else None
 
 
 EVENTS: Final = (
-    TopicSource("waiting", TaskWaits, _waits(Status.BLOCKED), _where),
+    TopicSource("waiting", TaskWaits, _about_waits_with_status(Status.BLOCKED), _token_data),
     TopicSource("failed", TaskEnded, lambda event: str(event.task_id) if event.kind == Status.FAILED else None),
-    TopicSource("stuck", TaskWaits, _waits(Status.STUCK), _where),
+    TopicSource("stuck", TaskWaits, _about_waits_with_status(Status.STUCK), _token_data),
     TopicSource("late", TaskLate, lambda event: str(event.task_id)),
     # 0 comes before it is due, and after 1 it is told already
     TopicSource(
@@ -110,7 +110,7 @@ EVENTS: Final = (
 )  # fmt: skip
 
 
-def occurrences(batch: Sequence[Consequence]) -> list[TopicOccurrence]:
+def unique_topic_occurrences(batch: Sequence[Consequence]) -> list[TopicOccurrence]:
     """Return what of a batch channels can tell of, each once."""
     by_about = {}
     for consequence in batch:

@@ -37,7 +37,7 @@ from pipelines.work.outgoing.guard import Guard, unlisted_address_remedy
 from reviews.channels import accounts
 from reviews.channels.channel import ChannelError, ChannelKind
 from reviews.channels.interactions import request_address
-from reviews.channels.message_delivery import deliver_message, test_message
+from reviews.channels.message_delivery import deliver_message_and_return_ref, test_message
 from reviews.channels.table import BY_KEY, KINDS
 from reviews.channels.topics import TOPICS
 from reviews.channels.webhook import message_signature
@@ -69,7 +69,7 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
     elif request.method == "POST":
         fields = form.cleaned_data
         secret, signing = fields.pop("secret"), fields.pop("signing")
-        fields["topics"] = _chosen_topics(request)
+        fields["topics"] = _chosen_or_default_topics(request)
         with transaction.atomic():
             made = ChannelConnection.objects.create(
                 project=project,
@@ -82,7 +82,7 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
             _record_in_audit(request, "channel.connected", made)
         if not BY_KEY[made.kind].makes_secret or request.POST.get("secret"):
             # Now, while whoever can mend it looks at it.
-            _report_test(
+            _send_test_and_tell_result(
                 request, made, "Connected. A test was sent.", "Connected, but the test was not sent."
             )
             return _redirect_to_channels(project)
@@ -117,19 +117,21 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
 
 @project_required("admin")
 @require_POST
-def send_test_message(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
+def send_test_message_at_once(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
     """Sent at once, so that the answer of the server is on the page."""
-    connection = _get_connection(project, channel)
-    _report_test(request, connection, f"Test sent to {connection.name}", "Not sent.")
+    connection = _connection_of_project_or_404(project, channel)
+    _send_test_and_tell_result(request, connection, f"Test sent to {connection.name}", "Not sent.")
     return _redirect_to_channels(project)
 
 
-def _report_test(request: SignedInRequest, connection: ChannelConnection, sent: str, not_sent: str) -> None:
+def _send_test_and_tell_result(
+    request: SignedInRequest, connection: ChannelConnection, sent: str, not_sent: str
+) -> None:
     message = ChannelMessage(
         connection=connection, kind=ChannelMessage.MessageKind.TEST, created_at=timezone.now()
     )
     try:
-        deliver_message(connection, test_message(message))
+        deliver_message_and_return_ref(connection, test_message(message))
     except ChannelError as problem:
         messages.error(request, f"{not_sent} {problem}")
     else:
@@ -138,9 +140,9 @@ def _report_test(request: SignedInRequest, connection: ChannelConnection, sent: 
 
 @project_required("admin")
 @require_POST
-def change_channel(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
+def change_topics_of_channel(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
     """Change what a channel tells of."""
-    connection, topics = _get_connection(project, channel), _chosen_topics(request)
+    connection, topics = _connection_of_project_or_404(project, channel), _chosen_or_default_topics(request)
     if connection.topics != topics:
         with transaction.atomic():
             _record_in_audit(request, "channel.changed", connection, before=connection.topics, after=topics)
@@ -150,7 +152,7 @@ def change_channel(request: SignedInRequest, project: Project, channel: int) -> 
     return _redirect_to_channels(project)
 
 
-def _chosen_topics(request: SignedInRequest) -> list[str]:
+def _chosen_or_default_topics(request: SignedInRequest) -> list[str]:
     """Return what the form chooses, in the order of the table. A form without the choice: what a channel tells at
     first."""
     if "choice" not in request.POST:
@@ -162,7 +164,7 @@ def _chosen_topics(request: SignedInRequest) -> list[str]:
 @project_required("admin")
 @require_POST
 def remove_channel(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
-    connection = _get_connection(project, channel)
+    connection = _connection_of_project_or_404(project, channel)
     with transaction.atomic():
         _record_in_audit(request, "channel.disconnected", connection)
         connection.delete()
@@ -172,7 +174,7 @@ def remove_channel(request: SignedInRequest, project: Project, channel: int) -> 
 
 @project_required("admin")
 @require_POST
-def resend_message(request: SignedInRequest, project: Project, message: int) -> HttpResponse:
+def resend_failed_message(request: SignedInRequest, project: Project, message: int) -> HttpResponse:
     """Send a message that could not be sent."""
     failed = ChannelMessage.objects.filter(
         pk=message, connection__project=project, state=ChannelMessage.State.FAILED
@@ -186,7 +188,7 @@ def resend_message(request: SignedInRequest, project: Project, message: int) -> 
     return _redirect_to_channels(project)
 
 
-def _get_connection(project: Project, channel: int) -> ChannelConnection:
+def _connection_of_project_or_404(project: Project, channel: int) -> ChannelConnection:
     return get_object_or_404(ChannelConnection.objects.filter(project=project, pk=channel))
 
 
@@ -233,9 +235,9 @@ class ChannelForm(forms.Form):
         if kind is None:
             return cleaned
         cleaned["address"] = cleaned.get("address") or kind.address
-        if not _is_url(cleaned["address"]):
+        if not _is_http_url_without_user(cleaned["address"]):
             self.add_error("address", "Enter an address that begins with https:// or http://.")
-        elif refusal := _refusal_of_private_address(cleaned["address"]):
+        elif refusal := _private_address_refusal_or_empty(cleaned["address"]):
             self.add_error("address", refusal)
         if kind.rooms and not cleaned.get("room"):
             self.add_error("room", "Enter the channel.")
@@ -249,21 +251,21 @@ class ChannelForm(forms.Form):
             self.add_error("secret", "Enter the token.")
         if not kind.signing_help:
             cleaned["signing"] = ""
-        elif not _is_printable(cleaned.get("signing", "")):
+        elif not _is_printable_ascii_without_spaces(cleaned.get("signing", "")):
             self.add_error(
                 "signing", "A signing secret has no spaces and only letters, digits and signs of ASCII."
             )
-        if not kind.makes_secret and not _is_printable(cleaned.get("secret", "")):
+        if not kind.makes_secret and not _is_printable_ascii_without_spaces(cleaned.get("secret", "")):
             # What no header takes would be told with the error.
             self.add_error("secret", "A token has no spaces and only letters, digits and signs of ASCII.")
         return cleaned
 
 
-def _is_printable(text: str) -> bool:
+def _is_printable_ascii_without_spaces(text: str) -> bool:
     return all("!" <= sign <= "~" for sign in text)
 
 
-def _is_url(text: str) -> bool:
+def _is_http_url_without_user(text: str) -> bool:
     try:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
@@ -271,7 +273,7 @@ def _is_url(text: str) -> bool:
         return False
 
 
-def _refusal_of_private_address(url: str) -> str:
+def _private_address_refusal_or_empty(url: str) -> str:
     """Return why messages to this URL would be refused, "" where they would not. No name is resolved: what a name leads
     to is known when a message is sent."""
     host = (urlsplit(url).hostname or "").partition("%")[0]
@@ -299,7 +301,7 @@ def account_chats_page(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             # PostgreSQL's bigint holds any number of 18 digits
-            code = accounts.create_code(
+            code = accounts.replace_code_that_links_chat(
                 request.user, int(chosen) if chosen.isdecimal() and len(chosen) < 19 else 0
             )
         except NotFound:
@@ -311,7 +313,7 @@ def account_chats_page(request: SignedInRequest) -> HttpResponse:
         section="account",
         trail=breadcrumbs(("Personal settings", reverse("account")), "Chats"),
         status=status,
-        connections=accounts.decidable_chats(request.user)[:100],
+        connections=accounts.chats_user_could_decide_in(request.user)[:100],
         mine=chat_accounts.order_by("-linked_at")[:100],
         code=code,
         chosen=chosen,
@@ -323,7 +325,7 @@ def account_chats_page(request: SignedInRequest) -> HttpResponse:
 @require_POST
 def unlink_account(request: SignedInRequest, account: int) -> HttpResponse:
     try:
-        accounts.unlink_chat_account(request.user, account)
+        accounts.unlink_own_chat_account(request.user, account)
     except NotFound as problem:
         raise Http404 from problem
     messages.success(request, "Unlinked")

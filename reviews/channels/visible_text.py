@@ -9,6 +9,6 @@ MOST_SUMMARY = 600
 """Characters of a summary."""
 
 
-def visible_line(text: str, most: int) -> str:
+def shortened_visible_line(text: str, max_length: int) -> str:
     """Return one line, with what would disguise itself made visible."""
-    return shortened(escape_hidden(" ".join(text.split())), most)
+    return shortened(escape_hidden(" ".join(text.split())), max_length)

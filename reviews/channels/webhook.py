@@ -8,7 +8,14 @@ from datetime import datetime
 from pipelines.ports import clock
 from pipelines.work.hosts import standard_webhooks
 from pipelines.work.outgoing.http_fetch import Call
-from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, post_call, without_id
+from reviews.channels.channel import (
+    ChannelError,
+    ChannelKind,
+    ReviewMessage,
+    Target,
+    check_answer_without_message_id,
+    json_call,
+)
 
 
 def _message_call(message: ReviewMessage, target: Target) -> Call:
@@ -26,7 +33,7 @@ def _message_call(message: ReviewMessage, target: Target) -> Call:
             "link": message.link,
         },
     }
-    call = post_call(target.address, document)
+    call = json_call(target.address, document)
     # Of this try: a receiver refuses what is older than some minutes, however late it is sent again.
     moment = clock.now()
     headers = {
@@ -57,6 +64,6 @@ KIND = ChannelKind(
         "Receivers check signatures with it (Standard Webhooks)."
     ),
     call=_message_call,
-    read=without_id,
+    read=check_answer_without_message_id,
     makes_secret=True,
 )

@@ -38,7 +38,9 @@ class DrawnChoices:
         return self.choices[0].told
 
 
-def draw_choices(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | None:
+def draw_choices_with_consequence_or_none(
+    visit: GateVisit, options: Iterable[VoteOption]
+) -> DrawnChoices | None:
     """Return the line's drawing with the path of each choice whose consequence is known; None if there is none."""
     pinned = visit.asked_by.pinned
     line = parsed_version(pinned)
@@ -46,19 +48,27 @@ def draw_choices(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoice
     if not known:
         return None
     rule_id = str(visit.asked_by.answer.get("rule") or "")
-    endings = [ending for option in known if (ending := _drawn_ending(visit, option.answer, rule_id))]
-    choices = [DrawnChoice(option, _drawing_data(line, visit, option.answer, rule_id)) for option in known]
+    endings = [
+        ending
+        for option in known
+        if (ending := _drawn_ending_without_rule_or_none(visit, option.answer, rule_id))
+    ]
+    choices = [
+        DrawnChoice(option, _drawing_marks_json(line, visit, option.answer, rule_id)) for option in known
+    ]
     return DrawnChoices(drawing_of_version(pinned, visit.task.project_id, endings), choices)
 
 
-def _drawn_ending(visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> DrawnEnding | None:
+def _drawn_ending_without_rule_or_none(
+    visit: GateVisit, answer: Mapping[str, Any], rule_id: str
+) -> DrawnEnding | None:
     """The end of the task where no rule leads there: a gate that ends it names the rule that it stands on."""
-    if answer["decision"] != "finish" or _led_by_rule(answer):
+    if answer["decision"] != "finish" or _is_led_by_rule_not_gate(answer):
         return None
     return DrawnEnding(visit.asked_by.station, rule_id, answer["end"])
 
 
-def _drawing_data(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> str:
+def _drawing_marks_json(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> str:
     station = visit.asked_by.station
     path = TaskPath()
     path.ways.clear()
@@ -81,11 +91,11 @@ def _drawing_data(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any],
                 path.ways[edge] = TAKEN
     elif answer["decision"] == "finish":
         path.places[answer["end"]] = PlaceMark(ENDS.get(answer["kind"], TAKEN), "the task ends")
-        path.ways[rule if _led_by_rule(answer) else f"{station}{STOPPED}"] = TAKEN
+        path.ways[rule if _is_led_by_rule_not_gate(answer) else f"{station}{STOPPED}"] = TAKEN
     else:
         path.places[station] = PlaceMark(STOPS if answer["decision"] == "stuck" else HERE, "stays here")
     return json.dumps(path.to_dict())
 
 
-def _led_by_rule(answer: Mapping[str, Any]) -> bool:
+def _is_led_by_rule_not_gate(answer: Mapping[str, Any]) -> bool:
     return bool(answer.get("rule")) and answer["by"] != "gate"

@@ -96,7 +96,7 @@ class VoteOption:
         return LOOKS[Word(self.word)][3]
 
 
-def vote_options(visit: GateVisit) -> list[VoteOption]:
+def offered_votes_within_allowed_rounds(visit: GateVisit) -> list[VoteOption]:
     """The words that this gate offers, each with its consequence, without a send back beyond the allowed rounds."""
     line = parsed_version(visit.asked_by.pinned)
     gate = line.gate(visit.gate)
@@ -105,19 +105,19 @@ def vote_options(visit: GateVisit) -> list[VoteOption]:
     ]
 
 
-def done_words(visit: GateVisit, word: str, result: VoteResult) -> str:
+def sentence_after_vote(visit: GateVisit, word: str, result: VoteResult) -> str:
     """Tell whoever decided what was done, and what happens now: as the engine decided, or, while more votes are needed,
     in the sentence of the button."""
     line = versions.by_id(visit.asked_by.pinned_id)
     if result.state != GateVisit.State.DECIDED:
-        words = _consequence_with_counts(
-            line, visit, word, _answer_to_word(line, visit, word, None), counted=True
+        words = _consequence_with_missing_votes(
+            line, visit, word, _decision_if_others_approve(line, visit, word, None), counted=True
         )
         return f"Your vote is counted. {_as_sentence(words)}"
     return "{task}: {done}. {then}".format(
         task=visit.task.name,
         done=DONE[Word(word)],
-        then=_as_sentence(_consequence_text(line, visit, word, result.answer))
+        then=_as_sentence(_consequence_once_decided(line, visit, word, result.answer))
         if result.moved
         else "The task goes on when its other reviews are decided.",
     )
@@ -127,7 +127,7 @@ def _as_sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + "."
 
 
-def no_send_back_reason(visit: GateVisit) -> str:
+def no_send_back_reason_or_empty(visit: GateVisit) -> str:
     """Tell why a gate that can send work back does not now, or "" if it does."""
     gate = parsed_version(visit.asked_by.pinned).gate(visit.gate)
     if Word.REWORK in gate.offers:
@@ -151,22 +151,28 @@ def _are_rounds_used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
 
 
 def _vote_option(line: ParsedLine, visit: GateVisit, word: str) -> VoteOption:
-    routes = _rejection_routes(line, visit.gate) if word == Word.REJECT else ()
-    answer = _answer_to_word(line, visit, word, routes[0][0] if routes else None)
-    then = _consequence_with_counts(line, visit, word, answer) if not routes else "you choose where it goes"
+    routes = _rejection_routes_if_reviewer_chooses(line, visit.gate) if word == Word.REJECT else ()
+    answer = _decision_if_others_approve(line, visit, word, routes[0][0] if routes else None)
+    then = (
+        _consequence_with_missing_votes(line, visit, word, answer)
+        if not routes
+        else "you choose where it goes"
+    )
     return VoteOption(
         word=word,
         verb=str(VERBS[Word(word)]),
-        label=_vote_label(line, answer, str(VERBS[Word(word)]), then, base_branch(visit)),
+        label=_vote_and_destination_label(
+            line, answer, str(VERBS[Word(word)]), then, loaded_base_branch_or_empty(visit)
+        ),
         then=_as_sentence(then),
         needs_reason=line.gate(visit.gate).approval.reason_required or word in NEEDS_REASON,
-        reason_help=_reason_help(line, answer, bool(routes)),
+        reason_help=_destination_of_reason_text(line, answer, bool(routes)),
         routes=routes,
         answer={} if routes else answer,
     )
 
 
-def _reason_help(line: ParsedLine, answer: dict[str, Any], chosen: bool) -> str:
+def _destination_of_reason_text(line: ParsedLine, answer: dict[str, Any], chosen: bool) -> str:
     """Say where the reviewer's text goes."""
     if chosen:
         return "Kept in the history. A station that you choose also gets it as feedback."
@@ -175,12 +181,12 @@ def _reason_help(line: ParsedLine, answer: dict[str, Any], chosen: bool) -> str:
     return "Kept with the task and in its history."
 
 
-def _consequence_with_counts(
+def _consequence_with_missing_votes(
     line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str, Any], *, counted: bool = False
 ) -> str:
     """Tell what follows, with the round for a send back and the missing votes for an approval. `counted`: this one is
     among the votes already."""
-    follows = _consequence_text(line, visit, word, answer)
+    follows = _consequence_once_decided(line, visit, word, answer)
     if word != Word.APPROVE:
         return follows
     policy = approval_policy_of_visit(visit, line)
@@ -195,7 +201,9 @@ def _consequence_with_counts(
     return f"{needed % {'n': missing}} {follows}"
 
 
-def _consequence_text(line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str, Any]) -> str:
+def _consequence_once_decided(
+    line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str, Any]
+) -> str:
     """Tell what follows once the visit is decided."""
     if word == Word.SEND_BACK:
         station, most = (
@@ -206,7 +214,9 @@ def _consequence_text(line: ParsedLine, visit: GateVisit, word: str, answer: Map
     return consequence_text(line, answer)
 
 
-def _answer_to_word(line: ParsedLine, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:
+def _decision_if_others_approve(
+    line: ParsedLine, visit: GateVisit, vote: str, route: str | None
+) -> dict[str, Any]:
     """Return the answer of `decide` to the stored situation with this vote at this gate, and approval at the
     others asked with it."""
     situation = dict(visit.asked_by.situation)
@@ -215,7 +225,7 @@ def _answer_to_word(line: ParsedLine, visit: GateVisit, word: str, route: str | 
     for other in visit.asked_by.gate_visits.all():
         gates[other.gate] = {"decision": other.word or "approve"}
     gates[visit.gate] = {
-        "decision": word,
+        "decision": vote,
         "reason": REASON_PLACEHOLDER,
         **({"route": route} if route else {}),
     }
@@ -223,12 +233,14 @@ def _answer_to_word(line: ParsedLine, visit: GateVisit, word: str, route: str | 
     return decide(line, read_situation({**situation, "facts": facts})).to_dict()
 
 
-def base_branch(visit: GateVisit) -> str:
+def loaded_base_branch_or_empty(visit: GateVisit) -> str:
     """The branch that its task started from, where the query of the visit brought it; else ""."""
     return str(vars(visit).get("base_branch") or "")
 
 
-def _vote_label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str, base_branch: str) -> str:
+def _vote_and_destination_label(
+    line: ParsedLine, answer: dict[str, Any], verb: str, then: str, base_branch: str
+) -> str:
     if answer["decision"] == "move":
         stations = [line.station(key) for key in answer["to"]]
         merges = any(one.kind == DELIVER.key and one.work.get("to", MERGE) == MERGE for one in stations)
@@ -239,7 +251,7 @@ def _vote_label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str, 
     return f"{verb}: {then}"
 
 
-def _rejection_routes(line: ParsedLine, gate_key: str) -> tuple[tuple[str, str], ...]:
+def _rejection_routes_if_reviewer_chooses(line: ParsedLine, gate_key: str) -> tuple[tuple[str, str], ...]:
     """The destinations that a rejection names under `on_reject: reviewer_chooses` (law §4)."""
     gate = line.gate(gate_key)
     if (gate.on_reject or line.policy.on_reject) != "reviewer_chooses":

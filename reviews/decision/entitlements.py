@@ -43,11 +43,11 @@ class Entitlements:
     user: User
     _seats: dict[int, list[Seat]] | None = field(default=None)
 
-    def at(self, visit: GateVisit) -> Entitlement:
+    def entitlement_to_visit(self, visit: GateVisit) -> Entitlement:
         if visit.state != GateVisit.State.OPEN:
             return Entitlement(False)
         policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
-        own_seats = self._seats_in(visit.task.project_id)
+        own_seats = self._seats_in_project(visit.task.project_id)
         # A person's own seat stands first
         own = own_seats[0] if own_seats else None
         why = own.reason_seat_is_barred(visit.task, visit, policy) if own else ""
@@ -78,5 +78,5 @@ class Entitlements:
             self._seats = seats_of_user_by_project(self.user)
         return self._seats
 
-    def _seats_in(self, project_id: int) -> list[Seat]:
+    def _seats_in_project(self, project_id: int) -> list[Seat]:
         return self.seats.get(project_id, [])

@@ -39,11 +39,11 @@ class DecisionForm(forms.Form):
             else:
                 self.add_error(fault.path if fault.path in self.fields else None, fault.message)
 
-    def gate_fields(self, gate: Gate) -> list[StartField]:
+    def typed_or_initial_gate_fields(self, gate: Gate) -> list[StartField]:
         """Return the fields that an approval fills in, as typed, or as they begin."""
         return start_fields(gate.fields, self.data if self.is_bound else None, self.problems, FIELDS)
 
-    def filled(self, gate: Gate) -> dict[str, Any]:
+    def gate_values_if_approving(self, gate: Gate) -> dict[str, Any]:
         """The values for the engine: of an approval only."""
         approves = gate.fields and self.data.get("word") == Word.APPROVE
         return input_values_of_form(gate.fields, self.data, FIELDS) if approves else {}

@@ -15,7 +15,7 @@ from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed_version
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.review_access import asked_places, decidable_among
+from reviews.decision.review_access import rows_of_who_is_asked, visits_among_which_user_may_decide
 from reviews.models import AskedPlace, Mail
 
 SAMPLE = 500
@@ -23,13 +23,13 @@ SAMPLE = 500
 
 
 @server_prepared()
-def _any_open_visit() -> QuerySet[GateVisit, Any]:
+def _first_open_visit_id() -> QuerySet[GateVisit, Any]:
     return GateVisit.objects.values_list("pk", flat=True)[:1]
 
 
 def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """Every address in a gate's `notify` was asked exactly once, and nobody else was asked but who chose to be."""
-    if not _any_open_visit():
+    if not _first_open_visit_id():
         return
     visits = GateVisit.objects.select_related("asked_by__pinned")
     mails = Mail.objects.all()
@@ -48,7 +48,7 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
         if count > 1:
             yield Violation("I12", f"gate visit {visit_id}", f"{count} mails of kind {kind} to {address}")
     for visit in all_rows_or_chunked(visits, 500):
-        due = set(_notified_addresses(visit))
+        due = set(_addresses_gate_notifies(visit))
         mailed = asked_of.get(visit.pk, set())
         if due != mailed:
             yield Violation(
@@ -56,14 +56,14 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
             )
 
 
-def _notified_addresses(visit: GateVisit) -> Iterable[str]:
+def _addresses_gate_notifies(visit: GateVisit) -> Iterable[str]:
     gates = parsed_version(visit.asked_by.pinned).gates
     return next((gate.notify for gate in gates if gate.key == visit.gate), ())
 
 
 def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """The rows that lists read (`reviews.decision.review_access`) are those of the open visits, as the policies say."""
-    if not _any_open_visit():
+    if not _first_open_visit_id():
         return
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN)
     rows = AskedPlace.objects.all()
@@ -71,9 +71,12 @@ def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
         visits, rows = visits.filter(task_id__in=task_ids), rows.filter(visit__task_id__in=task_ids)
     listed = defaultdict(set)
     for row in all_rows_or_chunked(rows, 2000):
-        listed[row.visit_id].add(_place_fields(row))
+        listed[row.visit_id].add(_comparable_place_fields(row))
     for visit in all_rows_or_chunked(visits.select_related("task", "job", "asked_by"), 500):
-        expected, actual = {_place_fields(row) for row in asked_places(visit)}, listed.pop(visit.pk, set())
+        expected, actual = (
+            {_comparable_place_fields(row) for row in rows_of_who_is_asked(visit)},
+            listed.pop(visit.pk, set()),
+        )
         if expected != actual:
             yield Violation(
                 "I20", f"gate visit {visit.pk}", f"asks {sorted(expected)}, lists have {sorted(actual)}"
@@ -82,7 +85,7 @@ def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
         yield Violation("I20", f"gate visit {visit_id}", "is listed though it is not open")
 
 
-def _place_fields(row: AskedPlace) -> tuple[Any, ...]:
+def _comparable_place_fields(row: AskedPlace) -> tuple[Any, ...]:
     who = (row.project_id, row.line_id, row.gate, row.kind, row.name, row.first, row.requester_id or 0)
     return (*who, tuple(row.barred), row.opened_at, row.order_at)
 
@@ -90,7 +93,7 @@ def _place_fields(row: AskedPlace) -> tuple[Any, ...]:
 def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """Check that for every member of a project, SQL selects the open visits where the engine lets them
     decide, and no others."""
-    if not _any_open_visit():
+    if not _first_open_visit_id():
         return
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN).select_related("task", "job", "asked_by")
     if task_ids is not None:
@@ -103,8 +106,8 @@ def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     ids = {visit.pk for visit in sample}
     for user in User.objects.filter(memberships__project__in=projects, is_active=True).distinct():
         standings = Entitlements(user)
-        may = {visit.pk for visit in sample if standings.at(visit).may}
-        actual = decidable_among(user, projects, ids)
+        may = {visit.pk for visit in sample if standings.entitlement_to_visit(visit).may}
+        actual = visits_among_which_user_may_decide(user, projects, ids)
         if may != actual:
             difference = f"{len(may - actual)} missing, {len(actual - may)} too many"
             yield Violation(

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pipelines.models import GateVisit
 from pipelines.queries import versions
 from reviews.decision import mail_link
-from reviews.decision.consequences import vote_options
+from reviews.decision.consequences import offered_votes_within_allowed_rounds
 from reviews.decision.mail_link import MailLinkRefused
 from reviews.models import MailLink
 
@@ -50,41 +50,43 @@ def take_token_from_address(request: HttpRequest, token: str) -> HttpResponse:
 def confirm_page(request: HttpRequest) -> HttpResponse:
     token = request.COOKIES.get(COOKIE, "")
     try:
-        link = mail_link.find_link(token)
+        link = mail_link.usable_link_of_token(token)
         # Whoever is signed in here must not decide as somebody else
         if request.user.is_authenticated and request.user.pk != link.user_id:
             raise MailLinkRefused("another", visit=link.visit)
         if request.method == "POST":
-            link = mail_link.approve_by_token(token, timezone.now())
+            link = mail_link.use_up_link_and_approve(token, timezone.now())
             link.visit.refresh_from_db()
-            answer = _mail_link_page(request, {"done": True, **_visit_context(link.visit)})
+            answer = _mail_link_page(request, {"done": True, **_visit_page_context(link.visit)})
             # Its link is used up
             answer.delete_cookie(COOKIE, path=reverse("mail-link"))
             return answer
-        return _mail_link_page(request, _confirm_context(link))
+        return _mail_link_page(request, _confirm_page_context(link))
     except MailLinkRefused as refused:
         visit = refused.visit
         context = {
             "refused": refused.state,
             "detail": refused.detail,
-            **(_visit_context(visit) if visit else {}),
+            **(_visit_page_context(visit) if visit else {}),
         }
         return _mail_link_page(request, context, STATUS.get(refused.state, FORBIDDEN))
 
 
-def _confirm_context(link: MailLink) -> dict[str, object]:
+def _confirm_page_context(link: MailLink) -> dict[str, object]:
     visit = link.visit
-    approve = next(option for option in vote_options(visit) if option.word == "approve")
+    approve = next(
+        option for option in offered_votes_within_allowed_rounds(visit) if option.word == "approve"
+    )
     outcome = visit.evidence.get("outcome", {})
     return {
         "person": link.user,
         "option": approve,
         "summary": outcome.get("summary", ""),
-        **_visit_context(visit),
+        **_visit_page_context(visit),
     }
 
 
-def _visit_context(visit: GateVisit) -> dict[str, object]:
+def _visit_page_context(visit: GateVisit) -> dict[str, object]:
     line = versions.by_id(visit.asked_by.pinned_id)
     return {
         "visit": visit,

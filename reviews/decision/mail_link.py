@@ -20,7 +20,7 @@ from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened_count
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.gates import needs_word_only
+from reviews.decision.gates import needs_no_reason_field_or_second_factor
 from reviews.models import MailLink
 
 
@@ -36,10 +36,14 @@ class MailLinkRefused(Exception):
 
 def may_approve_by_link(visit: GateVisit, gate: Gate) -> bool:
     """Return whether this gate can be approved by a link."""
-    return gate.channels is not None and gate.channels.mail_link and needs_word_only(visit, gate)
+    return (
+        gate.channels is not None
+        and gate.channels.mail_link
+        and needs_no_reason_field_or_second_factor(visit, gate)
+    )
 
 
-def issue_token(visit: GateVisit, address: str, now: datetime) -> str:
+def issue_token_to_sole_member_or_empty(visit: GateVisit, address: str, now: datetime) -> str:
     """A new token for the only member at this address who may decide now, or ""."""
     gate = _visit_gate(visit)
     if visit.state != GateVisit.State.OPEN or not may_approve_by_link(visit, gate):
@@ -52,7 +56,7 @@ def issue_token(visit: GateVisit, address: str, now: datetime) -> str:
     if (
         len(members) != 1
         or accounts.needs_second_factor(members[0])
-        or not Entitlements(members[0]).at(visit).may
+        or not Entitlements(members[0]).entitlement_to_visit(visit).may
     ):
         return ""
     token = secrets.token_urlsafe(32)
@@ -68,17 +72,17 @@ def issue_token(visit: GateVisit, address: str, now: datetime) -> str:
 
 
 @sensitive_variables("token")
-def find_link(token: str) -> MailLink:
+def usable_link_of_token(token: str) -> MailLink:
     """The link, while it can decide. Raises MailLinkRefused."""
-    return _checked_link(_links_with_token(token).first())
+    return _usable_link(_links_with_token(token).first())
 
 
 @sensitive_variables("token")
-def approve_by_token(token: str, now: datetime) -> MailLink:
+def use_up_link_and_approve(token: str, now: datetime) -> MailLink:
     """Use the link up and vote, in one transaction. Raises MailLinkRefused."""
     with transaction.atomic():
         # Locked: of two clicks at once only one votes
-        link = _checked_link(_links_with_token(token).select_for_update(of=("self",)).first())
+        link = _usable_link(_links_with_token(token).select_for_update(of=("self",)).first())
         # Before the vote: one that is refused rolls this back, too
         MailLink.objects.filter(pk=link.pk).update(used_at=now)
         try:
@@ -105,29 +109,29 @@ def _links_with_token(token: str) -> QuerySet[MailLink]:
     return links.filter(digest=_token_digest(token))
 
 
-def _checked_link(link: MailLink | None) -> MailLink:
+def _usable_link(link: MailLink | None) -> MailLink:
     if link is None:
         raise MailLinkRefused("invalid")
     visit = link.visit
     if link.used_at is not None:
         raise MailLinkRefused("used", visit=visit)
-    _still_open(visit)
+    _refuse_closed_visit(visit)
     if (visit.token_version, visit.evidence_digest) != (link.token_version, link.evidence_digest):
         raise MailLinkRefused("superseded", visit=visit)
     if not may_approve_by_link(visit, _visit_gate(visit)):
         raise MailLinkRefused("changed", visit=visit)
     if accounts.needs_second_factor(link.user):
         raise MailLinkRefused("reassigned", "Your account needs a second factor first.", visit)
-    entitlement = Entitlements(link.user).at(visit)
+    entitlement = Entitlements(link.user).entitlement_to_visit(visit)
     if not link.user.is_active or not entitlement.may:
         # Decided while it was looked at, perhaps by their own vote: that is the reason then.
         visit.refresh_from_db(fields=["state", "word", "decided_by", "decided_at", "overridden"])
-        _still_open(visit)
+        _refuse_closed_visit(visit)
         raise MailLinkRefused("reassigned", entitlement.why or "This gate does not ask you to review.", visit)
     return link
 
 
-def _still_open(visit: GateVisit) -> None:
+def _refuse_closed_visit(visit: GateVisit) -> None:
     if visit.state == GateVisit.State.DECIDED:
         raise MailLinkRefused("decided", visit=visit)
     if visit.state == GateVisit.State.CLOSED:

@@ -101,12 +101,14 @@ class Remarks:
         ]
         self._files = {str(entry["path"]): entry for entry in tree.manifest if "digest" in entry}
         digests = [{"digest": row.content} for row in rows] + [
-            entry for row in rows if (entry := self._current_entry(row.path)) is not None
+            entry
+            for row in rows
+            if (entry := self._current_entry_or_none_even_if_renamed(row.path)) is not None
         ]
         stored = StoredBytes(digests) if rows else None
         self.placed = [self._place_remark(row, stored) for row in rows if stored]
 
-    def _current_entry(self, path: str) -> Any:
+    def _current_entry_or_none_even_if_renamed(self, path: str) -> Any:
         return self._files.get(path) or self._files.get(self._renamed.get(path, ""))
 
     def _place_remark(self, row: Any, stored: StoredBytes) -> PlacedRemark:
@@ -131,11 +133,14 @@ class Remarks:
         # What an earlier round removed has no line in the file as it is now
         if row.side == Remark.Side.OLD:
             return RemarkLocation(GONE, 0)
-        entry = self._current_entry(row.path)
+        entry = self._current_entry_or_none_even_if_renamed(row.path)
         # The same bytes: nothing has to be read and compared
         if entry is not None and entry["digest"] == row.content:
             return RemarkLocation(UNCHANGED, row.line)
-        before, now = _side_lines(stored, {"digest": row.content}), _side_lines(stored, entry)
+        before, now = (
+            _lines_of_stored_entry_or_none(stored, {"digest": row.content}),
+            _lines_of_stored_entry_or_none(stored, entry),
+        )
         return locate_remark(before, now, row.line)
 
     # Counts
@@ -157,13 +162,13 @@ class Remarks:
         return len(self.earlier) - self.checked_count
 
     @property
-    def by_path(self) -> dict[str, int]:
+    def remark_count_by_path(self) -> dict[str, int]:
         counts: dict[str, int] = defaultdict(int)
         for remark in self.placed:
             counts[remark.path] += 1
         return counts
 
-    def remarks_by_line(
+    def remarks_by_side_and_line(
         self, comparison: TreeComparison, counted: CountedFile
     ) -> Mapping[tuple[str, int], Sequence[PlacedRemark]]:
         """Return the remarks of one file, by side and line."""
@@ -176,18 +181,18 @@ class Remarks:
         return by_place
 
 
-def _side_lines(stored: StoredBytes, entry: Any) -> Sequence[str] | None:
+def _lines_of_stored_entry_or_none(stored: StoredBytes, entry: Any) -> Sequence[str] | None:
     data = stored.read(entry) if entry else None
     return None if data is None else file_side_of_bytes(data).lines
 
 
-def sent_or_draft(visit: GateVisit) -> QuerySet[Any]:
+def remarks_up_to_visit_with_was_sent(visit: GateVisit) -> QuerySet[Any]:
     """Return the remarks of this visit and of earlier ones at this gate; `was_sent`: the author has decided
     on its visit."""
-    return _at_gate(visit.task_id, visit.gate, visit.opened_at)
+    return _remarks_up_to_with_was_sent(visit.task_id, visit.gate, visit.opened_at)
 
 
-def _at_gate(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
+def _remarks_up_to_with_was_sent(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
     votes = Vote.objects.filter(visit=OuterRef("visit"), user=OuterRef("user"))
     here = Remark.objects.filter(visit__task=task, visit__gate=gate, visit__opened_at__lte=until)
     return here.annotate(was_sent=Exists(votes))
@@ -195,20 +200,22 @@ def _at_gate(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
 
 @compiled(task=BigIntegerField(), gate=CharField(), until=DateTimeField())
 def _remarks_at_gate(task: Any, gate: Any, until: Any) -> QuerySet[Any]:
-    return _at_gate(task, gate, until).select_related("user", "visit").order_by("pk")
+    return _remarks_up_to_with_was_sent(task, gate, until).select_related("user", "visit").order_by("pk")
 
 
-def draft_remarks(visit: GateVisit, user: User) -> list[Remark]:
+def sorted_remarks_of_user_on_visit(visit: GateVisit, user: User) -> list[Remark]:
     return list(Remark.objects.filter(visit=visit, user=user).order_by("path", "line", "pk"))
 
 
 def reason_with_remarks(visit: GateVisit, user: User, reason: str) -> str:
     """The reason of a decision with the drafts of who decides below it, each as `path:line: text`."""
-    comments = [f"{draft.path}:{draft.line}: {draft.text}" for draft in draft_remarks(visit, user)]
+    comments = [
+        f"{draft.path}:{draft.line}: {draft.text}" for draft in sorted_remarks_of_user_on_visit(visit, user)
+    ]
     return "\n".join(filter(None, (reason, *comments))) if comments else reason
 
 
-def save_draft(
+def save_draft_on_line_under_review(
     visit: GateVisit, user: User, comparison: TreeComparison, path: str, side: str, line: int, text: str
 ) -> Remark:
     """Save a draft on a line under review. Raises Invalid (no such line, no text)."""
@@ -242,12 +249,14 @@ def save_draft(
     )
 
 
-def discard_draft(visit: GateVisit, user: User, remark: int) -> None:
+def delete_unsent_draft_if_there(visit: GateVisit, user: User, remark: int) -> None:
     """Delete a draft. A remark that was sent stays."""
-    sent_or_draft(visit).filter(pk=remark, visit=visit, user=user, was_sent=False).delete()
+    remarks_up_to_visit_with_was_sent(visit).filter(
+        pk=remark, visit=visit, user=user, was_sent=False
+    ).delete()
 
 
-def record_resolution(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
+def record_own_resolution_in_this_round(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
     """Record in this round whether a remark of an earlier round is resolved. Only its author can.
 
     Raises NotFound, Forbidden, Conflict.
@@ -255,7 +264,7 @@ def record_resolution(visit: GateVisit, user: User, remark: int, resolution: str
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")
     stored_remark = existing(
-        sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True),
+        remarks_up_to_visit_with_was_sent(visit).exclude(visit=visit).filter(pk=remark, was_sent=True),
         "This remark does not exist.",
     )
     if stored_remark.user_id != user.pk:

@@ -60,21 +60,23 @@ Place = tuple[datetime, UUID]
 # Writing
 
 
-def update_places(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
+def follow_opened_and_closed_visits(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
     """Follow the gate visits that opened, were decided or closed in this batch."""
     over = [event.visit_id for event in batch if isinstance(event, GateDecided | GateClosed)]
     # A visit may be opened and decided within one batch
     still_open = [visit for visit in opened if visit.state == GateVisit.State.OPEN]
     if still_open:
-        bulk_rows.insert_rows([row for visit in still_open for row in asked_places(visit)])
+        bulk_rows.insert_rows([row for visit in still_open for row in rows_of_who_is_asked(visit)])
     if over:
         send([Statement(DELETE_PLACES, [over])])
     for moved in (event for event in batch if isinstance(event, GateDueMoved)):
         visit = GateVisit.objects.only("opened_at").get(pk=moved.visit_id)
-        AskedPlace.objects.filter(visit=visit).update(order_at=order_time(moved.due_at, visit.opened_at))
+        AskedPlace.objects.filter(visit=visit).update(
+            order_at=due_time_or_after_all_due(moved.due_at, visit.opened_at)
+        )
 
 
-def asked_places(visit: GateVisit) -> list[AskedPlace]:
+def rows_of_who_is_asked(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
     policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
     candidates = dict.fromkeys(
@@ -95,13 +97,13 @@ def asked_places(visit: GateVisit) -> list[AskedPlace]:
             requester_id=visit.task.requester_id,
             barred=barred,
             opened_at=visit.opened_at,
-            order_at=order_time(visit.running_due_at, visit.opened_at),
+            order_at=due_time_or_after_all_due(visit.running_due_at, visit.opened_at),
         )
         for number, (kind, name) in enumerate(candidates)
     ]
 
 
-def order_time(due_at: datetime | None, since: datetime) -> datetime:
+def due_time_or_after_all_due(due_at: datetime | None, since: datetime) -> datetime:
     """Due first, then the oldest."""
     return due_at or since + AFTER_ALL_DUE
 
@@ -131,7 +133,7 @@ class ReviewFilter:
         """Column that the list is sorted by."""
         return "opened_at" if self.oldest else "order_at"
 
-    def where(self, after: Place | None) -> tuple[str, list[Any]]:
+    def conditions_and_values(self, after: Place | None) -> tuple[str, list[Any]]:
         """Conditions on a row `a`, each with its values."""
         conditions: list[tuple[str, list[Any]]] = []
         if self.lines is not None:
@@ -150,9 +152,11 @@ class ReviewFilter:
             conditions.append((VISIT_STATES[self.state], []))
         if after:
             conditions.append((AFTER_PLACE.format(column=self.column), [*after]))
-        return _joined_conditions(conditions)
+        return _joined_conditions_and_values(conditions)
 
-    def where_decided(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
+    def conditions_and_values_of_decided(
+        self, after: Place | None, at: str, visit: str
+    ) -> tuple[str, list[Any]]:
         """Return the conditions for visits that are over (`g`, of a task `t`). `at`, `visit`: the columns that
         the list is sorted by."""
         conditions: list[tuple[str, list[Any]]] = [(DECIDED_IN_PROJECTS, [list(self.projects or ())])]
@@ -168,10 +172,10 @@ class ReviewFilter:
             conditions.append((DECIDED_AS, [self.state]))
         if after:
             conditions.append((DECIDED_AFTER_PLACE.format(at=at, visit=visit), [*after]))
-        return _joined_conditions(conditions)
+        return _joined_conditions_and_values(conditions)
 
 
-def _joined_conditions(conditions: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+def _joined_conditions_and_values(conditions: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
     return "".join(f" AND {text}" for text, _values in conditions), [
         v for _text, values in conditions for v in values
     ]
@@ -181,50 +185,60 @@ Seats = Mapping[int, Sequence[Seat]]
 """Of one person, by project: what `seats` finds."""
 
 
-def decidable_visits(
-    user: User, within: ReviewFilter, most: int, after: Place | None = None, own_seats: Seats | None = None
+def ordered_visits_user_may_decide(
+    user: User, within: ReviewFilter, limit: int, after: Place | None = None, own_seats: Seats | None = None
 ) -> list[Place]:
     """Return the open visits where this person may decide now, in order. `own_seats`: the person's seats, if
     they have been read."""
-    places = _filled_places(
+    places = _columns_of_places_user_fills(
         user, within.projects, seats_of_user_by_project(user) if own_seats is None else own_seats
     )
     if not places[0]:
         return []
-    where, values = within.where(after)
-    arguments = [*places, user.pk, *values, most, most]
+    where, values = within.conditions_and_values(after)
+    arguments = [*places, user.pk, *values, limit, limit]
     return fetch(DECIDABLE_VISITS.format(column=within.column, where=where), arguments)
 
 
-def decidable_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -> set[UUID]:
+def visits_among_which_user_may_decide(
+    user: User, projects: Sequence[int], visits: Collection[UUID]
+) -> set[UUID]:
     """Return those of these visits where this person may decide now."""
     within = ReviewFilter(projects, visits=list(visits))
-    return {visit_id for _at, visit_id in decidable_visits(user, within, len(visits))}
+    return {visit_id for _at, visit_id in ordered_visits_user_may_decide(user, within, len(visits))}
 
 
-def team_visits(user: User, within: ReviewFilter, most: int, after: Place | None = None) -> list[Place]:
+def ordered_open_visits_of_projects(
+    user: User, within: ReviewFilter, limit: int, after: Place | None = None
+) -> list[Place]:
     """Every open visit of the projects, whoever is asked, in order."""
-    where, values = within.where(after)
-    arguments = [list(within.projects or ()), *values, most, most]
+    where, values = within.conditions_and_values(after)
+    arguments = [list(within.projects or ()), *values, limit, limit]
     return fetch(TEAM.format(column=within.column, where=where), arguments)
 
 
-def requested_visits(user: User, within: ReviewFilter, most: int, after: Place | None = None) -> list[Place]:
+def ordered_open_visits_user_requested(
+    user: User, within: ReviewFilter, limit: int, after: Place | None = None
+) -> list[Place]:
     """Open visits of tasks that this person requested, in order."""
-    where, values = within.where(after)
-    arguments = [user.pk, list(within.projects or ()), *values, most]
+    where, values = within.conditions_and_values(after)
+    arguments = [user.pk, list(within.projects or ()), *values, limit]
     return fetch(REQUESTED.format(column=within.column, where=where), arguments)
 
 
-def decided_visits(user: User, within: ReviewFilter, most: int, after: Place | None = None) -> list[Place]:
+def latest_closed_visits_user_voted_on(
+    user: User, within: ReviewFilter, limit: int, after: Place | None = None
+) -> list[Place]:
     """Visits that are over, of which this person decided or voted, the latest first."""
-    decided, values = within.where_decided(after, "g.decided_at", "g.id")
-    voted, others = within.where_decided(after, "v.at", "v.visit_id")
-    arguments = [user.pk, *values, most, user.pk, *others, most, most]
+    decided, values = within.conditions_and_values_of_decided(after, "g.decided_at", "g.id")
+    voted, others = within.conditions_and_values_of_decided(after, "v.at", "v.visit_id")
+    arguments = [user.pk, *values, limit, user.pk, *others, limit, limit]
     return fetch(DECIDED.format(decided=decided, voted=voted), arguments)
 
 
-def _filled_places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
+def _columns_of_places_user_fills(
+    user: User, projects: Collection[int] | None, seats_by_project: Seats
+) -> list[list[Any]]:
     """Return the places that this person fills in each project, as columns. `people` among them: those on whom
     there may be no bar, nobody in a project of one."""
     project_ids = None if projects is None else set(projects)
@@ -236,7 +250,7 @@ def _filled_places(user: User, projects: Collection[int] | None, seats_of: Seats
             seat.person.user_id,
             _postgres_array(() if seat.person.alone else seat.people),
         )
-        for project_id, person_seats in seats_of.items()
+        for project_id, person_seats in seats_by_project.items()
         if project_ids is None or project_id in project_ids
         for seat in person_seats
         for kind, name in sorted(fillable_requirements(seat.person.as_voter))

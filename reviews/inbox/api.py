@@ -10,7 +10,12 @@ from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import ApiToken
 from reviews.inbox.item import InboxViewer
-from reviews.inbox.kinds import BY_KEY, OfferedItem, narrowed_items, needs
+from reviews.inbox.kinds import (
+    BY_KEY,
+    OfferedItem,
+    items_of_kind_and_project_if_given,
+    offered_items_due_first,
+)
 
 router = Router(tags=["needs"])
 ERRORS = dict.fromkeys((400, 401, 403), ProblemOut)
@@ -61,10 +66,15 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
             f"“{kind}” is not a kind.",
             f"Use one of {', '.join(BY_KEY)}.",
         )
-    return [_need_out(offered) for offered in narrowed_items(needs(InboxViewer(user, token)), kind, project)]
+    return [
+        _item_as_api_row(offered)
+        for offered in items_of_kind_and_project_if_given(
+            offered_items_due_first(InboxViewer(user, token)), kind, project
+        )
+    ]
 
 
-def _need_out(offered: OfferedItem) -> NeedOut:
+def _item_as_api_row(offered: OfferedItem) -> NeedOut:
     need = offered.need
     owner, project = need.keys
     return NeedOut(

@@ -44,13 +44,13 @@ class InboxViewer:
     @cached_property
     def operable_projects(self) -> list[Project]:
         """Projects where the person may answer, retry, complete and cancel."""
-        return self._where("operate")
+        return self._visible_projects_where("operate")
 
     @cached_property
     def designable_projects(self) -> list[Project]:
-        return self._where("design")
+        return self._visible_projects_where("design")
 
-    def _where(self, action: str) -> list[Project]:
+    def _visible_projects_where(self, action: str) -> list[Project]:
         able = set(access.projects_where_role_allows(self.user, action).values_list("pk", flat=True))
         return [project for project in self.visible_projects if project.pk in able]
 

@@ -17,7 +17,7 @@ from reviews.inbox.item import InboxItem, InboxViewer
 ActFields = dict[str, Any]
 
 
-def answer_station(need: InboxItem, user: User, fields: ActFields) -> str:
+def answer_station_question(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer a question: the station runs again with the answer."""
     engine.answer_blocked_token(
         int(need.key), user=user, token_version=fields["token_version"], text=fields["text"]
@@ -32,7 +32,7 @@ def answer_reviewer_question(need: InboxItem, user: User, fields: ActFields) -> 
     return "Answered"
 
 
-def allow_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
+def allow_shown_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
     """Allow the calls that are shown: the answer that a station of kind `tools` waits for."""
     engine.answer_blocked_token(
         int(need.key), user=user, token_version=fields["token_version"], text="approve"
@@ -40,7 +40,7 @@ def allow_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
     return "Approved"
 
 
-def deny_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
+def deny_shown_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str:
     """Deny them, starting with a word that no station takes for a yes."""
     text = f"Denied: {fields['reason']}"
     engine.answer_blocked_token(int(need.key), user=user, token_version=fields["token_version"], text=text)
@@ -103,28 +103,28 @@ def cancel_task(need: InboxItem, user: User, fields: ActFields) -> str:
 # Where a verb is offered
 
 
-def is_releasable(need: InboxItem, viewer: InboxViewer) -> bool:
+def is_held_by_person_or_dependencies(need: InboxItem, viewer: InboxViewer) -> bool:
     """Return whether a person put it on hold, or it waits for other tasks."""
     return "by" in need.about["wait"] or "depends_on" in need.about["wait"]
 
 
-def is_retryable(need: InboxItem, viewer: InboxViewer) -> bool:
-    return not is_releasable(need, viewer)
+def is_held_for_neither_person_nor_dependencies(need: InboxItem, viewer: InboxViewer) -> bool:
+    return not is_held_by_person_or_dependencies(need, viewer)
 
 
 def lacks_metadata(need: InboxItem, viewer: InboxViewer) -> bool:
     return bool(need.about["metadata"])
 
 
-def lacks_handoff(need: InboxItem, viewer: InboxViewer) -> bool:
+def lacks_handoff_document(need: InboxItem, viewer: InboxViewer) -> bool:
     return HANDOFF in need.about["wait"]["missing"]
 
 
-def lacks_an_agent(need: InboxItem, viewer: InboxViewer) -> bool:
+def lacks_agent(need: InboxItem, viewer: InboxViewer) -> bool:
     return any(name.startswith(f"{AGENT}:") for name in need.about["wait"]["missing"])
 
 
-def may_design(need: InboxItem, viewer: InboxViewer) -> bool:
+def viewer_may_design_project(need: InboxItem, viewer: InboxViewer) -> bool:
     return need.task.project in viewer.designable_projects
 
 

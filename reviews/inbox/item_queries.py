@@ -31,8 +31,8 @@ from pipelines.routing.sentences.waits import ProblemAndRemedy, blocker_words, w
 from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import deadlock_card, escalation_card
 from pipelines.work.transport.local.instructions import rendered_instructions
-from reviews.decision.gates import approval_words, gate_of_visit
-from reviews.decision.review_access import ReviewFilter, decidable_visits
+from reviews.decision.gates import approval_count_text_or_empty, gate_with_approval_policy_of_visit
+from reviews.decision.review_access import ReviewFilter, ordered_visits_user_may_decide
 from reviews.inbox.item import InboxItem, InboxViewer
 from reviews.models import ReviewQuestion
 from reviews.models.statements import PRESENT_KINDS
@@ -65,9 +65,9 @@ WAITING = EVALUATION | ASKS | BLOCKED | STUCK | MISSING | ON_HOLD
 """Positions that a person has to move on; each kind has some of them, and each position is of the first that fits."""
 
 
-def gate_items(viewer: InboxViewer) -> list[InboxItem]:
+def decidable_gate_items(viewer: InboxViewer) -> list[InboxItem]:
     """Open gate visits where this person may decide now."""
-    places = decidable_visits(viewer.user, _visible_reviews(viewer), LIMIT)
+    places = ordered_visits_user_may_decide(viewer.user, _filter_of_visible_reviews(viewer), LIMIT)
     visits = (
         GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
         .select_related(*TASK, "asked_by")
@@ -79,11 +79,11 @@ def gate_items(viewer: InboxViewer) -> list[InboxItem]:
     return [_gate_item(by_id[visit_id]) for _at, visit_id in places if visit_id in by_id]
 
 
-def _visible_reviews(viewer: InboxViewer) -> ReviewFilter:
+def _filter_of_visible_reviews(viewer: InboxViewer) -> ReviewFilter:
     return ReviewFilter([project.pk for project in viewer.visible_projects], reader=viewer.user.pk)
 
 
-def _has_kind(viewer: InboxViewer, kind: str) -> bool:
+def _may_have_items_of_kind(viewer: InboxViewer, kind: str) -> bool:
     """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation` or
     `deadlock`."""
     # All kinds by one statement, since most people have none of most of them
@@ -97,11 +97,16 @@ def _has_kind(viewer: InboxViewer, kind: str) -> bool:
     return kind in viewer.present
 
 
-def reply_items(viewer: InboxViewer) -> list[InboxItem]:
+def unanswered_reviewer_questions(viewer: InboxViewer) -> list[InboxItem]:
     """Questions that reviewers ask this person about a task of theirs, while the review is open."""
-    if not _has_kind(viewer, "reply"):
+    if not _may_have_items_of_kind(viewer, "reply"):
         return []
-    rows = _open_questions(viewer).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
+    rows = (
+        _unanswered_questions_of_open_reviews(viewer)
+        .select_related(*TASK, "asked_by")
+        .defer(*NOT_READ)
+        .order_by("at")
+    )
     return [
         InboxItem(
             "reply",
@@ -118,57 +123,65 @@ def reply_items(viewer: InboxViewer) -> list[InboxItem]:
     ]
 
 
-def _open_questions(viewer: InboxViewer) -> QuerySet[ReviewQuestion]:
+def _unanswered_questions_of_open_reviews(viewer: InboxViewer) -> QuerySet[ReviewQuestion]:
     waiting = ReviewQuestion.objects.filter(
         asked=viewer.user, answered_at=None, task__project__in=viewer.visible_projects
     )
     return waiting.filter(visit__state=GateVisit.State.OPEN)
 
 
-def count_items(viewer: InboxViewer, most: int) -> int:
-    """Count what needs this person, up to `most` of each source; nothing of it is read."""
-    gates = len(decidable_visits(viewer.user, _visible_reviews(viewer), most))
-    gates += _open_questions(viewer)[:most].count() if _has_kind(viewer, "reply") else 0
-    tokens = _waiting_positions(viewer).filter(WAITING)[:most].count() if _has_kind(viewer, "position") else 0
-    jobs = _by_hand(viewer)[:most].count() if _has_kind(viewer, "manual") else 0
+def count_items_up_to_limit_per_source(viewer: InboxViewer, limit: int) -> int:
+    """Count what needs this person, up to `limit` of each source; nothing of it is read."""
+    gates = len(ordered_visits_user_may_decide(viewer.user, _filter_of_visible_reviews(viewer), limit))
+    gates += (
+        _unanswered_questions_of_open_reviews(viewer)[:limit].count()
+        if _may_have_items_of_kind(viewer, "reply")
+        else 0
+    )
+    tokens = (
+        _living_positions_of_waiting_tasks(viewer).filter(WAITING)[:limit].count()
+        if _may_have_items_of_kind(viewer, "position")
+        else 0
+    )
+    jobs = _running_manual_jobs(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "manual") else 0
     alarms: list[Escalation | Deadlock] = []
-    alarms += _open_escalations(viewer)[:most] if _has_kind(viewer, "escalation") else ()
-    alarms += _open_deadlocks(viewer)[:most] if _has_kind(viewer, "deadlock") else ()
+    alarms += _open_escalations(viewer)[:limit] if _may_have_items_of_kind(viewer, "escalation") else ()
+    alarms += _open_deadlocks(viewer)[:limit] if _may_have_items_of_kind(viewer, "deadlock") else ()
     # Whom an escalation asks is only known when its row is read
-    return gates + tokens + jobs + sum(_may_answer_for(viewer, row) for row in alarms)
+    return gates + tokens + jobs + sum(_may_viewer_answer_for(viewer, row) for row in alarms)
 
 
 def _gate_item(visit: GateVisit) -> InboxItem:
     line = versions.by_id(visit.asked_by.pinned_id)
-    gate = gate_of_visit(visit, line)
+    gate = gate_with_approval_policy_of_visit(visit, line)
     need = gate.approval.min_votes
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     parts = [_round_text(visit.round)] if visit.round > 1 else []
-    parts += [words] if (words := approval_words(gate.approval, have)) else []
+    parts += [words] if (words := approval_count_text_or_empty(gate.approval, have)) else []
     return InboxItem(
         "gate",
         str(visit.pk),
         visit.task,
         gate.name,
-        ProblemAndRemedy(gate.description or _rule_sentence(visit), " · ".join(parts)),
+        ProblemAndRemedy(gate.description or _sentence_of_rule_leading_here(visit), " · ".join(parts)),
         visit.opened_at,
         Status.AWAITING_REVIEW,
         visit.token_version,
         visit.running_due_at,
         "gate",
         "manual",
-        votes=_rounds_and_votes_text(visit.round, have, need),
+        votes=_later_round_and_votes_text(visit.round, have, need),
     )
 
 
-def _rounds_and_votes_text(number: int, have: int, need: int) -> str:
+def _later_round_and_votes_text(number: int, have: int, need: int) -> str:
     counted = singular_or_plural("%(n)s of %(m)s vote", "%(n)s of %(m)s votes", need) % {"n": have, "m": need}
     return " · ".join(
         filter(None, (_round_text(number).capitalize() if number > 1 else "", counted if need else ""))
     )
 
 
-def _rule_sentence(visit: GateVisit) -> str:
+def _sentence_of_rule_leading_here(visit: GateVisit) -> str:
     """The rule that led here, for gates without a question of their own."""
     evidence_rule = visit.evidence.get("rule")
     line = versions.by_id(visit.asked_by.pinned_id)
@@ -187,43 +200,43 @@ def _round_text(number: int) -> str:
     return f"round {number}"
 
 
-def evaluation_items(viewer: InboxViewer) -> Iterable[InboxItem]:
+def evaluations_only_people_can_answer(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Evaluations that only a person can still answer: the answer is the fact (law §3)."""
-    return _position_items(viewer, "evaluation")
+    return _living_position_items(viewer, "evaluation")
 
 
-def question_items(viewer: InboxViewer) -> Iterable[InboxItem]:
+def station_questions_without_tool_approvals(viewer: InboxViewer) -> Iterable[InboxItem]:
     """A station asked something, by the signal `hold`."""
-    return (need for need in _position_items(viewer, "question", "asks") if need.icon != "tools")
+    return (need for need in _living_position_items(viewer, "question", "asks") if need.icon != "tools")
 
 
-def approval_items(viewer: InboxViewer) -> Iterable[InboxItem]:
+def tool_call_approvals(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Stations that ask whether tools may be called: one word allows them, any other denies them."""
-    return (need for need in _position_items(viewer, "approval", "asks") if need.icon == "tools")
+    return (need for need in _living_position_items(viewer, "approval", "asks") if need.icon == "tools")
 
 
-def blocked_items(viewer: InboxViewer) -> Iterable[InboxItem]:
+def blocked_items_without_question(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Blocked by an outcome or a rule, without a question."""
-    return _position_items(viewer, "blocked")
+    return _living_position_items(viewer, "blocked")
 
 
 def stuck_items(viewer: InboxViewer) -> Iterable[InboxItem]:
-    return _position_items(viewer, "stuck")
+    return _living_position_items(viewer, "stuck")
 
 
-def held_items(viewer: InboxViewer) -> Iterable[InboxItem]:
+def items_held_for_preconditions(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Held until the preconditions of a forward move are there (law §8)."""
-    return _position_items(viewer, "missing")
+    return _living_position_items(viewer, "missing")
 
 
-def on_hold(viewer: InboxViewer) -> Iterable[InboxItem]:
+def items_on_hold_otherwise(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Held by a person, because nothing has changed since a rejection, or for a task that did not complete."""
-    return _position_items(viewer, "held")
+    return _living_position_items(viewer, "held")
 
 
-def escalation_items(viewer: InboxViewer) -> Iterator[InboxItem]:
+def open_escalations_for_viewer_roles(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
-    if not _has_kind(viewer, "escalation"):
+    if not _may_have_items_of_kind(viewer, "escalation"):
         return
     rows = (
         _open_escalations(viewer)
@@ -232,7 +245,7 @@ def escalation_items(viewer: InboxViewer) -> Iterator[InboxItem]:
         .iterator(chunk_size=LIMIT)
     )
     # Who may answer is decided here, so SQL cannot limit how many are read
-    for row in islice((row for row in rows if _may_answer_for(viewer, row)), LIMIT):
+    for row in islice((row for row in rows if _may_viewer_answer_for(viewer, row)), LIMIT):
         view = escalation_card(row, row.task, may=True)
         yield InboxItem(
             "escalation", str(row.pk), row.task, view.station or row.task.line.name, view.sentence,
@@ -240,12 +253,12 @@ def escalation_items(viewer: InboxViewer) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def deadlock_items(viewer: InboxViewer) -> Iterator[InboxItem]:
+def open_deadlocks_for_viewer_roles(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Open deadlocks for a role that this person has."""
-    if not _has_kind(viewer, "deadlock"):
+    if not _may_have_items_of_kind(viewer, "deadlock"):
         return
     rows = _open_deadlocks(viewer).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
-    for row in islice((row for row in rows if _may_answer_for(viewer, row)), LIMIT):
+    for row in islice((row for row in rows if _may_viewer_answer_for(viewer, row)), LIMIT):
         view = deadlock_card(row, may=True)
         place = ", ".join(dict.fromkeys(party["station"] for party in row.parties))
         yield InboxItem(
@@ -268,13 +281,13 @@ def _open_deadlocks(viewer: InboxViewer) -> QuerySet[Deadlock]:
     return rows.select_related("task").defer(*NOT_READ[: len(HEAVY)]).order_by("found_at", "pk")
 
 
-def _by_hand(viewer: InboxViewer) -> QuerySet[Job]:
+def _running_manual_jobs(viewer: InboxViewer) -> QuerySet[Job]:
     return Job.objects.filter(
         kind="manual", state=Job.State.RUNNING, task__project__in=viewer.operable_projects
     )
 
 
-def _waiting_positions(viewer: InboxViewer) -> QuerySet[Token]:
+def _living_positions_of_waiting_tasks(viewer: InboxViewer) -> QuerySet[Token]:
     """Positions of tasks where one waits for a person. Such a status of a position is also that of its task (law §1),
     and of tasks there is an index by line and status."""
     tasks = Q(
@@ -284,15 +297,15 @@ def _waiting_positions(viewer: InboxViewer) -> QuerySet[Token]:
     return Token.objects.filter(tasks, ended_at__isnull=True, forked=False)
 
 
-def _may_answer_for(viewer: InboxViewer, row: Escalation | Deadlock) -> bool:
+def _may_viewer_answer_for(viewer: InboxViewer, row: Escalation | Deadlock) -> bool:
     return viewer.roles[row.task.project_id].may_person_answer(row.roles, viewer.user)
 
 
-def manual_station_items(viewer: InboxViewer) -> Iterator[InboxItem]:
+def running_manual_station_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Manual stations that wait for whoever does them."""
-    if not _has_kind(viewer, "manual"):
+    if not _may_have_items_of_kind(viewer, "manual"):
         return
-    jobs = _by_hand(viewer).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
+    jobs = _running_manual_jobs(viewer).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
         says = rendered_instructions(job).strip() or "Manual station."
@@ -302,24 +315,26 @@ def manual_station_items(viewer: InboxViewer) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def _position_items(viewer: InboxViewer, kind: str, among: str = "") -> list[InboxItem]:
+def _living_position_items(viewer: InboxViewer, kind: str, among: str = "") -> list[InboxItem]:
     """Living positions, with what each waits for as the task page says it. `among`: of `POSITIONS`, if not `kind`."""
     if viewer.positions is None:
-        viewer.positions = _position_ids(viewer) if _has_kind(viewer, "position") else {}
+        viewer.positions = (
+            _first_position_ids_by_kind(viewer) if _may_have_items_of_kind(viewer, "position") else {}
+        )
     ids = viewer.positions.get(among or kind)
     if not ids:
         return []
     rows = Token.objects.filter(pk__in=ids).select_related(*TASK).defer(*NOT_READ)
     tokens = list(rows.order_by("changed_at", "pk"))
-    details = _last_reports(tokens) if kind == "blocked" else {}
+    details = _last_summary_and_blockers_by_token(tokens) if kind == "blocked" else {}
     return [_position_item(kind, token, *details.get(token.pk, ("", ()))) for token in tokens]
 
 
-def _position_ids(viewer: InboxViewer) -> dict[str, list[int]]:
+def _first_position_ids_by_kind(viewer: InboxViewer) -> dict[str, list[int]]:
     """The ids of the first `LIMIT` of each of `POSITIONS`, of one statement: most are empty most of the time."""
     # SQL takes the first that fits, in the order of POSITIONS
     among = Case(*(When(which, then=Value(name)) for name, which in POSITIONS.items()))
-    ranked = _waiting_positions(viewer).filter(WAITING).annotate(among=among)
+    ranked = _living_positions_of_waiting_tasks(viewer).filter(WAITING).annotate(among=among)
     ranked = ranked.annotate(rank=Window(RowNumber(), partition_by="among", order_by=("changed_at", "pk")))
     positions: dict[str, list[int]] = {}
     for name, token in ranked.filter(rank__lte=LIMIT).values_list("among", "pk"):
@@ -327,7 +342,7 @@ def _position_ids(viewer: InboxViewer) -> dict[str, list[int]]:
     return positions
 
 
-def _last_reports(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
+def _last_summary_and_blockers_by_token(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
     """The summary and blockers of the last job of each."""
     jobs = Job.objects.filter(token__in=tokens).order_by("token_id", "-pk").distinct("token_id")
     rows = jobs.values_list("token_id", "summary", "outcome__blockers")
@@ -349,14 +364,14 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
         icon=str(station.work.get("kind", "other")) if station else "other",
         about={
             "wait": token.wait,
-            "answers": _possible_answers(token),
+            "answers": _two_evaluation_answers_or_empty(token),
             "metadata": fields_for_missing_metadata(line, token),
             "blockers": [blocker_words(blocker) for blocker in blockers],
         },
     )
 
 
-def _possible_answers(token: Token) -> tuple[str, ...]:
+def _two_evaluation_answers_or_empty(token: Token) -> tuple[str, ...]:
     """The two possible answers to an evaluation."""
     evaluation = token.wait.get("evaluation") or {}
     return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())

@@ -38,71 +38,76 @@ CANCEL = Act(
 
 KINDS: tuple[InboxKind, ...] = (
     InboxKind(
-        "gate", "Reviews", "A task continues only after your decision.", GateVisit, item_queries.gate_items,
+        "gate", "Reviews", "A task continues only after your decision.", GateVisit, item_queries.decidable_gate_items,
         (Link("review", "Review", item_actions.review_url),),
     ),
     InboxKind(
         "reply", "Questions about reviews", "A reviewer asks you about your task.", ReviewQuestion,
-        item_queries.reply_items,
+        item_queries.unanswered_reviewer_questions,
         (Act("reply", "Answer", "reply", ReviewerReply, item_actions.answer_reviewer_question),
          Link("review", "Open the review", item_actions.question_url)),
     ),
     InboxKind(
-        "evaluation", "Evaluations", "A condition that only you can answer.", Token, item_queries.evaluation_items,
+        "evaluation", "Evaluations", "A condition that only you can answer.", Token,
+        item_queries.evaluations_only_people_can_answer,
         (Act("answer", "Answer", "words", EvaluationAnswerForm, item_actions.answer_evaluation), CANCEL),
     ),
     InboxKind(
-        "question", "Questions", "A station asks before it continues.", Token, item_queries.question_items,
-        (Act("answer", "Answer", "text", AnswerForm, item_actions.answer_station), CANCEL),
+        "question", "Questions", "A station asks before it continues.", Token,
+        item_queries.station_questions_without_tool_approvals,
+        (Act("answer", "Answer", "text", AnswerForm, item_actions.answer_station_question), CANCEL),
     ),
     InboxKind(
         "approval", "Approvals of tools", "A station asks whether it may call tools.", Token,
-        item_queries.approval_items,
-        (Act("approve", "Approve", "nothing", TokenVersionForm, item_actions.allow_tool_calls),
-         Act("deny", "Deny", "reason", VersionedReasonForm, item_actions.deny_tool_calls), CANCEL),
+        item_queries.tool_call_approvals,
+        (Act("approve", "Approve", "nothing", TokenVersionForm, item_actions.allow_shown_tool_calls),
+         Act("deny", "Deny", "reason", VersionedReasonForm, item_actions.deny_shown_tool_calls), CANCEL),
     ),
     InboxKind(
-        "manual", "Manual stations", "Work done by a person.", Job, item_queries.manual_station_items,
+        "manual", "Manual stations", "Work done by a person.", Job, item_queries.running_manual_station_items,
         (Link("complete", "Do the work", item_actions.completion_url),),
     ),
     InboxKind(
-        "blocked", "Blocked", "A station could not continue by itself.", Token, item_queries.blocked_items,
-        (Act("answer", "Answer what it needs", "text", AnswerForm, item_actions.answer_station), RETRY, CANCEL),
+        "blocked", "Blocked", "A station could not continue by itself.", Token,
+        item_queries.blocked_items_without_question,
+        (Act("answer", "Answer what it needs", "text", AnswerForm, item_actions.answer_station_question), RETRY,
+         CANCEL),
     ),
     InboxKind(
         "stuck", "Stuck", "The engine could not decide where the task goes.", Token, item_queries.stuck_items,
-        (RETRY, Link("draw", "Change the line", item_actions.editor_url, item_actions.may_design),
-         Link("migrate", "Migrate", item_actions.impact_url, item_actions.may_design), CANCEL),
+        (RETRY, Link("draw", "Change the line", item_actions.editor_url, item_actions.viewer_may_design_project),
+         Link("migrate", "Migrate", item_actions.impact_url, item_actions.viewer_may_design_project), CANCEL),
     ),
     InboxKind(
         "escalation", "Escalations", "Somebody responsible decides how a task continues.", Escalation,
-        item_queries.escalation_items,
+        item_queries.open_escalations_for_viewer_roles,
         (Act("resolve", "Resolve", "resolve", EscalationResolutionForm, item_actions.resolve_escalation),
          Link("look", "Open the task", item_actions.task_url)),
     ),
     InboxKind(
         "deadlock", "Deadlocks", "Work is on hold until somebody resolves it.", Deadlock,
-        item_queries.deadlock_items,
+        item_queries.open_deadlocks_for_viewer_roles,
         (Act("unlock", "Resolve", "unlock", DeadlockResolutionForm, item_actions.resolve_deadlock),
          Link("look", "Open the task", item_actions.task_url)),
     ),
     InboxKind(
-        "missing", "On hold for something missing", "A task cannot continue yet.", Token, item_queries.held_items,
+        "missing", "On hold for something missing", "A task cannot continue yet.", Token,
+        item_queries.items_held_for_preconditions,
         (Act("supply", "Add what is missing", "metadata", MetadataForm, item_actions.supply_metadata,
              offered=item_actions.lacks_metadata),
          Act("handoff", "Provide the handoff", "handoff", HandoffForm, item_actions.hand_over,
-             offered=item_actions.lacks_handoff),
-         Link("agents", "See the agents", item_actions.agents_url, item_actions.lacks_an_agent),
+             offered=item_actions.lacks_handoff_document),
+         Link("agents", "See the agents", item_actions.agents_url, item_actions.lacks_agent),
          Link("look", "Open the task", item_actions.task_url), RETRY, CANCEL),
     ),
     InboxKind(
         "held", "On hold",
         "Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete.",
         Token,
-        item_queries.on_hold,
+        item_queries.items_on_hold_otherwise,
         (Act("release", "Release", "nothing", TokenVersionForm, item_actions.release_hold,
-             offered=item_actions.is_releasable),
-         replace(RETRY, offered=item_actions.is_retryable), CANCEL),
+             offered=item_actions.is_held_by_person_or_dependencies),
+         replace(RETRY, offered=item_actions.is_held_for_neither_person_nor_dependencies), CANCEL),
     ),
 )  # fmt: skip
 BY_KEY = {kind.key: kind for kind in KINDS}
@@ -126,18 +131,21 @@ class OfferedItem:
     kind: InboxKind
     verbs: tuple[OfferedVerb, ...]
 
-    def act(self, key: str) -> Act | None:
+    def offered_act_or_none(self, key: str) -> Act | None:
         """The offered verb of this name, where it is done in place."""
         return next((verb.act for verb in self.verbs if verb.key == key), None)
 
 
-def needs(viewer: InboxViewer) -> list[OfferedItem]:
+def offered_items_due_first(viewer: InboxViewer) -> list[OfferedItem]:
     """Everything that needs this person, due first."""
     pairs = [(kind, need) for kind in KINDS for need in kind.query(viewer)]
-    return [offer_item(kind, need, viewer) for kind, need in sorted(pairs, key=lambda pair: pair[1].order)]
+    return [
+        item_with_its_offered_verbs(kind, need, viewer)
+        for kind, need in sorted(pairs, key=lambda pair: pair[1].order)
+    ]
 
 
-def offer_item(kind: InboxKind, need: InboxItem, viewer: InboxViewer) -> OfferedItem:
+def item_with_its_offered_verbs(kind: InboxKind, need: InboxItem, viewer: InboxViewer) -> OfferedItem:
     return OfferedItem(
         need, kind, tuple(_offered_verb(verb, need) for verb in kind.verbs if verb.offered(need, viewer))
     )
@@ -148,17 +156,23 @@ def _offered_verb(verb: Verb, need: InboxItem) -> OfferedVerb:
     return OfferedVerb(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
 
 
-def capped_need_count(viewer: InboxViewer) -> str:
+def capped_count_text_of_needs(viewer: InboxViewer) -> str:
     """Return how much needs this person: “” for nothing, “200+” beyond what is counted."""
-    return capped_text(item_queries.count_items(viewer, MOST + 1)) if viewer.visible_projects else ""
+    return (
+        capped_count_text_or_empty(item_queries.count_items_up_to_limit_per_source(viewer, MOST + 1))
+        if viewer.visible_projects
+        else ""
+    )
 
 
-def capped_text(number: int) -> str:
+def capped_count_text_or_empty(number: int) -> str:
     """A count as pages show it."""
     return f"{MOST}+" if number > MOST else str(number or "")
 
 
-def narrowed_items(offered_items: Sequence[OfferedItem], kind: str, project: str) -> list[OfferedItem]:
+def items_of_kind_and_project_if_given(
+    offered_items: Sequence[OfferedItem], kind: str, project: str
+) -> list[OfferedItem]:
     """`project`: `owner/key`; what is blank narrows nothing."""
     return [
         offered

@@ -50,7 +50,7 @@ NOTHING = {
 }
 
 
-def parse_place(text: str) -> Place | None:
+def parsed_time_and_visit_or_none(text: str) -> Place | None:
     """The place that an address names; what is none begins at the first row."""
     at, _tilde, key = text.partition("~")
     try:
@@ -101,11 +101,11 @@ class ReviewList:
         """Text of an empty list."""
         return NOTHING[self.tab]
 
-    def tab_address(self, tab: str) -> str:
+    def address_of_tab_without_filters(self, tab: str) -> str:
         """Return the address of another list of the same projects."""
         return replace(self, tab=tab, line="", kind="", gate="", state="", sort="", dates=EVER).address
 
-    def with_(self, **changed: str) -> str:
+    def address_with_values(self, **changed: str) -> str:
         """The address of the list with these values instead."""
         query = urlencode({key: value for key, value in {**self.chosen, **changed}.items() if value})
         return self.page + (f"?{query}" if query else "")
@@ -116,7 +116,7 @@ class ReviewList:
 
     @property
     def all_kinds_url(self) -> str:
-        return self.with_(kind="")
+        return self.address_with_values(kind="")
 
     @property
     def next_rows_url(self) -> str:
@@ -125,7 +125,7 @@ class ReviewList:
 
     @property
     def unfiltered_url(self) -> str:
-        return self.with_(kind="", line="", gate="", state="", since="", until="")
+        return self.address_with_values(kind="", line="", gate="", state="", since="", until="")
 
     @property
     def to_filter(self) -> ReviewFilter:
@@ -170,7 +170,7 @@ class ReviewList:
         return self.page + self.suffix
 
 
-def review_list(request: HttpRequest, tab: str = "") -> ReviewList:
+def review_list_from_address(request: HttpRequest, tab: str = "") -> ReviewList:
     """The list that an address names."""
     tab = tab or request.GET.get("tab", "")
     tab = tab if tab in dict(TABS) else NEEDS_ME

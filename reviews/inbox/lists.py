@@ -26,18 +26,18 @@ from pipelines.queries.line_filter import line_filter_value
 from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision.consequences import LOOKS
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.gates import approval_words
+from reviews.decision.gates import approval_count_text_or_empty
 from reviews.decision.review_access import (
     MOST,
     Place,
-    decidable_visits,
-    decided_visits,
-    order_time,
-    requested_visits,
-    team_visits,
+    due_time_or_after_all_due,
+    latest_closed_visits_user_voted_on,
+    ordered_open_visits_of_projects,
+    ordered_open_visits_user_requested,
+    ordered_visits_user_may_decide,
 )
 from reviews.inbox.item import InboxKind, InboxViewer
-from reviews.inbox.kinds import KINDS, OfferedItem, capped_text, offer_item
+from reviews.inbox.kinds import KINDS, OfferedItem, capped_count_text_or_empty, item_with_its_offered_verbs
 from reviews.inbox.list_selection import NEEDS_ME, OLDEST, ReviewList
 from reviews.models import ReviewQuestion
 
@@ -139,14 +139,14 @@ class ListPage:
 
     @property
     def waiting_words(self) -> str:
-        return capped_text(self.waiting)
+        return capped_count_text_or_empty(self.waiting)
 
     @property
     def late_words(self) -> str:
-        return capped_text(self.late)
+        return capped_count_text_or_empty(self.late)
 
 
-def list_page(
+def next_rows_of_list(
     user: User,
     selection: ReviewList,
     now: datetime,
@@ -155,15 +155,15 @@ def list_page(
     rows: str = "",
 ) -> ListPage:
     """The next rows, in a number of statements that does not grow with them. `rows`: how many an address asks for."""
-    size = _size_in_full_pages(rows)
+    size = _row_count_rounded_up_to_pages(rows)
     if selection.tab == NEEDS_ME:
-        return _needs_page(user, selection, now, after, standings or Entitlements(user), size)
+        return _page_of_what_needs_user(user, selection, now, after, standings or Entitlements(user), size)
     # One more than is shown tells whether there is another page
-    page_items = list_rows(user, selection, size + 1, after)
+    page_items = next_review_rows(user, selection, size + 1, after)
     return ListPage(page_items[:size], page_items[size - 1].cursor if len(page_items) > size else "")
 
 
-def _size_in_full_pages(rows: str) -> int:
+def _row_count_rounded_up_to_pages(rows: str) -> int:
     """Return the number of rows in full pages, so that a list fetched anew has room for all that stands
     there, and for what comes among it."""
     row_count = int(rows) if rows.isascii() and rows.isdigit() and len(rows) < 9 else 0
@@ -171,27 +171,31 @@ def _size_in_full_pages(rows: str) -> int:
     return min(MOST, max(1, -(-row_count // PAGE)) * PAGE)
 
 
-def _needs_page(
+def _page_of_what_needs_user(
     user: User, selection: ReviewList, now: datetime, after: Place | None, standings: Entitlements, size: int
 ) -> ListPage:
     """Return a page of what needs the person: reviews page by page, and among them the few other items."""
     viewer = InboxViewer(user, of=selection.scope.projects)
     kinds = [kind for kind in KINDS if kind.key != "gate" and not selection.only_gates]
-    offers = [offer_item(kind, need, viewer) for kind in kinds for need in kind.query(viewer)]
+    offers = [
+        item_with_its_offered_verbs(kind, need, viewer) for kind in kinds for need in kind.query(viewer)
+    ]
     lines = [
         offered
         for offered in offers
         if selection.line in ("", _line_value(offered, selection)) and offered.need.since in selection.dates
     ]
     matching = [offered for offered in lines if selection.kind in ("", offered.need.kind)]
-    others = [item_row(offered, selection) for offered in matching]
+    others = [row_of_item_that_is_no_gate(offered, selection) for offered in matching]
     # Due first, as their places say when they are due, whatever the rows are sorted by.
-    waiting = _row_places(user, replace(selection, kind="", sort=""), MOST + 1, None, standings)
+    waiting = _ordered_times_and_visits_of_list(
+        user, replace(selection, kind="", sort=""), MOST + 1, None, standings
+    )
     gates: list[ListRow] = []
     if selection.kind in ("", "gate"):
         # The first page in this order was just read for the count
         first = waiting[: size + 1] if not selection.sort and after is None else None
-        gates = list_rows(user, selection, size + 1, after, standings, first)
+        gates = next_review_rows(user, selection, size + 1, after, standings, first)
     ends = gates[size - 1] if len(gates) > size else None
     if after:
         # The page before ended with all that is of its last moment
@@ -200,11 +204,11 @@ def _needs_page(
         others = [row for row in others if row.at <= ends.at]
     rows = sorted([*gates[:size], *others], key=lambda row: row.order)
     if not selection.sort:
-        rows = _under_headings(rows, now, after)
+        rows = _rows_under_due_headings_if_any_due(rows, now, after)
     counts = Counter(offered.need.kind for offered in lines)
     counts["gate"] = len(waiting)
     shown_kinds = [
-        (kind, capped_text(counts[kind.key]))
+        (kind, capped_count_text_or_empty(counts[kind.key]))
         for kind in KINDS
         if counts[kind.key] or kind.key == selection.kind
     ]
@@ -213,7 +217,9 @@ def _needs_page(
     return ListPage(rows, ends.cursor if ends else "", shown_kinds, sum(counts.values()), late)
 
 
-def _under_headings(rows: list[ListRow], now: datetime, after: Place | None) -> list[ListRow]:
+def _rows_under_due_headings_if_any_due(
+    rows: list[ListRow], now: datetime, after: Place | None
+) -> list[ListRow]:
     """Put headings over the rows: overdue, due today, later. A list in which nothing is due has none."""
     today = timezone.localdate(now)
     late, soon, later = "Overdue", "Due today", "Later"
@@ -238,7 +244,7 @@ def _line_value(offered: OfferedItem, selection: ReviewList) -> str:
     )
 
 
-def item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
+def row_of_item_that_is_no_gate(offered: OfferedItem, selection: ReviewList) -> ListRow:
     """The row of what is no gate."""
     need = offered.need
     return ListRow(
@@ -256,7 +262,7 @@ def item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
         verb=offered.verbs[0].label if offered.verbs else "",
         state=need.status,
         since=need.since,
-        at=need.since if selection.sort == OLDEST else order_time(need.due_at, need.since),
+        at=need.since if selection.sort == OLDEST else due_time_or_after_all_due(need.due_at, need.since),
         due_at=need.due_at,
         note=need.sentence.text,
         shape=need.shape,
@@ -265,16 +271,19 @@ def item_row(offered: OfferedItem, selection: ReviewList) -> ListRow:
     )
 
 
-def tab_counts(user: User, selection: ReviewList) -> dict[str, str]:
+def capped_count_text_by_tab(user: User, selection: ReviewList) -> dict[str, str]:
     """Return how many open reviews two of the lists have in these projects; the others say it by their rows."""
     unfiltered = replace(selection, line="", kind="", gate="", state="", dates=EVER)
-    return {tab: capped_text(how_many(user, replace(unfiltered, tab=tab))) for tab in ("mine", "others")}
+    return {
+        tab: capped_count_text_or_empty(row_count_up_to_limit(user, replace(unfiltered, tab=tab)))
+        for tab in ("mine", "others")
+    }
 
 
-def list_rows(
+def next_review_rows(
     user: User,
     selection: ReviewList,
-    most: int = PAGE,
+    limit: int = PAGE,
     after: Place | None = None,
     standings: Entitlements | None = None,
     places: Sequence[Place] | None = None,
@@ -282,43 +291,43 @@ def list_rows(
     """Return the next rows of the list, in its order. `places`: their places, if they are known."""
     standings = standings or Entitlements(user)
     if places is None:
-        places = _row_places(user, selection, most, after, standings)
+        places = _ordered_times_and_visits_of_list(user, selection, limit, after, standings)
     moments = {visit_id: at for at, visit_id in places}
-    visits = _visits_in_order(list(moments), selection.scope.projects)
-    away = _absent_names(standings, visits) if selection.tab == NEEDS_ME else {}
+    visits = _existing_visits_in_order(list(moments), selection.scope.projects)
+    away = _absent_person_name_by_visit(standings, visits) if selection.tab == NEEDS_ME else {}
     return [_list_row(visit, selection, moments[visit.pk], away.get(visit.pk, "")) for visit in visits]
 
 
-def _absent_names(standings: Entitlements, visits: Sequence[GateVisit]) -> dict[UUID, str]:
+def _absent_person_name_by_visit(standings: Entitlements, visits: Sequence[GateVisit]) -> dict[UUID, str]:
     """Return, by visit, in whose place alone this person may decide there."""
     if not any(seat.is_stand_in for person_seats in standings.seats.values() for seat in person_seats):
         return {}
-    by_visit = {visit.pk: standings.at(visit).absent_person_id for visit in visits}
+    by_visit = {visit.pk: standings.entitlement_to_visit(visit).absent_person_id for visit in visits}
     people = User.objects.in_bulk({pk for pk in by_visit.values() if pk}) if any(by_visit.values()) else {}
     return {visit: str(people[pk]) for visit, pk in by_visit.items() if pk}
 
 
-def how_many(user: User, selection: ReviewList) -> int:
+def row_count_up_to_limit(user: User, selection: ReviewList) -> int:
     """Return how many rows the list has, counted up to one more than `MOST`."""
-    return len(_row_places(user, selection, MOST + 1, None, Entitlements(user)))
+    return len(_ordered_times_and_visits_of_list(user, selection, MOST + 1, None, Entitlements(user)))
 
 
-def _row_places(
-    user: User, selection: ReviewList, most: int, after: Place | None, standings: Entitlements
+def _ordered_times_and_visits_of_list(
+    user: User, selection: ReviewList, limit: int, after: Place | None, standings: Entitlements
 ) -> list[Place]:
     """Return the places of the list's rows, (when, visit) each; the SQL does not grow with it."""
     if selection.tab == "done":
-        return decided_visits(user, selection.to_filter, most, after)
+        return latest_closed_visits_user_voted_on(user, selection.to_filter, limit, after)
     if selection.tab == "mine":
-        return requested_visits(user, selection.to_filter, most, after)
+        return ordered_open_visits_user_requested(user, selection.to_filter, limit, after)
     if selection.tab == NEEDS_ME:
-        return decidable_visits(
-            user, replace(selection.to_filter, reader=user.pk), most, after, standings.seats
+        return ordered_visits_user_may_decide(
+            user, replace(selection.to_filter, reader=user.pk), limit, after, standings.seats
         )
-    return team_visits(user, selection.to_filter, most, after)
+    return ordered_open_visits_of_projects(user, selection.to_filter, limit, after)
 
 
-def _visits_in_order(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
+def _existing_visits_in_order(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
     """The visits of these ids, in their order; one that was purged meanwhile is left out. Only what a row shows is
     read: an object of each table for each row costs more than the rest of the list. `projects`: theirs, at least."""
     by_id, of = (
@@ -380,22 +389,22 @@ def _list_row(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: s
         tone="attention" if is_open else tone,
         due_at=visit.running_due_at if is_open else None,
         round=visit.round,
-        votes=_votes_text(visit),
+        votes=_approval_count_text_of_visit(visit),
         note=by_rule_phrase(line, rule["id"]) if rule else "",
         claimed=getattr(visit, "claimed", "") if is_open else "",
         waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
         stand_in=stand_in,
-        size=_change_size(visit),
+        size=_counted_change_size_or_none(visit),
     )
 
 
-def _change_size(visit: GateVisit) -> ChangeSize | None:
+def _counted_change_size_or_none(visit: GateVisit) -> ChangeSize | None:
     """Return what the server counted of the branch under review; None where nothing changed, or nobody counts."""
     counts = [vars(visit).get(key) for key in (*COUNTED, "sensitive")]
     return ChangeSize(*(count if isinstance(count, int) else 0 for count in counts)) if counts[0] else None
 
 
-def _votes_text(visit: GateVisit) -> str:
+def _approval_count_text_of_visit(visit: GateVisit) -> str:
     policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
     have = sum(vote.word == "approve" for vote in visit.votes.all())
-    return approval_words(policy, have)
+    return approval_count_text_or_empty(policy, have)

@@ -55,7 +55,9 @@ class Panels:
     troubled: Sequence[TroubledPosition]
 
 
-def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedItem], now: datetime) -> Panels:
+def panels_of_home(
+    user: User, viewer: InboxViewer, offered_items: Sequence[OfferedItem], now: datetime
+) -> Panels:
     """Return the panels of Home. `offered_items`: all that needs this person, due first; their tasks are left
     out of the other panels."""
     # A task that needs them stands there already, with its button
@@ -66,7 +68,7 @@ def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedIt
     )
     return Panels(
         [_need_row(offered, late, following) for offered in offered_items[:FIRST]],
-        _summary_text(offered_items),
+        _item_counts_text(offered_items),
         len(late),
         next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
         _requested_rows(open_tasks_requested_by(user, viewer.visible_projects, listed)),
@@ -74,7 +76,7 @@ def panels_of(user: User, viewer: InboxViewer, offered_items: Sequence[OfferedIt
     )
 
 
-def _summary_text(offered_items: Sequence[OfferedItem]) -> str:
+def _item_counts_text(offered_items: Sequence[OfferedItem]) -> str:
     """“3 reviews, 1 question”."""
     counted = Counter(offered.need.kind for offered in offered_items)
     reviews, questions = counted["gate"], counted["question"]

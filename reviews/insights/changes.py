@@ -35,16 +35,16 @@ class Changes:
     def p90(self) -> float | None:
         return self.seconds[1] if self.seconds else None
 
-    def each(self, amount: float | None) -> float | None:
+    def amount_per_accepted_change_or_none(self, amount: float | None) -> float | None:
         """An amount per accepted change; None without one."""
         return amount / self.accepted if amount is not None and self.accepted else None
 
 
 def change_figures(selection: InsightsSelection) -> Groups[Changes]:
-    return selection.groups(ENDED_TASKS, Changes)
+    return selection.fetch_groups(ENDED_TASKS, Changes)
 
 
-def publish_times(selection: InsightsSelection) -> list[tuple[datetime, str, int]]:
+def time_line_and_number_of_each_publish(selection: InsightsSelection) -> list[tuple[datetime, str, int]]:
     """Return when versions of these lines were published, with the name of the line and the number."""
     rows = LineVersion.objects.filter(
         selection.period.dates.condition_on("published_at"), line__in=selection.lines

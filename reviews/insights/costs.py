@@ -34,4 +34,4 @@ class Costs:
 
 def cost_figures(selection: InsightsSelection) -> Groups[Costs]:
     """Parts are agent and model, of all lines together."""
-    return selection.groups(RUN_COSTS, Costs, parts=2)
+    return selection.fetch_groups(RUN_COSTS, Costs, parts=2)

@@ -20,7 +20,7 @@ from reviews.insights.changes import Changes
 from reviews.insights.costs import Costs
 from reviews.insights.gates import Decisions
 from reviews.insights.selection import Groups, InsightsSelection, Period
-from reviews.insights.sheets import Sheet, SheetColumn, SheetRow, Unit, value_text
+from reviews.insights.sheets import Sheet, SheetColumn, SheetRow, Unit, value_text_or_dash
 
 ACCEPTED = "Accepted changes: completed tasks whose change, if any, was delivered"
 MAX_PLACES = 12
@@ -44,11 +44,11 @@ class Tile:
 
     @property
     def value(self) -> str:
-        return value_text(self.now, self.unit)
+        return value_text_or_dash(self.now, self.unit)
 
     @property
     def was(self) -> str:
-        return value_text(self.before, self.unit)
+        return value_text_or_dash(self.before, self.unit)
 
     @property
     def change(self) -> str:
@@ -128,13 +128,14 @@ class Insights:
             Tile(
                 "Median lead time", "From request to end of accepted changes.", "seconds",
                 now.median, were.median, False, [done.median for done, _, _ in buckets],
-                f"p90 {value_text(now.p90, 'seconds')}" if now.p90 is not None else "",
+                f"p90 {value_text_or_dash(now.p90, 'seconds')}" if now.p90 is not None else "",
             ),
             Tile(
                 "Human minutes per accepted change", "Time in open reviews, idle time left out.", "minutes",
-                now.each(reviews.minutes), were.each(decided.minutes), False,
-                [done.each(votes.minutes) for done, votes, _ in buckets],
-                f"{value_text(reviews.minutes, 'minutes')} in all" if reviews.minutes else "",
+                now.amount_per_accepted_change_or_none(reviews.minutes),
+                were.amount_per_accepted_change_or_none(decided.minutes), False,
+                [done.amount_per_accepted_change_or_none(votes.minutes) for done, votes, _ in buckets],
+                f"{value_text_or_dash(reviews.minutes, 'minutes')} in all" if reviews.minutes else "",
             ),
             Tile(
                 "First-pass approval", "First decisions at a gate that approved.", "share",
@@ -143,8 +144,9 @@ class Insights:
             ),
             Tile(
                 "Cost per accepted change", "What all runs reported, failed ones too.", "usd",
-                now.each(cost.amount), were.each(spent.amount), False,
-                [done.each(run.amount) for done, _, run in buckets],
+                now.amount_per_accepted_change_or_none(cost.amount),
+                were.amount_per_accepted_change_or_none(spent.amount), False,
+                [done.amount_per_accepted_change_or_none(run.amount) for done, _, run in buckets],
                 f"{cost.spending.price_text} in all" if cost.runs else "",
             ),
         ]  # fmt: skip
@@ -168,7 +170,7 @@ class Insights:
             return [done.accepted, done.failed, done.cancelled, done.reverted]
 
         total = self.changes.total
-        return self._over_time("throughput", "Throughput", counts, columns,
+        return self._sheet_over_time("throughput", "Throughput", counts, columns,
                                [values(self.changes.by_bucket.get(n, Changes())) for n in self._places],
                                values(total))  # fmt: skip
 
@@ -183,7 +185,7 @@ class Insights:
         def values(done: Changes) -> list[float | None]:
             return [done.median, done.p90, done.accepted]
 
-        return self._over_time("lead-time", "Lead time", counts, columns,
+        return self._sheet_over_time("lead-time", "Lead time", counts, columns,
                                [values(self.changes.by_bucket.get(n, Changes())) for n in self._places],
                                values(self.changes.total))  # fmt: skip
 
@@ -201,7 +203,7 @@ class Insights:
         def values(votes: Decisions) -> list[float | None]:
             return [votes.first_pass, votes.first, votes.sent_back, votes.minutes]
 
-        return self._over_time("approval", "First-pass approval", counts, columns,
+        return self._sheet_over_time("approval", "First-pass approval", counts, columns,
                                [values(self.decisions.by_bucket.get(n, Decisions())) for n in self._places],
                                values(self.decisions.total))  # fmt: skip
 
@@ -218,7 +220,7 @@ class Insights:
         def values(run: Costs) -> list[float | None]:
             return [run.amount, run.runs, run.runs - run.priced, int(run.tokens_in), int(run.tokens_out)]
 
-        return self._over_time("cost", "Cost", counts, columns,
+        return self._sheet_over_time("cost", "Cost", counts, columns,
                                [values(self.costs.by_bucket.get(n, Costs())) for n in self._places],
                                values(self.costs.total))  # fmt: skip
 
@@ -226,7 +228,7 @@ class Insights:
     def _places(self) -> range:
         return range(len(self.period.buckets))
 
-    def _over_time(
+    def _sheet_over_time(
         self,
         key: str,
         title: str,
@@ -247,7 +249,7 @@ class Insights:
         """Publishes by bucket: `v7`, on the page of a project with the line."""
         if not hasattr(self, "_marks"):
             self._marks = defaultdict(list)
-            for at, line, number in changes.publish_times(self.selection):
+            for at, line, number in changes.time_line_and_number_of_each_publish(self.selection):
                 place = (timezone.localdate(at) - self.period.since).days // self.period.width
                 self._marks[place].append(f"v{number}" if self.line else f"{line} v{number}")
         return self._marks
@@ -271,7 +273,8 @@ class Insights:
         def values(done: Changes, votes: Decisions, run: Costs) -> list[float | None]:
             return [
                 done.accepted, done.median, votes.first_pass, votes.sent_back,
-                done.each(votes.minutes), done.each(run.amount), done.reverted,
+                done.amount_per_accepted_change_or_none(votes.minutes),
+                done.amount_per_accepted_change_or_none(run.amount), done.reverted,
             ]  # fmt: skip
 
         parts = (self.changes.by_line, self.decisions.by_line, self.costs.by_line)
@@ -303,13 +306,16 @@ class Insights:
             SheetColumn("Working", "seconds"),
             SheetColumn("Working, p90", "seconds", wide=True),
         )
-        rows = [(one.key, one.line, self._station(one)) for one in self._stations()]
+        rows = [(one.key, one.line, self._row_of_station_times(one)) for one in self._stations()]
         for (pk, key), votes in self.decisions.by_part.items():
             if pk in self.lines and votes.waits:
                 looked = 60 * votes.minutes / votes.decided if votes.minutes and votes.decided else None
                 note = "" if self.line else self.lines[pk].name
                 row = SheetRow(
-                    _gate_name(self.lines[pk], key), [*votes.waits, looked, None], note, icon="gate"
+                    _live_gate_name_or_key(self.lines[pk], key),
+                    [*votes.waits, looked, None],
+                    note,
+                    icon="gate",
                 )
                 rows.append((key, self.lines[pk].key, row))
         sizes = [(row.values[0] or 0, row.values[2] or 0) for _key, _line, row in rows]
@@ -338,7 +344,7 @@ class Insights:
         assert start is not None
         return station_times.project_station_times(self.project, start, end, self.line)
 
-    def _station(self, one: StationTimes) -> SheetRow:
+    def _row_of_station_times(self, one: StationTimes) -> SheetRow:
         spreads = (one.waiting, one.working)
         values = [
             number
@@ -363,12 +369,12 @@ class Insights:
         def values(votes: Decisions, done: Changes) -> list[float | None]:
             return [
                 votes.decided, votes.first_pass, votes.sent_back, *(votes.waits or (None, None)), votes.minutes,
-                done.each(votes.minutes), votes.hurried, votes.reverted,
+                done.amount_per_accepted_change_or_none(votes.minutes), votes.hurried, votes.reverted,
             ]  # fmt: skip
 
         rows = [
             SheetRow(
-                _gate_name(self.lines[pk], key),
+                _live_gate_name_or_key(self.lines[pk], key),
                 values(votes, self.changes.by_line.get(pk, Changes())),
                 "" if self.line else self.lines[pk].name,
             )
@@ -412,7 +418,7 @@ class Insights:
         )
         return Sheet("agents", "By agent and model", counts, "Agent", columns, rows)
 
-    def sheet(self, key: str) -> Sheet | None:
+    def sheet_by_key_or_none(self, key: str) -> Sheet | None:
         """Return the table of a CSV file."""
         return next(
             (sheet for sheet in (*self.charts(), self.time(), *self.tables()) if sheet.key == key), None
@@ -422,7 +428,7 @@ class Insights:
         return reverse("line-insights", args=[self.project.owner.key, self.project.key, line.key])
 
 
-def _gate_name(line: Line, key: str) -> str:
+def _live_gate_name_or_key(line: Line, key: str) -> str:
     """Its name in what is live; the key of one that only older versions have."""
     gate = by_id(line.live_id).gates_by_key.get(key) if line.live_id else None
     return gate.name if gate else key

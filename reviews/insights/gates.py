@@ -45,4 +45,4 @@ class Decisions:
 
 def decision_figures(selection: InsightsSelection) -> Groups[Decisions]:
     """Parts are the gates, by line and key."""
-    return selection.groups(GATE_DECISIONS, Decisions, parts=1, quick=QUICK)
+    return selection.fetch_groups(GATE_DECISIONS, Decisions, parts=1, quick=QUICK)

@@ -62,11 +62,11 @@ def health_figures(project: Project, now: datetime, line: Line | None) -> list[F
         # A gate that only old versions have keeps its keys.
         of_line, gate = names.get(figure.of) or figure.of.split(" › ", 1) if figure.of else ("", "")
         name, threshold = figure_name(figure.key, of_line, gate), format_figure(figure.key, figure.threshold)
-        rows.append(FigureRow(figure, name, _value_text(figure), threshold))
+        rows.append(FigureRow(figure, name, _value_and_change_text(figure), threshold))
     return rows
 
 
-def _value_text(figure: Figure) -> str:
+def _value_and_change_text(figure: Figure) -> str:
     if figure.value is None:
         return "not enough data yet"
     text = format_figure(figure.key, figure.value)

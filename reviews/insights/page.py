@@ -26,7 +26,7 @@ from pipelines.web.shell.page import (
 )
 from reviews.insights import health, rules, sampling
 from reviews.insights.figures import Insights
-from reviews.insights.selection import PRESETS, Period, requested_period
+from reviews.insights.selection import PRESETS, Period, requested_period_or_last_30_days
 
 MAX_INCIDENTS = 20
 TEMPLATE = "insights/page.html"
@@ -37,14 +37,16 @@ TEMPLATE = "insights/page.html"
 @require_safe
 def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """`?days=7|30|90|365`, or `?since=` and `?until=`."""
-    insights = Insights(project, list(Line.objects.filter(project=project)), requested_period(request), None)
+    insights = Insights(
+        project, list(Line.objects.filter(project=project)), requested_period_or_last_30_days(request), None
+    )
     if "csv" in request.GET:
-        return _csv_response(insights, request.GET["csv"])
+        return _csv_response_or_404(insights, request.GET["csv"])
     now = timezone.now()
     more = {
         "months": health.month_rows(project, now),
-        "offers": sampling.sample_offers(project),
-        "fallbacks": sampling.sampling_fallbacks(project),
+        "offers": sampling.sampling_offers_for_always_approved_gates(project),
+        "fallbacks": sampling.gates_asking_about_all_again(project),
         "unremarked": sampling.UNREMARKED,
     }
     trail = project_breadcrumb(project, "Insights")
@@ -57,16 +59,16 @@ def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
 @require_safe
 def line_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """The same of one line; `?version=` narrows its rules to one version."""
-    insights = Insights(line.project, [line], requested_period(request), line)
+    insights = Insights(line.project, [line], requested_period_or_last_30_days(request), line)
     if "csv" in request.GET:
-        return _csv_response(insights, request.GET["csv"])
+        return _csv_response_or_404(insights, request.GET["csv"])
     part = rules.rules_context(line, request.GET.get("version", ""), insights.period.dates)
     return show_line(request, TEMPLATE, line, **_page_context(request, insights), **part)
 
 
 @line_required("design")
 @require_POST
-def propose_sample(request: SignedInRequest, line: Line, gate: str) -> HttpResponseBase:
+def put_sample_rate_into_draft(request: SignedInRequest, line: Line, gate: str) -> HttpResponseBase:
     """`one_in` goes into the draft; publishing it is decided on its page."""
     keys = [line.project.owner.key, line.project.key]
     wish = request.POST.get("one_in", "")
@@ -127,11 +129,11 @@ def _period_query(period: Period) -> str:
     return urlencode({"days": period.preset} if period.preset else period.dates.query)
 
 
-def _csv_response(insights: Insights, key: str) -> HttpResponse:
-    sheet = insights.sheet(key)
+def _csv_response_or_404(insights: Insights, key: str) -> HttpResponse:
+    sheet = insights.sheet_by_key_or_none(key)
     if sheet is None:
         raise Http404
     name = f"{insights.line.key if insights.line else insights.project.key}-{sheet.key}.csv"
-    answer = HttpResponse(sheet.csv(), content_type="text/csv; charset=utf-8")
+    answer = HttpResponse(sheet.csv_text(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer

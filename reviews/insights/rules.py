@@ -49,12 +49,12 @@ def rules_context(line: Line, version_number: str, dates: DateRange) -> dict[str
     active_version, number = version or line.live, version.number if version else None
     return {
         "version": version,
-        "choices": [("", "All versions"), *((str(n), f"v{n}") for n in _published_numbers(line.pk))],
+        "choices": [("", "All versions"), *((str(n), f"v{n}") for n in _latest_version_numbers(line.pk))],
         **_numbers_context(analytics.line_insights(line, number, dates), active_version),
     }
 
 
-def _published_numbers(line_id: int) -> list[int]:
+def _latest_version_numbers(line_id: int) -> list[int]:
     rows = LineVersion.objects.filter(line_id=line_id).order_by("-number")
     return list(rows.values_list("number", flat=True)[:200])
 
@@ -68,7 +68,11 @@ def _numbers_context(numbers: LineInsights | None, active_version: LineVersion |
 
 def _station_card(line: ParsedLine, station: StationNumbers) -> StationCard:
     policy = [
-        (knob_words(line, row.knob), row.outcomes, _percent(row.outcomes, station.outcomes))
+        (
+            sentence_of_policy_outcome(line, row.knob),
+            row.outcomes,
+            _percent_or_zero(row.outcomes, station.outcomes),
+        )
         for row in station.policy
     ]
     return StationCard(station, [_rule_row(line, station, rule) for rule in station.rules], policy)
@@ -76,15 +80,21 @@ def _station_card(line: ParsedLine, station: StationNumbers) -> StationCard:
 
 def _rule_row(line: ParsedLine, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:
     targets = ", ".join(target_name(line, key) for key in rule.to)
-    words, example, tone = never_words(line, station.key, rule.never) if rule.never else ("", "", "")
-    return RuleInsightsRow(rule, targets, _percent(rule.taken, station.outcomes), words, example, tone)
+    words, example, tone = (
+        reason_example_and_tone_of_unused_rule(line, station.key, rule.never) if rule.never else ("", "", "")
+    )
+    return RuleInsightsRow(
+        rule, targets, _percent_or_zero(rule.taken, station.outcomes), words, example, tone
+    )
 
 
-def _percent(count: int, total: int) -> float:
+def _percent_or_zero(count: int, total: int) -> float:
     return 100 * count / total if total else 0.0
 
 
-def never_words(line: ParsedLine, station: str, never: UnusedRule) -> tuple[str, str, str]:
+def reason_example_and_tone_of_unused_rule(
+    line: ParsedLine, station: str, never: UnusedRule
+) -> tuple[str, str, str]:
     """Return why a rule was never taken, an example that would take it, and the tone."""
     tasks = singular_or_plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {
         "n": never.tasks
@@ -114,7 +124,7 @@ def never_words(line: ParsedLine, station: str, never: UnusedRule) -> tuple[str,
     )
 
 
-def knob_words(line: ParsedLine, knob: str) -> str:
+def sentence_of_policy_outcome(line: ParsedLine, knob: str) -> str:
     """A knob and its value, as what happened."""
     # `no_match: fail`, or a word alone, such as `blocked`
     name, _colon, value = knob.partition(": ")

@@ -51,11 +51,11 @@ class SampleOffer:
     rates: Sequence[Rate]
 
 
-def sample_offers(project: Project) -> list[SampleOffer]:
+def sampling_offers_for_always_approved_gates(project: Project) -> list[SampleOffer]:
     """Gates to sample, of what is live: those that always ask, and were only ever approved lately. Three statements."""
     rows = fetch(UNDISPUTED_APPROVALS, {"project": project.pk, "most": UNREMARKED, "days": RECENT_DAYS})
     lines = _lines_by_id(row[0] for row in rows)
-    asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
+    asks = [row for row in rows if _always_asks_and_is_not_delivered(lines[row[0]], row[1])]
     if not asks:
         return []
     # Columns 3 and 4 of UNDISPUTED_APPROVALS: the newest visits, and their tasks
@@ -70,9 +70,9 @@ def sample_offers(project: Project) -> list[SampleOffer]:
         about = [root for visit in newest for root in roots.get(visit, ())]
         key, name = sampling_key(), f"{line_id}/{gate}"
         draws = [(draw_number(key, name, str(root)), reverted) for root, reverted in about]
-        rates = [_rate_at(one_in, draws) for one_in in RATES]
+        rates = [_rate_and_missed_reverts_at(one_in, draws) for one_in in RATES]
         sample_offers.append(
-            SampleOffer(lines[line_id], gate, _gate_name(lines[line_id], gate), approvals, rates)
+            SampleOffer(lines[line_id], gate, _live_gate_name_or_key(lines[line_id], gate), approvals, rates)
         )
     return sample_offers
 
@@ -88,7 +88,7 @@ class Fallback:
     at: datetime
 
 
-def sampling_fallbacks(project: Project) -> list[Fallback]:
+def gates_asking_about_all_again(project: Project) -> list[Fallback]:
     """Gates that ask about all again, the newest first, by one statement."""
     active = SampledDraw.objects.filter(line=OuterRef("line"), gate=OuterRef("gate"), about=SampledDraw.ALL)
     rows = LineEvent.objects.filter(line__project=project, kind=LineEvent.RecordKind.ASKS_ALL)
@@ -107,25 +107,29 @@ def sampling_fallbacks(project: Project) -> list[Fallback]:
     return list(newest.values())
 
 
-def _rate_at(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
+def _rate_and_missed_reverts_at(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
     """Return the rate as the gate would draw with its key (law §15). `draws`: of each approval, and whether
     it was reverted."""
     unseen = [reverted for draw_value, reverted in draws if not is_draw_selected(draw_value, one_in)]
     return Rate(one_in, len(draws) - len(unseen), len(unseen), sum(unseen))
 
 
-def _always_asks(line: Line, gate: str) -> bool:
+def _always_asks_and_is_not_delivered(line: Line, gate: str) -> bool:
     live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
-    return live_gate is not None and live_gate.always_asks and gate not in _delivered_gates(line)
+    return (
+        live_gate is not None
+        and live_gate.always_asks
+        and gate not in _keys_of_gates_whose_approval_is_delivered(line)
+    )
 
 
-def _delivered_gates(line: Line) -> set[str]:
+def _keys_of_gates_whose_approval_is_delivered(line: Line) -> set[str]:
     """Return the gates whose approval is delivered: what they did not ask about could not be."""
     stations = by_id(line.live_id).stations if line.live_id else ()
     return {str(station.work.get("gate")) for station in stations if station.kind == DELIVER.key}
 
 
-def _gate_name(line: Line, gate: str) -> str:
+def _live_gate_name_or_key(line: Line, gate: str) -> str:
     """Its name in what is live; the key of one that only older versions have."""
     live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
     return live_gate.name if live_gate else gate

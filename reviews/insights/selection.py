@@ -88,7 +88,7 @@ class InsightsSelection:
             "width": self.period.width,
         }
 
-    def groups(
+    def fetch_groups(
         self, sql: str, figures: Callable[..., Figures], parts: int = 0, **more: Any
     ) -> Groups[Figures]:
         """Send a statement whose rows begin with bucket, line and `parts` more keys; null keys do not split."""
@@ -109,7 +109,7 @@ class InsightsSelection:
         return Groups(figures() if total is None else total, by_line, by_bucket, by_part)
 
 
-def requested_period(request: HttpRequest) -> Period:
+def requested_period_or_last_30_days(request: HttpRequest) -> Period:
     """`?days=` one of the presets, or `?since=` and `?until=`; without either the last 30 days."""
     today, dates = timezone.localdate(), requested_date_range(request)
     if dates:

@@ -34,7 +34,7 @@ TEXTS: Final[dict[Unit, Callable[..., str]]] = {
 }
 
 
-def value_text(value: Value, unit: Unit) -> str:
+def value_text_or_dash(value: Value, unit: Unit) -> str:
     return "–" if value is None else TEXTS[unit](value)
 
 
@@ -125,13 +125,13 @@ class Sheet:
         return [
             SheetCell(
                 row.values[place],
-                value_text(row.values[place], self.columns[place].unit),
+                value_text_or_dash(row.values[place], self.columns[place].unit),
                 self.columns[place],
             )
             for place in self._used
         ]
 
-    def csv(self) -> str:
+    def csv_text(self) -> str:
         """Write all columns with their values as they are, as RFC 4180 has it."""
         text = StringIO()
         writer = csv.writer(text)
@@ -141,11 +141,11 @@ class Sheet:
         for row in (*self.rows, *([self.total] if self.total else [])):
             names = [row.label, *([row.note] if noted else [])]
             # A spreadsheet would take a text that begins with “=” for a formula
-            writer.writerow([_without_formula(value) for value in (*names, *row.values)])
+            writer.writerow([_value_safe_in_spreadsheet(value) for value in (*names, *row.values)])
         return text.getvalue()
 
 
-def _without_formula(value: Value) -> Value:
+def _value_safe_in_spreadsheet(value: Value) -> Value:
     if isinstance(value, str):
         return f"'{value}" if value.startswith(FORMULA) else value
     return round(value, 6) if isinstance(value, float) else value

@@ -9,8 +9,10 @@ from django.utils.functional import SimpleLazyObject
 from reviews.mail import folder
 
 
-def development_mail(request: HttpRequest) -> dict[str, object]:
+def lazy_mail_folder_url(request: HttpRequest) -> dict[str, object]:
     """`mail_folder_url`, empty for all others; asked for only where a page shows it."""
     return {
-        "mail_folder_url": SimpleLazyObject(lambda: reverse("mail-dev") if folder.may_open(request) else "")
+        "mail_folder_url": SimpleLazyObject(
+            lambda: reverse("mail-dev") if folder.may_open_folder(request) else ""
+        )
     }

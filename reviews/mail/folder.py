@@ -37,16 +37,16 @@ class Letter:
     source: str
 
 
-def is_in_use(configured: Any) -> bool:
+def goes_mail_into_a_folder(configured: Any) -> bool:
     """Return whether mail goes into a folder at all; with an SMTP server there is nothing to see here."""
     return bool(getattr(configured, "EMAIL_FILE_PATH", None)) and "smtp" not in configured.EMAIL_BACKEND
 
 
-def may_open(request: HttpRequest) -> bool:
+def may_open_folder(request: HttpRequest) -> bool:
     """Administrators, from this machine, and only while mail goes into a folder (house §5)."""
     user = getattr(request, "user", None)
     return (
-        is_in_use(settings)
+        goes_mail_into_a_folder(settings)
         and user is not None
         and user.is_authenticated
         and user.is_superuser
@@ -54,7 +54,7 @@ def may_open(request: HttpRequest) -> bool:
     )
 
 
-def was_mailed(visit: UUID) -> bool:
+def was_anybody_mailed_about_visit(visit: UUID) -> bool:
     """Tell if anybody was mailed about this review."""
     return Mail.objects.filter(visit=visit).exclude(state=Posted.State.SKIPPED).exists()
 
@@ -64,14 +64,14 @@ def _folder_path() -> Path:
     return Path(getattr(settings, "EMAIL_FILE_PATH", ""))
 
 
-def list_letters() -> list[Letter]:
+def latest_letters() -> list[Letter]:
     """The newest first."""
     path = _folder_path()
     files = sorted(path.glob("*.eml"), reverse=True)[:MOST] if path.is_dir() else []
-    return [letter for file in files if (letter := read_letter(file.name)) is not None]
+    return [letter for file in files if (letter := read_letter_or_none(file.name)) is not None]
 
 
-def read_letter(name: str) -> Letter | None:
+def read_letter_or_none(name: str) -> Letter | None:
     """Return the message of this file name; None if there is none, or if the name could lead out of the folder."""
     # The name comes from the address, and must not lead out of the folder
     if not NAME.match(name):
@@ -87,14 +87,14 @@ def read_letter(name: str) -> Letter | None:
         subject=str(message["Subject"] or ""),
         sender=str(message["From"] or ""),
         to=str(message["To"] or ""),
-        date=_header_time(message["Date"]),
+        date=_header_time_or_none(message["Date"]),
         text=body.get_content() if body is not None else "",
         headers=tuple((key, str(value)) for key, value in message.items()),
         source=raw.decode("utf-8", errors="replace"),
     )
 
 
-def _header_time(header: Any) -> datetime | None:
+def _header_time_or_none(header: Any) -> datetime | None:
     """Return the time of a header, in UTC where it says no zone (`-0000`); None where it is none."""
     value: datetime | None = getattr(header, "datetime", None)
     return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value

@@ -45,5 +45,5 @@ def multipart_message(
     return made
 
 
-def mail_host() -> str:
+def mail_host_or_localhost() -> str:
     return urlsplit(settings.BASE_URL).hostname or "localhost"

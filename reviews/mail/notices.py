@@ -25,14 +25,18 @@ from pipelines.routing.sentences.escalations import (
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.shell.middleware import zone_or_utc
 from pipelines.web.tasks.escalation_cards import escalation_card
-from reviews.mail.message import mail_host, multipart_message
+from reviews.mail.message import mail_host_or_localhost, multipart_message
 from reviews.models import Digest, Notice, Notification, Posted
 from reviews.notifications.kinds import ended, waiting
-from reviews.notifications.notification_queries import NotificationView, visible_notifications, with_related
+from reviews.notifications.notification_queries import (
+    NotificationView,
+    visible_notifications_newest_first,
+    with_task_and_project_loaded,
+)
 from reviews.notifications.table import BY_KEY, KINDS
 
 
-def notice_mail(notice: Notice) -> EmailMultiAlternatives | None:
+def notice_mail_if_still_open(notice: Notice) -> EmailMultiAlternatives | None:
     """Return the mail of a notice; what comes later about the same stands in the thread of the first. None
     where it waited until it was resolved."""
     about = Deadlock if notice.kind == Notice.NoticeKind.DEADLOCK else Escalation
@@ -57,7 +61,7 @@ def notice_mail(notice: Notice) -> EmailMultiAlternatives | None:
 
 
 def _notice_headers(notice: Notice) -> dict[str, str]:
-    made = {"List-Id": f"Line <{notice.task.line.key}.{mail_host()}>"}
+    made = {"List-Id": f"Line <{notice.task.line.key}.{mail_host_or_localhost()}>"}
     earlier = Notice.objects.filter(about=notice.about, address=notice.address, pk__lt=notice.pk)
     first = earlier.order_by("pk").first()
     return (
@@ -68,7 +72,7 @@ def _notice_headers(notice: Notice) -> dict[str, str]:
 
 
 def _message_id(notice: Notice) -> str:
-    return f"{notice.token}@{mail_host()}"
+    return f"{notice.token}@{mail_host_or_localhost()}"
 
 
 def _notice_context(notice: Notice) -> dict[str, Any]:
@@ -90,7 +94,7 @@ def _deadlock_context(notice: Notice) -> dict[str, Any]:
         "facts": [
             ("Kind", deadlock_words(deadlock.kind)),
             ("For", role_words(deadlock.role)),
-            *_party_facts(deadlock),
+            *_labels_and_texts_of_deadlock(deadlock),
         ],
         "verb": "Resolve it",
     }
@@ -112,7 +116,7 @@ def _escalation_context(notice: Notice) -> dict[str, Any]:
             ("For", role_words(escalation.role)),
             ("Station", station_name(parsed_version(notice.task.pinned), escalation.station)),
             ("Reason", escalation.reason),
-            *(_party_facts(conflict) if conflict else ()),
+            *(_labels_and_texts_of_deadlock(conflict) if conflict else ()),
             ("Answer by", f"{escalation.due_at:%Y-%m-%d %H:%M} UTC" if escalation.due_at else ""),
             ("Done because of it", "\n".join(map(breach_action_words, escalation.on_breach)) if late else ""),
             (
@@ -124,7 +128,7 @@ def _escalation_context(notice: Notice) -> dict[str, Any]:
     }
 
 
-def _party_facts(deadlock: Deadlock) -> list[tuple[str, str]]:
+def _labels_and_texts_of_deadlock(deadlock: Deadlock) -> list[tuple[str, str]]:
     handoffs = [
         f"{handoff['task']} · {handoff['station']}: {handoff['result']} {handoff['summary']}"
         for handoff in deadlock.handoffs
@@ -149,16 +153,16 @@ def _party_text(party: Mapping[str, Any]) -> str:
 MOST = 100
 
 
-def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
+def digest_mail_if_any_unread(digest: Digest) -> EmailMultiAlternatives | None:
     """Return the mail to the address that the person has now. None if there is nothing in it any more."""
-    rows = _unread_notifications(digest)
+    rows = _include_and_list_unread_notifications(digest)
     notifications = [NotificationView(row) for row in rows[:MOST]]
     if not (notifications and digest.user.is_active and digest.user.email):
         return None
     count = len(rows)
     subject = singular_or_plural("%(n)s notification", "%(n)s notifications", count) % {"n": count}
     context = {
-        "groups": _by_kind(notifications),
+        "groups": _notifications_and_addresses_by_kind_label(notifications),
         "more": count - len(notifications),
         "subject": subject,
         "all": absolute_url("notifications"),
@@ -170,11 +174,11 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
             context,
             subject=f"Gateline digest: {subject}",
             to=digest.user.email,
-            unique=f"{digest.token}@{mail_host()}",
+            unique=f"{digest.token}@{mail_host_or_localhost()}",
         )
 
 
-def _unread_notifications(digest: Digest) -> list[Notification]:
+def _include_and_list_unread_notifications(digest: Digest) -> list[Notification]:
     """Return the unread notifications of a digest. What waits is included once; then its rows say so, whether
     or not the mail arrives at the first try."""
     waiting: QuerySet[Notification] = Notification.objects.filter(
@@ -182,13 +186,13 @@ def _unread_notifications(digest: Digest) -> list[Notification]:
     )
     waiting.update(digest=digest)
     return list(
-        with_related(visible_notifications(digest.user).filter(digest=digest, read_at=None)).order_by(
-            "created_at", "pk"
-        )
+        with_task_and_project_loaded(
+            visible_notifications_newest_first(digest.user).filter(digest=digest, read_at=None)
+        ).order_by("created_at", "pk")
     )
 
 
-def _by_kind(
+def _notifications_and_addresses_by_kind_label(
     notifications: Iterable[NotificationView],
 ) -> list[tuple[str, list[tuple[NotificationView, str]]]]:
     """(label of the kind, its notifications with the address of each), the kinds in the order of the table."""
@@ -212,7 +216,7 @@ def invitation_mail(invitation: Invitation) -> EmailMultiAlternatives:
     }
     text = f"{invitation.created_by} invited you to {project_name}"
     # The key changes when it is renewed: that is another mail.
-    unique = f"invitation-{invitation.pk}-{invitation.expires_at.timestamp():.0f}@{mail_host()}"
+    unique = f"invitation-{invitation.pk}-{invitation.expires_at.timestamp():.0f}@{mail_host_or_localhost()}"
     return multipart_message("invitation", context, subject=text, to=invitation.email, unique=unique)
 
 
@@ -223,13 +227,13 @@ FAILURES = frozenset({ended.FAILED.key, waiting.KIND.key})
 """Kinds whose mail has the cause, where a run failed."""
 
 
-def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
+def notification_mail_if_receivable(row: Notification) -> EmailMultiAlternatives | None:
     """Return the mail to the address that the person has now. None for who has none, has left the project,
     cannot sign in any more or has read it meanwhile, and for what is no news any more when the quiet hours
     end."""
     if (
         not (row.user.is_active and row.user.email)
-        or not visible_notifications(row.user).filter(pk=row.pk).exists()
+        or not visible_notifications_newest_first(row.user).filter(pk=row.pk).exists()
     ):
         return None
     if row.read_at is not None or BY_KEY[row.kind].over(row):
@@ -246,5 +250,5 @@ def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
         context,
         subject=notification.wording.text,
         to=row.user.email,
-        unique=f"{row.token}@{mail_host()}",
+        unique=f"{row.token}@{mail_host_or_localhost()}",
     )

@@ -9,8 +9,8 @@ from pipelines.queries.addresses import absolute_url
 from pipelines.queries.versions import parsed_version
 from pipelines.routing.sentences.names import by_rule_phrase
 from reviews.decision import mail_link
-from reviews.decision.consequences import VoteOption, vote_options
-from reviews.mail.message import mail_host, multipart_message
+from reviews.decision.consequences import VoteOption, offered_votes_within_allowed_rounds
+from reviews.mail.message import mail_host_or_localhost, multipart_message
 from reviews.models import Mail
 
 
@@ -28,26 +28,26 @@ def compose_mail(mail: Mail) -> EmailMultiAlternatives:
         "station_name": line.station(visit.token.station).name,
         "rule": by_rule_phrase(line, visit.evidence["rule"]["id"]) if visit.evidence.get("rule") else "",
         "outcome": visit.evidence.get("outcome", {}),
-        "options": _vote_options(mail),
-        "confirm": _confirm_url(mail),
+        "options": _vote_options_while_open(mail),
+        "confirm": _confirm_url_or_empty(mail),
         "link": absolute_url("gate-visit", visit.pk),
     }
     return multipart_message(
         str(mail.kind),
         context,
-        subject=mail_subject(line.name, visit.task, gate.name),
+        subject=stable_mail_subject(line.name, visit.task, gate.name),
         to=mail.address,
         unique=message_id(mail),
-        headers=thread_headers(mail, line.key),
+        headers=list_and_thread_headers(mail, line.key),
     )
 
 
-def mail_subject(line_name: str, task: object, gate_name: str) -> str:
+def stable_mail_subject(line_name: str, task: object, gate_name: str) -> str:
     """Stable per task and gate, so that clients thread it: `[Line] Review: WI-app-42 Add login · Security gate`."""
     return f"[{line_name}] Review: {task} {getattr(task, 'title', '')} · {gate_name}"
 
 
-def thread_headers(mail: Mail, line_key: str) -> dict[str, str]:
+def list_and_thread_headers(mail: Mail, line_key: str) -> dict[str, str]:
     """Later mails point to the first of this task, gate and address."""
     first = (
         Mail.objects.filter(
@@ -59,27 +59,29 @@ def thread_headers(mail: Mail, line_key: str) -> dict[str, str]:
         .order_by("pk")
         .first()
     )
-    made = {"List-Id": f"Line <{line_key}.{mail_host()}>"}
+    made = {"List-Id": f"Line <{line_key}.{mail_host_or_localhost()}>"}
     if first is not None:
         made |= {"In-Reply-To": f"<{message_id(first)}>", "References": f"<{message_id(first)}>"}
     return made
 
 
 def message_id(mail: Mail) -> str:
-    return f"{mail.token}@{mail_host()}"
+    return f"{mail.token}@{mail_host_or_localhost()}"
 
 
-def _confirm_url(mail: Mail) -> str:
+def _confirm_url_or_empty(mail: Mail) -> str:
     """The address of the page where this person approves without a session, where the gate allows that."""
     token = (
-        mail_link.issue_token(mail.visit, mail.address, timezone.now())
+        mail_link.issue_token_to_sole_member_or_empty(mail.visit, mail.address, timezone.now())
         if mail.kind != Mail.MailKind.CLOSED
         else ""
     )
     return absolute_url("mail-link-arrive", token) if token else ""
 
 
-def _vote_options(mail: Mail) -> list[VoteOption]:
+def _vote_options_while_open(mail: Mail) -> list[VoteOption]:
     return (
-        vote_options(mail.visit) if mail.kind != Mail.MailKind.CLOSED and mail.visit.state == "open" else []
+        offered_votes_within_allowed_rounds(mail.visit)
+        if mail.kind != Mail.MailKind.CLOSED and mail.visit.state == "open"
+        else []
     )

@@ -23,7 +23,7 @@ from reviews.models import Follow
 @require_POST
 def start_or_end_follow(request: SignedInRequest, project: Project) -> HttpResponse:
     """`task`, or `line` with or without `station`; `follow`: yes to begin, anything else to end."""
-    what = _followed_object(request, project)
+    what = _task_or_line_and_station_fields(request, project)
     if request.POST.get("follow") == "yes":
         Follow.objects.get_or_create(user=request.user, project=project, **what, defaults={"at": Now()})
         messages.success(request, "You follow it. Choose bell or mail in your notification settings.")
@@ -43,7 +43,7 @@ def _redirect_to_followed(
     return redirect(reverse("line", args=[*here, line.key]) + (f"#station-{station}" if station else ""))
 
 
-def _followed_object(request: SignedInRequest, project: Project) -> dict[str, Any]:
+def _task_or_line_and_station_fields(request: SignedInRequest, project: Project) -> dict[str, Any]:
     """Raises NotFound for what is not there."""
     here, form_data = (request.user, project.owner.key, project.key), request.POST
     if form_data.get("task"):
@@ -64,7 +64,7 @@ def _live_version_has_station(line: Line, station: str) -> bool:
     return line.live_id is not None and station in versions.by_id(line.live_id).stations_by_key
 
 
-def followed_stations(user: User, line: Line) -> set[str]:
+def followed_station_keys_or_line(user: User, line: Line) -> set[str]:
     """Return what this person follows of a line: keys of stations, "" for the line itself. One statement."""
     return set(Follow.objects.filter(user=user, line=line).values_list("station", flat=True))
 

@@ -28,7 +28,7 @@ from pipelines.ports.observers import (
     TaskWaits,
 )
 from reviews.models.statements import KNOWN_FOLLOWERS
-from reviews.notifications.recipients import MailChoice, Recipient, members_by_address
+from reviews.notifications.recipients import MailChoice, Recipient, members_by_project_and_address
 
 if TYPE_CHECKING:
     from reviews.models import Notification
@@ -160,11 +160,11 @@ class ConsequenceBatch:
     def __init__(self, batch: Sequence[Consequence]) -> None:
         self.batch = batch
 
-    def any_of(self, classes: Collection[type[Consequence]]) -> bool:
+    def has_any_of(self, classes: Collection[type[Consequence]]) -> bool:
         """Tell whether the batch has a consequence of one of these classes."""
         return not self._by_type.keys().isdisjoint(classes)
 
-    def of_type(self, what: type[ConsequenceT]) -> list[ConsequenceT]:
+    def consequences_of_type(self, what: type[ConsequenceT]) -> list[ConsequenceT]:
         return self._by_type.get(what, [])  # type: ignore[return-value]
 
     @cached_property
@@ -188,21 +188,23 @@ class ConsequenceBatch:
     @cached_property
     def _addressed(self) -> dict[tuple[int, str], list[Recipient]]:
         """Members at the addresses that are notified, by project and address."""
-        return members_by_address(
+        return members_by_project_and_address(
             (self.tasks[event.task_id].project_id, address.lower())
             for event in self.batch
             if isinstance(event, GateOpened | GateOverdue | Alarm)
             for address in event.notify
         )
 
-    def members(self, task_id: int, address: str) -> list[Recipient]:
+    def project_members_with_address(self, task_id: int, address: str) -> list[Recipient]:
         """The members of the task's project with these addresses."""
         return self._addressed.get((self.tasks[task_id].project_id, address.lower()), [])
 
-    def member_ids_at(self, task_id: int, addresses: Iterable[str]) -> list[int]:
+    def unique_member_ids_at_addresses(self, task_id: int, addresses: Iterable[str]) -> list[int]:
         """Return the members at all these addresses, each once."""
         user_ids = [
-            recipient.user_id for address in addresses for recipient in self.members(task_id, address)
+            recipient.user_id
+            for address in addresses
+            for recipient in self.project_members_with_address(task_id, address)
         ]
         return list(dict.fromkeys(user_ids))
 

@@ -17,7 +17,7 @@ from reviews.models import Digest, Notification, Posted
 from reviews.models.statements import SETTLE_NOTIFICATIONS, SETTLE_VOTER
 from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind
 from reviews.notifications.kinds import review
-from reviews.notifications.recipients import MailChoice, Recipient, recipients_by_id
+from reviews.notifications.recipients import MailChoice, Recipient, active_recipient_by_id
 from reviews.notifications.table import KINDS
 
 State = Posted.State
@@ -25,36 +25,38 @@ Written = tuple[NotificationKind, NotificationEvent, Recipient]
 """Who is notified of what, and how they want it."""
 
 
-def interested_kinds(batch_context: ConsequenceBatch) -> list[NotificationKind]:
+def kinds_concerned_by_batch(batch_context: ConsequenceBatch) -> list[NotificationKind]:
     """Return the kinds that react to a consequence of this batch, in the order of the table."""
-    return [kind for kind in KINDS if batch_context.any_of(kind.hears)]
+    return [kind for kind in KINDS if batch_context.has_any_of(kind.hears)]
 
 
-def write_notifications(batch_context: ConsequenceBatch) -> list[Written]:
+def write_and_return_notifications(batch_context: ConsequenceBatch) -> list[Written]:
     """Notify everybody the kinds name, each once. Returns what was written, and for whom."""
     kind_events = [
-        (kind, event) for kind in interested_kinds(batch_context) for event in kind.told(batch_context)
+        (kind, event)
+        for kind in kinds_concerned_by_batch(batch_context)
+        for event in kind.told(batch_context)
     ]
     if not kind_events:
         return []
-    people = recipients_by_id({event.user_id for _kind, event in kind_events})
+    people = active_recipient_by_id({event.user_id for _kind, event in kind_events})
     deliverable = [
         (kind, event, people[event.user_id]) for kind, event in kind_events if event.user_id in people
     ]
-    made = [row for entry in deliverable if (row := _notification_row(*entry)) is not None]
+    made = [row for entry in deliverable if (row := _unsaved_notification_or_none(*entry)) is not None]
     if made:
         # What was told before stays as it is, read or not
         bulk_rows.insert_rows(made, unless_there=True)
-        _queue_mails(made, people)
-        _hint_people({row.user_id for row in made if row.bell})
+        _enqueue_mails_and_digests(made, people)
+        _hint_people_on_commit({row.user_id for row in made if row.bell})
     return deliverable
 
 
-def _notification_row(
+def _unsaved_notification_or_none(
     kind: NotificationKind, event: NotificationEvent, recipient: Recipient
 ) -> Notification | None:
     """None where the person wants neither. At once, what a line names addresses for has mails of its own."""
-    mail = recipient.mail_choice(kind.key, kind.mail)
+    mail = recipient.mail_choice_or_default(kind.key, kind.mail)
     if kind.named and mail != MailChoice.DIGEST:
         mail = MailChoice.NEVER
     if mail == MailChoice.NEVER and not recipient.wants_bell(kind.key):
@@ -75,11 +77,13 @@ def _notification_row(
     )
 
 
-def _queue_mails(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
+def _enqueue_mails_and_digests(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
     queued = [row for row in rows if row.state == State.QUEUED]
-    enqueue_mails(queued, SEND_NOTIFICATION, "notification_id", _mail_times(queued, people))
+    enqueue_mails_of_stored_rows(
+        queued, SEND_NOTIFICATION, "notification_id", _quiet_hours_end_of_each_or_none(queued, people)
+    )
     digests = {
-        (row.user_id, people[row.user_id].digest_at(row.created_at)): row
+        (row.user_id, people[row.user_id].time_of_next_digest(row.created_at)): row
         for row in rows
         if row.state == State.DIGEST
     }
@@ -90,20 +94,24 @@ def _queue_mails(rows: Sequence[Notification], people: dict[int, Recipient]) -> 
     ]
     if made:
         Digest.objects.bulk_create(made, ignore_conflicts=True)
-        enqueue_mails(made, SEND_DIGEST, "digest_id", [digest.due_at for digest in made])
+        enqueue_mails_of_stored_rows(made, SEND_DIGEST, "digest_id", [digest.due_at for digest in made])
 
 
-def _mail_times(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[datetime | None]:
-    return [delayed_until(people[row.user_id], row.created_at) for row in rows]
+def _quiet_hours_end_of_each_or_none(
+    rows: Iterable[Notification], people: dict[int, Recipient]
+) -> list[datetime | None]:
+    return [quiet_hours_end_or_none(people[row.user_id], row.created_at) for row in rows]
 
 
-def delayed_until(recipient: Recipient, at: datetime) -> datetime | None:
+def quiet_hours_end_or_none(recipient: Recipient, at: datetime) -> datetime | None:
     """Return when a mail may go out because of quiet hours; None if it may go out now."""
-    end = recipient.after_quiet(at)
+    end = recipient.time_after_quiet_hours(at)
     return end if end != at else None
 
 
-def enqueue_mails(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime | None]) -> None:
+def enqueue_mails_of_stored_rows(
+    rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime | None]
+) -> None:
     """Write a ticket for each of these rows that is new, not before its time."""
     if not rows:
         return
@@ -121,24 +129,26 @@ def enqueue_mails(rows: Sequence[Posted], task: str, name: str, waits: Sequence[
         enqueue_queue_jobs(task, MAIL, *arguments, not_before=wait)
 
 
-def mark_settled(batch_context: ConsequenceBatch) -> None:
+def mark_settled_notifications_read(batch_context: ConsequenceBatch) -> None:
     """Mark as read the notifications whose subject is settled; and, of a review that others still have to
     decide, that of whoever has voted."""
-    settled = {kind.key: list(kind.settled(batch_context.batch)) for kind in interested_kinds(batch_context)}
+    settled = {
+        kind.key: list(kind.settled(batch_context.batch)) for kind in kinds_concerned_by_batch(batch_context)
+    }
     over = [
         Statement(SETTLE_NOTIFICATIONS.format(kind=kind), [about]) for kind, about in settled.items() if about
     ]
-    decided = {event.visit_id for event in batch_context.of_type(GateDecided)}
+    decided = {event.visit_id for event in batch_context.consequences_of_type(GateDecided)}
     over += [
-        Statement(SETTLE_VOTER, [review.notification_keys(vote.visit_id), vote.user_id])
-        for vote in batch_context.of_type(VoteCast)
+        Statement(SETTLE_VOTER, [review.every_notification_key_of_visit(vote.visit_id), vote.user_id])
+        for vote in batch_context.consequences_of_type(VoteCast)
         if vote.visit_id not in decided
     ]
     if over:
-        _hint_people({user_id for user_rows in send(over) for (user_id,) in user_rows})
+        _hint_people_on_commit({user_id for user_rows in send(over) for (user_id,) in user_rows})
 
 
-def _hint_people(people: Iterable[int]) -> None:
+def _hint_people_on_commit(people: Iterable[int]) -> None:
     hints = [PersonHint(user_id) for user_id in sorted(people)]
     if hints:
         # A push that fails must not look like a move that failed: it is only a hint.

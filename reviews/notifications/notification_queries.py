@@ -45,43 +45,45 @@ class NotificationView:
         return reverse(name, args=arguments) + (f"#{self.wording.anchor}" if self.wording.anchor else "")
 
 
-def visible_notifications(user: User) -> QuerySet[Notification]:
+def visible_notifications_newest_first(user: User) -> QuerySet[Notification]:
     """Return all notifications this person may see now, newest first. Kinds that no longer exist are left
     out."""
     own_rows = Notification.objects.filter(user=user, kind__in=BY_KEY)
     return own_rows.filter(project__in=access.visible_projects_with_owner(user).order_by()).order_by("-id")
 
 
-def bell_notifications(user: User) -> QuerySet[Notification]:
+def visible_bell_notifications(user: User) -> QuerySet[Notification]:
     """Return those of this person's notifications that are behind the bell."""
-    return visible_notifications(user).filter(bell=True)
+    return visible_notifications_newest_first(user).filter(bell=True)
 
 
-def with_related(rows: QuerySet[Notification]) -> QuerySet[Notification]:
+def with_task_and_project_loaded(rows: QuerySet[Notification]) -> QuerySet[Notification]:
     """Return the rows with what their sentences name, in the same query."""
     related_rows = rows.select_related("project__owner", "task__project")
     return related_rows.defer(*(f"task__{name}" for name in NOT_READ))
 
 
-def unread_count(user: User) -> str:
+def capped_unread_count_text(user: User) -> str:
     """Return the count as the bell shows it: empty for none."""
     # One more than is shown tells that there are more; beyond that nothing is counted
-    count = bell_notifications(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
+    count = visible_bell_notifications(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
     return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
 
 
-def list_notifications(user: User, *, unread: bool, most: int) -> list[NotificationView]:
-    rows = bell_notifications(user).filter(read_at=None) if unread else bell_notifications(user)
-    return [NotificationView(row) for row in with_related(rows)[:most]]
+def latest_bell_notifications(user: User, *, unread: bool, limit: int) -> list[NotificationView]:
+    rows = (
+        visible_bell_notifications(user).filter(read_at=None) if unread else visible_bell_notifications(user)
+    )
+    return [NotificationView(row) for row in with_task_and_project_loaded(rows)[:limit]]
 
 
-def find_notification(user: User, pk: int) -> NotificationView | None:
+def visible_notification_or_none(user: User, pk: int) -> NotificationView | None:
     """Return one notification. Mails lead here too, and a mail can exist without the bell."""
-    row = with_related(visible_notifications(user)).filter(pk=pk).first()
+    row = with_task_and_project_loaded(visible_notifications_newest_first(user)).filter(pk=pk).first()
     return NotificationView(row) if row else None
 
 
-def mark_read(user: User, now: datetime, **which: Any) -> int:
+def mark_read_and_count(user: User, now: datetime, **which: Any) -> int:
     """Mark these as read and return how many were unread. `which`: a filter; without one all behind the bell."""
-    rows = visible_notifications(user) if which else bell_notifications(user)
+    rows = visible_notifications_newest_first(user) if which else visible_bell_notifications(user)
     return rows.filter(read_at=None, **which).order_by().update(read_at=now)

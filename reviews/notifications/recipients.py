@@ -54,7 +54,7 @@ class Recipient:
     quiet: tuple[int, int] | None
 
     @classmethod
-    def of(cls, row: tuple[Any, ...]) -> Recipient:
+    def recipient_from_row(cls, row: tuple[Any, ...]) -> Recipient:
         """`row`: what FIELDS name."""
         user_id, address, zone_name, choices, hour, quiet_from, quiet_until = row
         quiet = None if quiet_from is None or quiet_from == quiet_until else (quiet_from, quiet_until)
@@ -66,22 +66,22 @@ class Recipient:
     def wants_bell(self, kind: str) -> bool:
         return bool(self.choices.get(kind, {}).get("bell", True))
 
-    def mail_choice(self, kind: str, otherwise: str) -> str:
-        """`otherwise`: the kind's default. Without an address there is no mail."""
-        return str(self.choices.get(kind, {}).get("mail", otherwise)) if self.address else MailChoice.NEVER
+    def mail_choice_or_default(self, kind: str, default: str) -> str:
+        """`default`: the kind's default. Without an address there is no mail."""
+        return str(self.choices.get(kind, {}).get("mail", default)) if self.address else MailChoice.NEVER
 
-    def after_quiet(self, at: datetime) -> datetime:
+    def time_after_quiet_hours(self, at: datetime) -> datetime:
         """Return `at`, or the end of the quiet hours that it falls into."""
         local = at.astimezone(self.zone)
         if self.quiet is None or not _is_within_quiet_hours(local.hour, *self.quiet):
             return at
-        return self._next(self.quiet[1], at)
+        return self._next_time_at_hour(self.quiet[1], at)
 
-    def digest_at(self, at: datetime) -> datetime:
+    def time_of_next_digest(self, at: datetime) -> datetime:
         """Return when the digest goes out that collects a notification of this time."""
-        return self.after_quiet(self._next(self.digest_hour, at + CLOSED_BEFORE))
+        return self.time_after_quiet_hours(self._next_time_at_hour(self.digest_hour, at + CLOSED_BEFORE))
 
-    def _next(self, hour: int, at: datetime) -> datetime:
+    def _next_time_at_hour(self, hour: int, at: datetime) -> datetime:
         """The next time after `at` when it is this hour in the person's time zone."""
         local = at.astimezone(self.zone)
         moment = local.replace(hour=hour, minute=0, second=0, microsecond=0, fold=0)
@@ -95,11 +95,11 @@ def _is_within_quiet_hours(hour: int, start: int, end: int) -> bool:
     return start <= hour < end if start < end else hour >= start or hour < end
 
 
-def recipients_by_id(user_ids: Collection[int]) -> dict[int, Recipient]:
+def active_recipient_by_id(user_ids: Collection[int]) -> dict[int, Recipient]:
     """Recipients who can sign in, by id."""
     if not user_ids:
         return {}
-    return {row[0]: Recipient.of(row) for row in _active_users(users=list(user_ids))}
+    return {row[0]: Recipient.recipient_from_row(row) for row in _active_users(users=list(user_ids))}
 
 
 @server_prepared(users=array_field())
@@ -107,7 +107,9 @@ def _active_users(users: Any) -> QuerySet[User, tuple[Any, ...]]:
     return User.objects.filter(pk__among=users, is_active=True).values_list(*FIELDS)
 
 
-def members_by_address(places: Iterable[tuple[int, str]]) -> dict[tuple[int, str], list[Recipient]]:
+def members_by_project_and_address(
+    places: Iterable[tuple[int, str]],
+) -> dict[tuple[int, str], list[Recipient]]:
     """`places`: (project, address in small letters). The members of the project whose address it is; several may share
     one, and of an address that is nobody's there is no row."""
     pairs = set(places)
@@ -122,5 +124,5 @@ def members_by_address(places: Iterable[tuple[int, str]]) -> dict[tuple[int, str
         "project_id", "small", *(f"user__{name}" for name in FIELDS)
     ):
         if (project, small) in pairs:
-            by_place.setdefault((project, small), []).append(Recipient.of(tuple(row)))
+            by_place.setdefault((project, small), []).append(Recipient.recipient_from_row(tuple(row)))
     return by_place

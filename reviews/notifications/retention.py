@@ -11,7 +11,7 @@ from reviews.models import Digest, Notification
 AT_ONCE = 1_000
 
 
-def expire_some(now: datetime) -> int:
+def delete_batch_of_expired_notifications(now: datetime) -> int:
     """Delete at most `AT_ONCE` of each that are older than NOTIFICATION_DAYS, the oldest first; how many."""
     if not settings.NOTIFICATION_DAYS:
         return 0

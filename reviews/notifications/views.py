@@ -33,7 +33,7 @@ from reviews.notifications.table import KINDS
 def notifications_page(request: SignedInRequest) -> HttpResponse:
     if is_fragment_request(request, "count"):
         # Nothing at all for none: a badge that holds a blank is drawn.
-        return HttpResponse(str(notification_queries.unread_count(request.user) or ""))
+        return HttpResponse(str(notification_queries.capped_unread_count_text(request.user) or ""))
     if is_fragment_request(request, "bell"):
         return _bell_fragment(request)
     unread = request.GET.get("show") == "unread"
@@ -41,17 +41,19 @@ def notifications_page(request: SignedInRequest) -> HttpResponse:
         request,
         "reviews/notifications/page.html",
         trail=breadcrumbs("Notifications"),
-        rows=notification_queries.list_notifications(
-            request.user, unread=unread, most=notification_queries.LISTED
+        rows=notification_queries.latest_bell_notifications(
+            request.user, unread=unread, limit=notification_queries.LISTED
         ),
         unread_only=unread,
-        unread_count=notification_queries.unread_count(request.user),
+        unread_count=notification_queries.capped_unread_count_text(request.user),
         most=notification_queries.LISTED,
     )
 
 
 def _bell_fragment(request: SignedInRequest) -> HttpResponse:
-    rows = notification_queries.list_notifications(request.user, unread=True, most=notification_queries.FIRST)
+    rows = notification_queries.latest_bell_notifications(
+        request.user, unread=True, limit=notification_queries.FIRST
+    )
     return render(request, "reviews/notifications/bell.html", {"rows": rows})
 
 
@@ -60,12 +62,12 @@ def _bell_fragment(request: SignedInRequest) -> HttpResponse:
 def open_notification(request: SignedInRequest, notification: int) -> HttpResponse:
     """Redirect to the page that the notification speaks of. A GET, so that it is a link like any other: mails
     have it, and it opens in another tab; whoever follows it has read it."""
-    stored_notification = notification_queries.find_notification(request.user, notification)
+    stored_notification = notification_queries.visible_notification_or_none(request.user, notification)
     if stored_notification is None:
         raise Http404
     # A HEAD only looks whether the page is there
     if request.method == "GET":
-        notification_queries.mark_read(request.user, timezone.now(), pk=notification)
+        notification_queries.mark_read_and_count(request.user, timezone.now(), pk=notification)
     return HttpResponseRedirect(stored_notification.address)
 
 
@@ -77,15 +79,17 @@ def mark_read(request: SignedInRequest) -> HttpResponse:
     # PostgreSQL's bigint holds any number of 18 digits
     if which and not (which.isdecimal() and len(which) < 19):
         raise Http404
-    notification_queries.mark_read(request.user, timezone.now(), **({"pk": int(which)} if which else {}))
+    notification_queries.mark_read_and_count(
+        request.user, timezone.now(), **({"pk": int(which)} if which else {})
+    )
     return (
-        _with_count_trigger(_bell_fragment(request))
+        _response_with_count_trigger(_bell_fragment(request))
         if request.headers.get("HX-Request")
         else redirect("notifications")
     )
 
 
-def _with_count_trigger(response: HttpResponse) -> HttpResponse:
+def _response_with_count_trigger(response: HttpResponse) -> HttpResponse:
     """The count beside the bell is asked for again."""
     response["HX-Trigger"] = "gl:notified"
     return response

@@ -122,10 +122,10 @@ def show(request: Request, task: Task, gate: str, visit: str = "") -> ReviewOut:
 
     403: a machine, which never decides · 404: the task was never at this gate · 409: several branches wait at it."""
     reader = require_person(request.auth)
-    return _review_out(_find_visit(task, gate, visit), reader)
+    return _review_as_api_row(_named_or_open_or_last_visit(task, gate, visit), reader)
 
 
-def _find_visit(task: Task, gate: str, visit_key: str) -> GateVisit:
+def _named_or_open_or_last_visit(task: Task, gate: str, visit_key: str) -> GateVisit:
     rows = task.gate_visits.filter(gate=gate).order_by("-opened_at")
     visits = list(
         rows.select_related("task__project__owner", "task__line", "task__pinned", "asked_by__pinned", "job")
@@ -141,12 +141,12 @@ def _find_visit(task: Task, gate: str, visit_key: str) -> GateVisit:
     return (waiting or visits)[0]
 
 
-def _review_out(visit: GateVisit, reader: User) -> ReviewOut:
+def _review_as_api_row(visit: GateVisit, reader: User) -> ReviewOut:
     review_detail = build_review_detail(visit, reader)
     changes = ReviewChanges(visit, reader, may_write=False)
     evidence = ReviewEvidence(review_detail, changes, QueryDict())
     files = changes.start_files if changes.has_files else ()
-    current_claim = claims.claim_in_force(visit) if review_detail.live else None
+    current_claim = claims.claim_in_force_or_none(visit) if review_detail.live else None
     facts = latest_fact_rows(review_detail.line, [step.job for step in review_detail.steps])
     return ReviewOut(
         gate=visit.gate,
@@ -206,7 +206,10 @@ def _review_out(visit: GateVisit, reader: User) -> ReviewOut:
             )
             for claim in evidence.claims
         ],
-        claimed=ReviewClaimOut.of(current_claim) if current_claim else None,
-        questions=[QuestionOut.of(question) for question in questions.question_thread(visit)],
+        claimed=ReviewClaimOut.from_claim(current_claim) if current_claim else None,
+        questions=[
+            QuestionOut.from_question(question)
+            for question in questions.questions_at_gate_of_all_rounds(visit)
+        ],
         page=reverse("gate-visit", args=[visit.pk]),
     )

@@ -32,17 +32,17 @@ class SnoozeIn(StrictBody):
 @action_required("decide", REFUSAL)
 def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
     """Claim a review for an hour; others see it and may decide all the same. 409: claimed by somebody else."""
-    visit, user = _open_visit(request, task, gate)
-    review_claim = attention_actions.check_and_claim(visit, user)
-    return ReviewClaimOut.of(review_claim)
+    visit, user = _sole_open_visit_and_user(request, task, gate)
+    review_claim = attention_actions.claim_if_user_may_decide(visit, user)
+    return ReviewClaimOut.from_claim(review_claim)
 
 
 @router.delete(GATE + "/claim", response={204: None}, summary="Release a claim")
 @action_required("decide", REFUSAL)
 def release(request: Request, task: Task, gate: str) -> None:
     """One's own; an administrator's anybody's."""
-    visit, user = _open_visit(request, task, gate)
-    attention_actions.check_and_release_claim(visit, user)
+    visit, user = _sole_open_visit_and_user(request, task, gate)
+    attention_actions.release_own_claim_or_any_as_administrator(visit, user)
 
 
 @router.get(GATE + "/questions", response=list[QuestionOut], summary="Questions of a review")
@@ -53,15 +53,19 @@ def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
         task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at"),
         "The task has not been at this gate.",
     )
-    return [QuestionOut.of(question) for question in questions.question_thread(visit)]
+    return [
+        QuestionOut.from_question(question) for question in questions.questions_at_gate_of_all_rounds(visit)
+    ]
 
 
 @router.post(GATE + "/questions", response={201: QuestionOut}, summary="Ask the requester")
 @action_required("decide", REFUSAL)
 def ask(request: Request, task: Task, gate: str, payload: QuestionIn) -> QuestionOut:
     """The review stays open, and its votes stay valid. 403: a person whom this gate does not ask."""
-    visit, user = _open_visit(request, task, gate)
-    return QuestionOut.of(attention_actions.check_and_ask_question(visit, user, payload.text))
+    visit, user = _sole_open_visit_and_user(request, task, gate)
+    return QuestionOut.from_question(
+        attention_actions.ask_requester_if_user_may_decide(visit, user, payload.text)
+    )
 
 
 @router.post(GATE + "/questions/{question}/answer", response=QuestionOut, summary="Answer a reviewer")
@@ -84,25 +88,27 @@ def answer(
         raise NotFound("This question does not exist.")
     row = ReviewQuestion.objects.filter(pk=question, task=stored_task, gate=gate)
     stored_question = existing(row.select_related("visit__task__project"), "This question does not exist.")
-    return QuestionOut.of(questions.answer_question(stored_question.visit, question, user, payload.text))
+    return QuestionOut.from_question(
+        questions.answer_question(stored_question.visit, question, user, payload.text)
+    )
 
 
 @router.put(GATE + "/snooze", response={204: None}, summary="See a review later")
 @action_required("decide", REFUSAL)
 def snooze(request: Request, task: Task, gate: str, payload: SnoozeIn) -> None:
     """Only the own list leaves it out until then; it stays due."""
-    visit, user = _open_visit(request, task, gate)
-    attention_actions.check_and_snooze(visit, user, payload.until)
+    visit, user = _sole_open_visit_and_user(request, task, gate)
+    attention_actions.snooze_if_user_may_decide(visit, user, payload.until)
 
 
 @router.delete(GATE + "/snooze", response={204: None}, summary="See a review again")
 @action_required("decide", REFUSAL)
 def wake(request: Request, task: Task, gate: str) -> None:
-    visit, user = _open_visit(request, task, gate)
+    visit, user = _sole_open_visit_and_user(request, task, gate)
     snoozes.end_snooze(visit, user)
 
 
-def _open_visit(request: Request, task: Task, gate: str) -> tuple[GateVisit, User]:
+def _sole_open_visit_and_user(request: Request, task: Task, gate: str) -> tuple[GateVisit, User]:
     """The open visit. Raises NotFound, Forbidden, Conflict (none is open, or several are)."""
     user = require_person(request.auth)
     rows = task.gate_visits.filter(gate=gate).select_related(

@@ -25,7 +25,7 @@ from pipelines.web.shell.middleware import zone_or_utc
 from pipelines.web.shell.page import SignedInRequest, sign_in_required
 from reviews.attention import claims, questions, snoozes
 from reviews.decision.entitlements import Entitlements
-from reviews.inbox.list_selection import review_list
+from reviews.inbox.list_selection import review_list_from_address
 from reviews.models import ReviewClaim, ReviewQuestion
 
 MORNING = 9
@@ -36,34 +36,34 @@ LATER = (
 )
 
 
-def check_and_claim(visit: GateVisit, user: User) -> ReviewClaim:
+def claim_if_user_may_decide(visit: GateVisit, user: User) -> ReviewClaim:
     """Raises Forbidden (who may not decide here), Conflict."""
-    _check_may_decide(visit, user)
-    return claims.claim_review(visit, user)
+    _refuse_who_may_not_decide(visit, user)
+    return claims.claim_or_extend_review_for_an_hour(visit, user)
 
 
-def check_and_release_claim(visit: GateVisit, user: User) -> None:
+def release_own_claim_or_any_as_administrator(visit: GateVisit, user: User) -> None:
     """Raises Forbidden."""
     role = Role.ADMIN in access.roles_with_included_in(user, visit.task.project)
-    claims.release_claim(visit, user, owner=role)
+    claims.release_claim_if_any(visit, user, is_administrator=role)
 
 
-def check_and_ask_question(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
+def ask_requester_if_user_may_decide(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
     """Raises Forbidden (who may not decide here), Invalid, Conflict."""
-    _check_may_decide(visit, user)
-    return questions.ask_requester(visit, user, text)
+    _refuse_who_may_not_decide(visit, user)
+    return questions.ask_requester_in_open_review(visit, user, text)
 
 
-def check_and_snooze(visit: GateVisit, user: User, until: datetime) -> None:
+def snooze_if_user_may_decide(visit: GateVisit, user: User, until: datetime) -> None:
     """Raises Forbidden (who may not decide here), Invalid, Conflict."""
-    _check_may_decide(visit, user)
-    snoozes.snooze_review(visit, user, until)
+    _refuse_who_may_not_decide(visit, user)
+    snoozes.snooze_open_review(visit, user, until)
 
 
-def _check_may_decide(visit: GateVisit, user: User) -> None:
+def _refuse_who_may_not_decide(visit: GateVisit, user: User) -> None:
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")
-    entitlement = Entitlements(user).at(visit)
+    entitlement = Entitlements(user).entitlement_to_visit(visit)
     if not entitlement.may:
         raise Forbidden(entitlement.why or "This gate does not ask you to review.")
 
@@ -101,17 +101,17 @@ class Attention:
         return bool(self.may or self.claim or self.thread)
 
 
-def visit_attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
+def claim_questions_and_snooze_of_visit(visit: GateVisit, user: User, *, may: bool) -> Attention:
     is_open = visit.state == GateVisit.State.OPEN
-    current_claim = claims.claim_in_force(visit) if is_open else None
+    current_claim = claims.claim_in_force_or_none(visit) if is_open else None
     owner = current_claim is not None and Role.ADMIN in access.roles_with_included_in(
         user, visit.task.project
     )
     return Attention(
         current_claim,
-        questions.question_thread(visit),
-        snoozes.snoozed_until(visit, user) if may else None,
-        questions.active_requester(visit) if may else None,
+        questions.questions_at_gate_of_all_rounds(visit),
+        snoozes.snooze_end_if_snoozed_now(visit, user) if may else None,
+        questions.active_member_requester_or_none(visit) if may else None,
         may,
         current_claim is not None and (owner or current_claim.user_id == user.pk),
         user,
@@ -125,29 +125,32 @@ def visit_attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
 @sign_in_required
 def claim_action(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Claim it, or release the claim (`action`)."""
-    gate_visit = get_visible_visit(request.user, visit)
-    act = {"claim": check_and_claim, "release": check_and_release_claim}.get(
-        request.POST.get("action", ""), _refuse_action
+    gate_visit = visible_visit_or_404(request.user, visit)
+    act = {"claim": claim_if_user_may_decide, "release": release_own_claim_or_any_as_administrator}.get(
+        request.POST.get("action", ""), _raise_invalid_action
     )
-    return _act_and_redirect(request, gate_visit, lambda: act(gate_visit, request.user))
+    return _act_and_redirect_to_review(request, gate_visit, lambda: act(gate_visit, request.user))
 
 
 @require_POST
 @sign_in_required
 def ask_question_action(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
-    gate_visit = get_visible_visit(request.user, visit)
+    gate_visit = visible_visit_or_404(request.user, visit)
     text = request.POST.get("text", "")
-    return _act_and_redirect(
-        request, gate_visit, lambda: check_and_ask_question(gate_visit, request.user, text), "Question sent."
+    return _act_and_redirect_to_review(
+        request,
+        gate_visit,
+        lambda: ask_requester_if_user_may_decide(gate_visit, request.user, text),
+        "Question sent.",
     )
 
 
 @require_POST
 @sign_in_required
 def answer_question_action(request: SignedInRequest, visit: uuid.UUID, question: int) -> HttpResponse:
-    gate_visit = get_visible_visit(request.user, visit)
+    gate_visit = visible_visit_or_404(request.user, visit)
     text = request.POST.get("text", "")
-    return _act_and_redirect(
+    return _act_and_redirect_to_review(
         request,
         gate_visit,
         lambda: questions.answer_question(gate_visit, question, request.user, text),
@@ -159,25 +162,29 @@ def answer_question_action(request: SignedInRequest, visit: uuid.UUID, question:
 @sign_in_required
 def snooze_action(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """See it later; without a time (`until`) at once again."""
-    gate_visit, chosen = get_visible_visit(request.user, visit), request.POST.get("until", "")
+    gate_visit, chosen = visible_visit_or_404(request.user, visit), request.POST.get("until", "")
     if not chosen:
-        return _act_and_redirect(request, gate_visit, lambda: snoozes.end_snooze(gate_visit, request.user))
-    until = chosen_snooze_time(chosen, request.user, clock.now())
+        return _act_and_redirect_to_review(
+            request, gate_visit, lambda: snoozes.end_snooze(gate_visit, request.user)
+        )
+    until = chosen_time_or_none(chosen, request.user, clock.now())
     if until is None:
-        return _act_and_redirect(request, gate_visit, _refuse_time)
-    return _act_and_redirect(request, gate_visit, lambda: check_and_snooze(gate_visit, request.user, until))
+        return _act_and_redirect_to_review(request, gate_visit, _raise_invalid_time)
+    return _act_and_redirect_to_review(
+        request, gate_visit, lambda: snooze_if_user_may_decide(gate_visit, request.user, until)
+    )
 
 
-def _refuse_action(visit: GateVisit, user: User) -> None:
-    _check_may_decide(visit, user)
+def _raise_invalid_action(visit: GateVisit, user: User) -> None:
+    _refuse_who_may_not_decide(visit, user)
     raise Invalid.at("action", "Choose what to do.")
 
 
-def _refuse_time() -> None:
+def _raise_invalid_time() -> None:
     raise Invalid.at("until", "Choose a time within 30 days.")
 
 
-def chosen_snooze_time(chosen: str, user: User, now: datetime) -> datetime | None:
+def chosen_time_or_none(chosen: str, user: User, now: datetime) -> datetime | None:
     """The time that one of LATER means to this person now, or a time as their browser writes it; None for none."""
     local = now.astimezone(zone_or_utc(user.time_zone))
     morning = local.replace(hour=MORNING, minute=0, second=0, microsecond=0, fold=0)
@@ -198,7 +205,7 @@ def chosen_snooze_time(chosen: str, user: User, now: datetime) -> datetime | Non
     return moment if timezone.is_aware(moment) else moment.replace(tzinfo=zone_or_utc(user.time_zone))
 
 
-def _act_and_redirect(
+def _act_and_redirect_to_review(
     request: SignedInRequest, visit: GateVisit, act: Callable[[], object], words: str = ""
 ) -> HttpResponse:
     """Back to the review; what is refused says why, and keeps what was typed."""
@@ -215,11 +222,11 @@ def _act_and_redirect(
     else:
         if words:
             messages.success(request, words)
-    selection = review_list(request)
+    selection = review_list_from_address(request)
     return redirect(reverse("gate-visit", args=[visit.pk]) + selection.suffix)
 
 
-def get_visible_visit(user: User, visit: uuid.UUID) -> GateVisit:
+def visible_visit_or_404(user: User, visit: uuid.UUID) -> GateVisit:
     """Return a visit of a project that this person may see; any other does not exist for them."""
     rows = GateVisit.objects.select_related(
         "task__project__owner", "task__line", "task__requester", "job", "asked_by"

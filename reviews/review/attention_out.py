@@ -12,7 +12,7 @@ class ReviewClaimOut(BaseModel):
     until: AwareDatetime
 
     @classmethod
-    def of(cls, row: ReviewClaim) -> ReviewClaimOut:
+    def from_claim(cls, row: ReviewClaim) -> ReviewClaimOut:
         return cls(by=str(row.user), until=row.until)
 
 
@@ -28,7 +28,7 @@ class QuestionOut(BaseModel):
     answered: AwareDatetime | None
 
     @classmethod
-    def of(cls, row: ReviewQuestion) -> QuestionOut:
+    def from_question(cls, row: ReviewQuestion) -> QuestionOut:
         return cls(
             id=row.pk,
             by=str(row.asked_by),

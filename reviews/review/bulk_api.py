@@ -76,13 +76,15 @@ def decide(
     user, token = require_person(request.auth), request.auth if isinstance(request.auth, ApiToken) else None
     if token and ApiToken.Scope.DECIDE not in token.scopes:
         raise Forbidden("This token may not decide gates.")
-    _check_action(payload)
+    _refuse_bad_action_or_item_count(payload)
     return answer_once(
-        request, idempotency_key, partial(_decided_rows, payload, user, InboxViewer(user, token))
+        request,
+        idempotency_key,
+        partial(_decide_items_and_report_each, payload, user, InboxViewer(user, token)),
     )
 
 
-def _check_action(payload: DecisionsIn) -> None:
+def _refuse_bad_action_or_item_count(payload: DecisionsIn) -> None:
     if payload.action not in bulk_decisions.WORDS:
         raise Invalid.at(
             "action",
@@ -99,26 +101,28 @@ def _check_action(payload: DecisionsIn) -> None:
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
 
 
-def _decided_rows(payload: DecisionsIn, user: User, viewer: InboxViewer) -> BulkDecisionsOut:
+def _decide_items_and_report_each(payload: DecisionsIn, user: User, viewer: InboxViewer) -> BulkDecisionsOut:
     rows = {
         row.visit.pk: row
-        for row in bulk_decisions.plan_decisions(
+        for row in bulk_decisions.plan_decision_on_each_visible_visit(
             user, [str(item.visit) for item in payload.items], payload.action, viewer
         )
     }
     if not payload.reason.strip() and any(row.option and row.option.needs_reason for row in rows.values()):
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
-    decisions = [_decide_one(item, rows.get(item.visit), payload, user) for item in payload.items]
+    decisions = [_decide_item_and_report(item, rows.get(item.visit), payload, user) for item in payload.items]
     return BulkDecisionsOut(decisions=decisions)
 
 
-def _decide_one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> BulkDecisionOut:
+def _decide_item_and_report(
+    item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User
+) -> BulkDecisionOut:
     if row is None or not access.is_permitted(user, "decide", row.visit.task.project):
         return BulkDecisionOut(
             visit=str(item.visit), task=None, state="refused", why="There is no such review."
         )
     evidence_version = f"{row.visit.token_version}:{item.evidence}"
-    done = bulk_decisions.decide_row(
+    done = bulk_decisions.cast_vote_on_evidence_of_row(
         user, replace(row, seat=item.inPlaceOf), payload.action, payload.reason, evidence_version, "api"
     )
     state = "refused" if not done.done else "decided" if done.settled else "counted"

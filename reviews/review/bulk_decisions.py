@@ -16,12 +16,12 @@ from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened_count
 from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
-from reviews.decision.consequences import VoteOption, vote_options
+from reviews.decision.consequences import VoteOption, offered_votes_within_allowed_rounds
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.review_access import decidable_among
+from reviews.decision.review_access import visits_among_which_user_may_decide
 from reviews.inbox.item import InboxViewer
-from reviews.inbox.list_selection import NEEDS_ME, review_list
-from reviews.review.detail import seat_choices
+from reviews.inbox.list_selection import NEEDS_ME, review_list_from_address
+from reviews.review.detail import username_and_label_of_seats
 
 MOST = 50
 WORDS = (Word.APPROVE, Word.REJECT)
@@ -57,7 +57,7 @@ def bulk_decision_page(request: SignedInRequest) -> HttpResponse:
     form_data = request.POST if request.method == "POST" else request.GET
     word = form_data.get("word", Word.APPROVE)
     word = word if word in WORDS else Word.APPROVE
-    rows = plan_decisions(request.user, form_data.getlist("visit"), word)
+    rows = plan_decision_on_each_visible_visit(request.user, form_data.getlist("visit"), word)
     # As long as the form of a single decision takes it
     reason, fault, status = form_data.get("reason", "").replace("\0", "")[:20_000], "", 200
     needs_reason = any(row.option and row.option.needs_reason for row in rows)
@@ -70,7 +70,7 @@ def bulk_decision_page(request: SignedInRequest) -> HttpResponse:
             fault, status = "Nothing can be decided here.", 422
         else:
             rows = [
-                decide_row(
+                cast_vote_on_evidence_of_row(
                     request.user,
                     replace(row, seat=str(request.POST.get(f"seat-{row.visit.pk}") or "")),
                     word,
@@ -80,7 +80,7 @@ def bulk_decision_page(request: SignedInRequest) -> HttpResponse:
                 for row in rows
             ]
             status = 409 if any(row.lost for row in rows) else 200
-    back = review_list(request, NEEDS_ME).address
+    back = review_list_from_address(request, NEEDS_ME).address
     return render_in_shell(
         request,
         "reviews/bulk.html",
@@ -98,7 +98,7 @@ def bulk_decision_page(request: SignedInRequest) -> HttpResponse:
     )
 
 
-def plan_decisions(
+def plan_decision_on_each_visible_visit(
     user: User, chosen: Iterable[str], word: str, viewer: InboxViewer | None = None
 ) -> list[BulkRow]:
     """Return what this word would do on each of these, in their order; at most 50, of projects that the
@@ -112,27 +112,31 @@ def plan_decisions(
         .select_related("task__project__owner", "task__line", "task__requester", "job", "asked_by__pinned")
         .prefetch_related("votes", "asked_by__gate_visits")
     }
-    may = decidable_among(user, projects, by_id)
+    may = visits_among_which_user_may_decide(user, projects, by_id)
     visits = [by_id[visit_id] for visit_id in ids if visit_id in by_id]
     first = next((visit for visit in visits if visit.pk in may), None)
-    rows = [_bulk_row(visit, word, first, visit.pk in may) for visit in visits]
-    return _with_seats(user, rows)
+    rows = [_bulk_row_with_option_or_reason(visit, word, first, visit.pk in may) for visit in visits]
+    return _with_seats_of_absent_people(user, rows)
 
 
-def _with_seats(user: User, rows: list[BulkRow]) -> list[BulkRow]:
+def _with_seats_of_absent_people(user: User, rows: list[BulkRow]) -> list[BulkRow]:
     """Add to each row whom it may be decided for, where somebody is away."""
     standings = Entitlements(user)
-    entitlements = {row.visit.pk: standings.at(row.visit) for row in rows if row.option}
+    entitlements = {row.visit.pk: standings.entitlement_to_visit(row.visit) for row in rows if row.option}
     several = {pk: entitlement for pk, entitlement in entitlements.items() if entitlement.stands_in}
     ids = {seat.person.user_id for entitlement in several.values() for seat in entitlement.seats}
     people = User.objects.in_bulk(ids) if ids else {}
     return [
-        replace(row, seats=seat_choices(several[row.visit.pk], people)) if row.visit.pk in several else row
+        replace(row, seats=username_and_label_of_seats(several[row.visit.pk], people))
+        if row.visit.pk in several
+        else row
         for row in rows
     ]
 
 
-def _bulk_row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> BulkRow:
+def _bulk_row_with_option_or_reason(
+    visit: GateVisit, word: str, first: GateVisit | None, may: bool
+) -> BulkRow:
     gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
     row = BulkRow(visit, gate, None)
     if visit.state != GateVisit.State.OPEN:
@@ -143,7 +147,10 @@ def _bulk_row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -
         return replace(row, why="Another gate, or another version of the line.")
     if word == Word.APPROVE and gate.fields:
         return replace(row, why="Its approval fills in fields: open it.")
-    option = next((candidate for candidate in vote_options(visit) if candidate.word == word), None)
+    option = next(
+        (candidate for candidate in offered_votes_within_allowed_rounds(visit) if candidate.word == word),
+        None,
+    )
     if option is None:
         return replace(row, why="Not offered here.")
     if option.routes:
@@ -151,7 +158,7 @@ def _bulk_row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -
     return replace(row, option=option)
 
 
-def decide_row(
+def cast_vote_on_evidence_of_row(
     user: User, row: BulkRow, word: str, reason: str, evidence_version: str, via: str = "page"
 ) -> BulkRow:
     """Cast one vote, on exactly what was visible (`evidence_version`)."""

@@ -61,7 +61,7 @@ class ReviewChanges:
     @cached_property
     def ranges(self) -> list[Range]:
         """The previous round comes first: a reviewer of a later round reads that."""
-        earlier = self._round_before()
+        earlier = self._last_visit_sent_back_or_none()
         diff_ranges = []
         if earlier is not None:
             label = f"Since round {earlier.round}"
@@ -88,11 +88,11 @@ class ReviewChanges:
     def reader_files(self) -> viewed_content.ReaderFiles:
         return viewed_content.reader_files(self.reader, self.visit.task)
 
-    def unopened(self, opened: Collection[tuple[str, str]]) -> int:
+    def count_files_not_opened(self, opened: Collection[tuple[str, str]]) -> int:
         """Count the changed files that are not among those that the reader was shown to their end."""
         return sum((file.path, file.content_mark) not in opened for file in self.start_files)
 
-    def mark_viewed(self) -> None:
+    def record_that_reader_viewed_tree(self) -> None:
         """Remember that the reader was shown this tree."""
         if self.tree.digest:
             visit = self.visit
@@ -100,8 +100,8 @@ class ReviewChanges:
                 self.reader, visit.task, visit.token_id, visit.opened_at, self.tree.digest
             )
 
-    def panel(self, query: QueryDict) -> ChangesPanel:
-        return self._with_rest(
+    def changes_panel(self, query: QueryDict) -> ChangesPanel:
+        return self._with_remarks_outside_shown_file(
             ChangesPanel(
                 self.tree,
                 self.ranges,
@@ -111,15 +111,15 @@ class ReviewChanges:
                 patterns=self.patterns,
                 viewed=self.reader_files.viewed,
                 opened=self.reader_files.opened,
-                remarks=self.remarks.by_path,
-                below=self.remarks.remarks_by_line,
+                remarks=self.remarks.remark_count_by_path,
+                below=self.remarks.remarks_by_side_and_line,
                 writable=self.may_write,
                 below_template="reviews/gate_visit/below.html",
                 elsewhere_template="reviews/gate_visit/elsewhere.html",
             )
         )
 
-    def _with_rest(self, panel: ChangesPanel) -> ChangesPanel:
+    def _with_remarks_outside_shown_file(self, panel: ChangesPanel) -> ChangesPanel:
         """Remarks on lines that the open file does not show, each with the address of its file."""
         open_file = panel.file
         placed = {
@@ -137,12 +137,14 @@ class ReviewChanges:
         ]
         return panel
 
-    def _round_before(self) -> GateVisit | None:
+    def _last_visit_sent_back_or_none(self) -> GateVisit | None:
         visit = self.visit
-        return _sent_back.first(task=visit.task_id, gate=visit.gate, until=visit.opened_at, but=visit.pk)
+        return _last_visit_sent_back.first(
+            task=visit.task_id, gate=visit.gate, until=visit.opened_at, but=visit.pk
+        )
 
 
 @compiled(task=BigIntegerField(), gate=CharField(), until=DateTimeField(), but=UUIDField())
-def _sent_back(task: Any, gate: Any, until: Any, but: Any) -> QuerySet[GateVisit]:
+def _last_visit_sent_back(task: Any, gate: Any, until: Any, but: Any) -> QuerySet[GateVisit]:
     decided = GateVisit.objects.filter(task=task, gate=gate, state=GateVisit.State.DECIDED, word__in=BACK)
     return decided.filter(decided_at__lte=until).exclude(pk=but).order_by("-decided_at")[:1]

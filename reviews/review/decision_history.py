@@ -28,13 +28,15 @@ def download_history(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse
     )
     if gate_visit is None or not access.is_permitted(request.user, "view", gate_visit.task.project):
         raise Http404
-    document = json.dumps(history_document(gate_visit), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
+    document = json.dumps(
+        document_of_all_rounds(gate_visit), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False
+    )
     answer = HttpResponse(escape_hidden_json(document), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{gate_visit.task.name}-decisions.json"'
     return answer
 
 
-def history_document(visit: GateVisit) -> dict[str, Any]:
+def document_of_all_rounds(visit: GateVisit) -> dict[str, Any]:
     task = visit.task
     rounds = GateVisit.objects.filter(task=task, gate=visit.gate).select_related(
         "decided_by", "asked_by__pinned"
@@ -59,7 +61,7 @@ def history_document(visit: GateVisit) -> dict[str, Any]:
         "rounds": [
             _round_fields(round_visit, events.get(str(round_visit.pk), []))
             | {
-                "claim": _claim_fields(claims.get(round_visit.pk)),
+                "claim": _claim_fields_or_none(claims.get(round_visit.pk)),
                 "questions": by_visit.get(round_visit.pk, []),
             }
             for round_visit in rounds.prefetch_related("votes__user", "votes__stands_for").order_by(
@@ -109,7 +111,7 @@ def _round_fields(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
     }
 
 
-def _claim_fields(review_claim: ReviewClaim | None) -> dict[str, Any] | None:
+def _claim_fields_or_none(review_claim: ReviewClaim | None) -> dict[str, Any] | None:
     """The last claim of a round, unless it was released."""
     if review_claim is None:
         return None

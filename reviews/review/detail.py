@@ -29,10 +29,15 @@ from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name, target_name
 from pipelines.routing.sentences.waits import waiting_question
 from pipelines.work import logs
-from reviews.decision.consequences import VoteOption, base_branch, no_send_back_reason, vote_options
+from reviews.decision.consequences import (
+    VoteOption,
+    loaded_base_branch_or_empty,
+    no_send_back_reason_or_empty,
+    offered_votes_within_allowed_rounds,
+)
 from reviews.decision.entitlements import Entitlement, Entitlements
-from reviews.decision.gates import gate_of_visit
-from reviews.review.steps import PathStep, path_steps, task_artifacts
+from reviews.decision.gates import gate_with_approval_policy_of_visit
+from reviews.review.steps import PathStep, artifacts_of_all_stations, last_step_of_each_station_ended_before
 
 LOG_LINES = 60
 # Characters
@@ -129,12 +134,12 @@ class ReviewDetail:
     def deliveries(self) -> list[tuple[str, str]]:
         """(station, what it does) of each station that delivers what this gate approves."""
         return [
-            (station.name, self._delivery_words(station.work.get("to", MERGE)))
+            (station.name, self._delivery_text(station.work.get("to", MERGE)))
             for station in self.line.stations
             if station.kind == "deliver" and station.work.get("gate", self.visit.gate) == self.visit.gate
         ]
 
-    def _delivery_words(self, to: str) -> str:
+    def _delivery_text(self, to: str) -> str:
         if to == MERGE and self.base_branch:
             return f"Merge into {escape_hidden(self.base_branch)}"
         return str(TO[to])
@@ -142,7 +147,7 @@ class ReviewDetail:
     @property
     def base_branch(self) -> str:
         """The branch that the task started from, "" where that is not known."""
-        return base_branch(self.visit)
+        return loaded_base_branch_or_empty(self.visit)
 
     @property
     def git_tree(self) -> str:
@@ -172,7 +177,7 @@ class ReviewDetail:
     @property
     def no_send_back_reason(self) -> str:
         """Reason why the work cannot be sent back from here, or ""."""
-        return no_send_back_reason(self.visit)
+        return no_send_back_reason_or_empty(self.visit)
 
     @property
     def note(self) -> str:
@@ -243,7 +248,9 @@ class ReviewDetail:
     @property
     def asks_for(self) -> str:
         """“Needs 2 of role reviewer. The requester may not vote.”"""
-        who = ", ".join(_requirement_text(self.line, requirement) for requirement in self.gate.approval.who)
+        who = ", ".join(
+            _text_of_required_votes(self.line, requirement) for requirement in self.gate.approval.who
+        )
         if not self.live:
             return f"Needed {who}."
         lenient = self.gate.approval.requester_may or self.standing.alone
@@ -273,22 +280,22 @@ def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | 
     )
     line = parsed_version(visit.asked_by.pinned)
     earlier = _decided_visits(task=visit.task_id, gate=visit.gate)
-    entitlement = (standings or Entitlements(user)).at(visit)
+    entitlement = (standings or Entitlements(user)).entitlement_to_visit(visit)
     is_open = visit.state == GateVisit.State.OPEN
     return ReviewDetail(
         visit=visit,
         line=line,
-        gate=gate_of_visit(visit, line),
+        gate=gate_with_approval_policy_of_visit(visit, line),
         station=line.station(visit.asked_by.station).name,
         standing=entitlement,
-        options=vote_options(visit) if is_open else (),
+        options=offered_votes_within_allowed_rounds(visit) if is_open else (),
         rounds=[earlier_visit for earlier_visit in earlier if earlier_visit.pk != visit.pk],
         votes=list(visit.votes.all()),
-        artifacts=task_artifacts(visit.task),
-        steps=path_steps(visit.task, line, visit.opened_at),
+        artifacts=artifacts_of_all_stations(visit.task),
+        steps=last_step_of_each_station_ended_before(visit.task, line, visit.opened_at),
         log=logs.read_log_tail(visit.job, visit.job.attempt, LOG_LINES),
-        checks=_evaluated_checks(visit),
-        seats=_seat_choices(entitlement, user),
+        checks=_checks_evaluated_at_gate(visit),
+        seats=_seat_choices_if_stand_in(entitlement, user),
         missing=sorted(usernames_yet_to_approve(visit, approval_policy_of_visit(visit, line)))
         if is_open
         else (),
@@ -311,14 +318,16 @@ def _decided_visits(task: Any, gate: Any) -> QuerySet[GateVisit]:
     return decided.select_related("decided_by").order_by("-decided_at")
 
 
-def _seat_choices(entitlement: Entitlement, user: User) -> list[tuple[str, str]]:
+def _seat_choices_if_stand_in(entitlement: Entitlement, user: User) -> list[tuple[str, str]]:
     if not entitlement.stands_in:
         return []
     people = User.objects.in_bulk([seat.person.user_id for seat in entitlement.seats])
-    return seat_choices(entitlement, people)
+    return username_and_label_of_seats(entitlement, people)
 
 
-def seat_choices(entitlement: Entitlement, people: Mapping[int, User]) -> list[tuple[str, str]]:
+def username_and_label_of_seats(
+    entitlement: Entitlement, people: Mapping[int, User]
+) -> list[tuple[str, str]]:
     """`people`: at least those of its seats, by id."""
     return [
         (
@@ -329,7 +338,7 @@ def seat_choices(entitlement: Entitlement, people: Mapping[int, User]) -> list[t
     ]
 
 
-def _evaluated_checks(visit: GateVisit) -> list[dict[str, Any]]:
+def _checks_evaluated_at_gate(visit: GateVisit) -> list[dict[str, Any]]:
     """The checks of this gate that the decision evaluated, from its trace."""
     return [
         check
@@ -340,7 +349,7 @@ def _evaluated_checks(visit: GateVisit) -> list[dict[str, Any]]:
     ]
 
 
-def _requirement_text(line: ParsedLine, requirement: Requirement) -> str:
+def _text_of_required_votes(line: ParsedLine, requirement: Requirement) -> str:
     words = {"n": requirement.count, "name": requirement.name}
     if requirement.kind == OWNER and requirement.everyone:
         return f"the vote of whoever answers for {requirement.agent}"

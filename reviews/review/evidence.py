@@ -33,7 +33,7 @@ from pipelines.web.changes.tree_comparison import StoredBytes, TreeComparison, c
 from pipelines.work.results.text import Masker
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import ReviewDetail
-from reviews.review.reports import ToolReports, outcome_facts
+from reviews.review.reports import ToolReports, facts_by_group
 from reviews.review.steps import PathStep
 
 # Commands that looked at the work under review, and what came out: beside the diff, before anybody decides.
@@ -84,37 +84,41 @@ class CommandRun:
         return (job.ended_at - job.started_at).total_seconds() if job.started_at and job.ended_at else None
 
 
-def commands_run(line: ParsedLine, steps: Sequence[PathStep]) -> list[CommandRun]:
+def last_program_run_of_each_station(line: ParsedLine, steps: Sequence[PathStep]) -> list[CommandRun]:
     """The last run of each station whose work is a command, or a program in an agent's place, in the order they
     ended."""
-    return list(_command_runs(line, steps, _last_tree(step.job for step in steps)))
+    return list(
+        _last_program_run_of_each_step(line, steps, _last_git_tree_or_empty(step.job for step in steps))
+    )
 
 
-def _command_runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[CommandRun]:
+def _last_program_run_of_each_step(
+    line: ParsedLine, steps: Iterable[PathStep], now: str
+) -> Iterator[CommandRun]:
     for step in steps:
         station = line.stations_by_key.get(step.job.station)
-        if station is None or not _is_program(step.job, station):
+        if station is None or not _runs_fixed_program(step.job, station):
             continue
         argv = shlex.join(str(argument) for argument in station.work.get("argv") or ())
-        tree = _last_tree([step.job])
+        tree = _last_git_tree_or_empty([step.job])
         yield CommandRun(
             step.station,
             escape_hidden(shortened(argv, LONGEST)),
             step.job,
-            _facts_text(step.job),
+            _tests_and_findings_text(step.job),
             # Where one of the trees is not known nobody can tell
             stale=bool(now and tree and tree != now),
         )
 
 
-def _is_program(job: Job, station: Station) -> bool:
+def _runs_fixed_program(job: Job, station: Station) -> bool:
     if job.kind == COMMAND.key:
         return True
     preset = PRESETS.get(str(station.work.get("agent"))) if job.kind == AGENT.key else None
     return preset is not None and preset.fixed
 
 
-def _facts_text(job: Job) -> str:
+def _tests_and_findings_text(job: Job) -> str:
     groups = fact_groups(job.outcome)
     parts = [tests_words(groups["tests"])] if "tests" in groups else []
     total = groups.get("findings", {}).get("total")
@@ -125,7 +129,7 @@ def _facts_text(job: Job) -> str:
     return ", ".join(parts)
 
 
-def _last_tree(jobs: Iterable[Job]) -> str:
+def _last_git_tree_or_empty(jobs: Iterable[Job]) -> str:
     """The one that the last of them left; "" where nobody looked."""
     trees = [str(fact_groups(job.outcome).get("git", {}).get("tree") or "") for job in jobs]
     return next(filter(None, reversed(trees)), "")
@@ -200,7 +204,7 @@ class ReviewEvidence(ToolReports):
 
     @cached_property
     def command_runs(self) -> list[CommandRun]:
-        return commands_run(self.dossier.line, self.steps)
+        return last_program_run_of_each_station(self.dossier.line, self.steps)
 
     @property
     def ran_failed(self) -> int:
@@ -233,9 +237,12 @@ class ReviewEvidence(ToolReports):
         made = agent_claims(text)
         if not any(claim.kind != OTHER for claim in made):
             return []
-        checked_claims = check_claims(made, self._observed(job))
+        checked_claims = check_claims(made, self._work_observed_with(job))
         return [
-            ClaimView(checked_claim, self.address(str(checked_claim.values.get("path", "")), 0))
+            ClaimView(
+                checked_claim,
+                self.address_of_changed_line_or_empty(str(checked_claim.values.get("path", "")), 0),
+            )
             for checked_claim in checked_claims
         ]
 
@@ -265,16 +272,19 @@ class ReviewEvidence(ToolReports):
         # By the name alone: a claim need not write the folders
         rest = [file for file in self.comparison.files if file.path.rpartition("/")[2] not in claim_text]
         rest.sort(key=lambda file: not path_sensitivity(file.path, self.changes.patterns))
-        rows = [(escape_hidden(file.path), self.address(file.path, 0)) for file in rest[:UNMENTIONED]]
+        rows = [
+            (escape_hidden(file.path), self.address_of_changed_line_or_empty(file.path, 0))
+            for file in rest[:UNMENTIONED]
+        ]
         return PageSlice(rows, len(rest))
 
-    def _observed(self, job: Job | None) -> ObservedWork:
-        run = outcome_facts(job).get("commands", {}).get("run") if job else None
+    def _work_observed_with(self, job: Job | None) -> ObservedWork:
+        run = facts_by_group(job).get("commands", {}).get("run") if job else None
         # Tests that ran before the work says nothing about it.
         ended = job.ended_at if job else None
         later = [s.job for s in self.steps if ended and s.job.ended_at and s.job.ended_at >= ended]
         counted = [
-            outcome_facts(later_job).get("tests") for later_job in later if not self._is_agent(later_job)
+            facts_by_group(later_job).get("tests") for later_job in later if not self._is_agent(later_job)
         ]
         tests = next((counts for counts in reversed(counted) if counts is not None), None)
         if not self.changes.tree.digest:
@@ -287,10 +297,10 @@ class ReviewEvidence(ToolReports):
             present=frozenset(str(entry["path"]) for entry in self.changes.tree.manifest),
             renamed=frozenset(file.change.was for file in files if file.change.was),
             commands_run=run,
-            dependencies=_added_dependencies(self.comparison),
+            dependencies=_added_dependencies_or_none_if_unread(self.comparison),
         )
 
-    def address(self, path: str, line: int) -> str:
+    def address_of_changed_line_or_empty(self, path: str, line: int) -> str:
         """Address of a line among the changes since the start; "" where the file did not change."""
         files = [file.path for file in self.comparison.files] if self.changes.has_files else []
         matched_path = next(
@@ -310,7 +320,7 @@ class ReviewEvidence(ToolReports):
         return f"{self.changes.url}?{query.urlencode()}" + (f"#new-{line}" if line else "")
 
 
-def _added_dependencies(comparison: TreeComparison) -> frozenset[str] | None:
+def _added_dependencies_or_none_if_unread(comparison: TreeComparison) -> frozenset[str] | None:
     """None where a manifest changed that nobody here can read."""
     files: Iterable[Any] = [file.change for file in comparison.files]
     if any(is_unread_manifest(change.path) for change in files):

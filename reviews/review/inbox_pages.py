@@ -35,14 +35,24 @@ from pipelines.work import logs
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.station_values import task_masker
 from reviews.inbox.item import InboxKind, InboxViewer
-from reviews.inbox.kinds import BY_KEY, OfferedItem, capped_need_count, needs, offer_item
-from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
-from reviews.inbox.lists import item_row
-from reviews.inbox.panels import panels_of
+from reviews.inbox.kinds import (
+    BY_KEY,
+    OfferedItem,
+    capped_count_text_of_needs,
+    item_with_its_offered_verbs,
+    offered_items_due_first,
+)
+from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list_from_address
+from reviews.inbox.lists import row_of_item_that_is_no_gate
+from reviews.inbox.panels import panels_of_home
 from reviews.review.detail import LOG_LINES, SHOWN_OUTPUT
-from reviews.review.list_pane import count_running, next_item_url, pane_context
+from reviews.review.list_pane import (
+    count_tasks_moving_without_people,
+    list_pane_context,
+    next_or_first_item_url_or_empty,
+)
 from reviews.review.reports import ToolReports
-from reviews.review.steps import PathStep, path_steps, task_artifacts
+from reviews.review.steps import PathStep, artifacts_of_all_stations, last_step_of_each_station_ended_before
 
 WORKED = (Token, Job)
 """What belongs to whoever operates; the others ask whom they name."""
@@ -78,19 +88,21 @@ class InboxRow:
 
 @require_safe
 @sign_in_required
-def home_panels(request: SignedInRequest) -> HttpResponse:
+def home_panels_fragment(request: SignedInRequest) -> HttpResponse:
     """The panels of Home that are about people."""
     scope = page_scope(request, "needs-me")
     viewer, now = InboxViewer(request.user, of=scope.projects), timezone.now()
-    offered_items = needs(viewer)
-    panels = panels_of(request.user, viewer, offered_items, now)
+    offered_items = offered_items_due_first(viewer)
+    panels = panels_of_home(request.user, viewer, offered_items, now)
     context = {"panels": panels, "now": now, "total": len(offered_items)}
     return render(
-        request, "reviews/inbox/first.html", {**context, "scope": scope, "running": count_running(viewer)}
+        request,
+        "reviews/inbox/first.html",
+        {**context, "scope": scope, "running": count_tasks_moving_without_people(viewer)},
     )
 
 
-def show_item(
+def item_beside_its_list_or_none(
     request: SignedInRequest,
     selection: ReviewList,
     kind: InboxKind,
@@ -105,12 +117,16 @@ def show_item(
     need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
     if need is None:
         return None
-    return _item_page(
-        request, selection, InboxRow(offer_item(kind, need, viewer)), opened=opened, listed=listed
+    return _item_beside_list_response(
+        request,
+        selection,
+        InboxRow(item_with_its_offered_verbs(kind, need, viewer)),
+        opened=opened,
+        listed=listed,
     )
 
 
-def _item_page(
+def _item_beside_list_response(
     request: SignedInRequest,
     selection: ReviewList,
     row: InboxRow,
@@ -136,7 +152,7 @@ def _item_page(
         status=status,
         live_project=selection.scope.hint_source,
         **context,
-        **(listed or pane_context(request, selection, need.id)),
+        **(listed or list_pane_context(request, selection, need.id)),
     )
 
 
@@ -145,7 +161,7 @@ def _item_page(
 def inbox_count(request: SignedInRequest) -> HttpResponse:
     """The number beside “Inbox”."""
     viewer = InboxViewer(request.user, of=page_scope(request, "needs-me").projects)
-    return HttpResponse(capped_need_count(viewer))
+    return HttpResponse(capped_count_text_of_needs(viewer))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -153,31 +169,39 @@ def inbox_count(request: SignedInRequest) -> HttpResponse:
 def item_page(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
     """Show one item; a POST runs one of its verbs."""
     if request.method == "POST":
-        return _run_verb(request, kind, key)
+        return _run_verb_on_item(request, kind, key)
     of_kind = BY_KEY.get(kind)
     if of_kind is None:
         raise Http404
     if of_kind.model is GateVisit:
         return redirect("gate-visit", visit=_uuid_or_404(key))
-    selection = review_list(request, NEEDS_ME)
+    selection = review_list_from_address(request, NEEDS_ME)
     if is_fragment_request(request, "work"):
-        subject = _item_subject(InboxViewer(request.user, of=selection.scope.visible_projects), of_kind, key)
+        subject = _visible_subject_of_item(
+            InboxViewer(request.user, of=selection.scope.visible_projects), of_kind, key
+        )
         return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task, request.GET)})
     if is_fragment_request(request, "item"):
-        return _renewed_item(request, selection, of_kind, key)
-    return show_item(request, selection, of_kind, key) or _too_late(
+        return _item_drawn_anew_if_changed(request, selection, of_kind, key)
+    return item_beside_its_list_or_none(request, selection, of_kind, key) or _gone_item_response(
         request, InboxViewer(request.user), of_kind, key
     )
 
 
-def _renewed_item(request: SignedInRequest, selection: ReviewList, kind: InboxKind, key: str) -> HttpResponse:
+def _item_drawn_anew_if_changed(
+    request: SignedInRequest, selection: ReviewList, kind: InboxKind, key: str
+) -> HttpResponse:
     """The item as it is now, where it changed since the page was drawn: another person may have been faster."""
     viewer = InboxViewer(request.user)
     need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
     if need is None:
-        context = {"task": _item_subject(viewer, kind, key).task, "id": f"{kind.key}-{key}", "words": GONE}
+        context = {
+            "task": _visible_subject_of_item(viewer, kind, key).task,
+            "id": f"{kind.key}-{key}",
+            "words": GONE,
+        }
         return render(request, "reviews/inbox/gone.html", {**context, "typed": "", "renewed": True})
-    row = InboxRow(offer_item(kind, need, viewer))
+    row = InboxRow(item_with_its_offered_verbs(kind, need, viewer))
     if row.seen == request.GET.get("seen"):
         return HttpResponse(status=204)  # nothing is swapped under a reader's hands
     context = {"row": row, "query": selection.query, "scope": selection.scope}
@@ -191,47 +215,60 @@ def _uuid_or_404(key: str) -> UUID:
         raise Http404 from error
 
 
-def _run_verb(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
+def _run_verb_on_item(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
     """Run one verb on one item. A refusal preserves what was typed, and says who was first."""
     viewer, of_kind = InboxViewer(request.user), BY_KEY.get(kind)
     if of_kind is None:
         raise Http404
     need = next((candidate for candidate in of_kind.query(viewer) if candidate.key == key), None)
     if need is None:
-        return _too_late(request, viewer, of_kind, key)
-    offered = offer_item(of_kind, need, viewer)
-    verb = offered.act(request.POST.get("verb", ""))
+        return _gone_item_response(request, viewer, of_kind, key)
+    offered = item_with_its_offered_verbs(of_kind, need, viewer)
+    verb = offered.offered_act_or_none(request.POST.get("verb", ""))
     if verb is None:
-        return _refused_response(request, InboxRow(offered, "Choose what to do."), 422)
+        return _item_response_with_refusal(request, InboxRow(offered, "Choose what to do."), 422)
     typed = {name: request.POST.get(name, "").replace("\0", "") for name in (*TYPED, *CHOSEN)}
     typed |= posted_metadata(request.POST)
     form = verb.form(request.POST)
     if not form.is_valid():
-        return _refused_response(request, InboxRow(offered, first_error(form), verb.key, typed), 422)
+        return _item_response_with_refusal(
+            request, InboxRow(offered, first_error(form), verb.key, typed), 422
+        )
     try:
         done = verb.act(need, request.user, form.cleaned_data)
     except Refused as problem:
         again = next((candidate for candidate in of_kind.query(viewer) if candidate.key == key), None)
         if again is None:
-            return _too_late(request, viewer, of_kind, key)
+            return _gone_item_response(request, viewer, of_kind, key)
         status = 409 if isinstance(problem, Conflict) else 422
         faults = problem.problems if isinstance(problem, Invalid) else ()
-        row = InboxRow(offer_item(of_kind, again, viewer), str(problem), verb.key, typed, faults)
-        return _refused_response(request, row, status)
-    return _done_response(request, offered, done)
+        row = InboxRow(
+            item_with_its_offered_verbs(of_kind, again, viewer), str(problem), verb.key, typed, faults
+        )
+        return _item_response_with_refusal(request, row, status)
+    return _redirect_to_next_item_or_task(request, offered, done)
 
 
-def _done_response(request: SignedInRequest, offered: OfferedItem, words: str) -> HttpResponse:
+def _redirect_to_next_item_or_task(
+    request: SignedInRequest, offered: OfferedItem, words: str
+) -> HttpResponse:
     """Go to what comes next in the inbox, else to the task, which moves."""
     messages.success(request, f"{words}: {offered.need.task.name}")
-    selection = review_list(request, NEEDS_ME)
-    url = next_item_url(request.user, selection, item_row(offered, selection)) or offered.need.task_url
+    selection = review_list_from_address(request, NEEDS_ME)
+    url = (
+        next_or_first_item_url_or_empty(
+            request.user, selection, row_of_item_that_is_no_gate(offered, selection)
+        )
+        or offered.need.task_url
+    )
     return HttpResponse(headers={"HX-Redirect": url}) if _is_htmx(request) else redirect(url)
 
 
-def _refused_response(request: SignedInRequest, row: InboxRow, status: int) -> HttpResponse:
+def _item_response_with_refusal(request: SignedInRequest, row: InboxRow, status: int) -> HttpResponse:
     if not _is_htmx(request):
-        return _item_page(request, review_list(request, NEEDS_ME), row, status=status)
+        return _item_beside_list_response(
+            request, review_list_from_address(request, NEEDS_ME), row, status=status
+        )
     context = {"row": row, "query": request.GET.urlencode(), "scope": page_scope(request, "needs-me")}
     response = render(request, "reviews/inbox/row.html", context, status=status)
     # The row in place of the old one, wherever the form would have put its answer
@@ -239,7 +276,7 @@ def _refused_response(request: SignedInRequest, row: InboxRow, status: int) -> H
     return response
 
 
-def _item_subject(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
+def _visible_subject_of_item(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
     """Return what an item of this kind is about: of a project that the person sees, and, where it is work,
     works in."""
     subject: Any
@@ -259,15 +296,17 @@ def _item_subject(viewer: InboxViewer, kind: InboxKind, key: str) -> Any:
     return subject
 
 
-def _too_late(request: SignedInRequest, viewer: InboxViewer, kind: InboxKind, key: str) -> HttpResponse:
+def _gone_item_response(
+    request: SignedInRequest, viewer: InboxViewer, kind: InboxKind, key: str
+) -> HttpResponse:
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
-    task: Task = _item_subject(viewer, kind, key).task
+    task: Task = _visible_subject_of_item(viewer, kind, key).task
     words = f"Somebody was faster: {GONE[:1].lower()}{GONE[1:]}"
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted_metadata(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))
     if not _is_htmx(request):
         messages.warning(request, f"{task.name}: {words} {typed}".strip())
-        return redirect(_inbox_url(request))
+        return redirect(_inbox_url_with_query(request))
     context = {"task": task, "id": f"{kind.key}-{key}", "words": words, "typed": typed}
     response = render(request, "reviews/inbox/gone.html", context, status=409)
     response["HX-Retarget"] = f"#need-{kind.key}-{key}"
@@ -278,7 +317,7 @@ def _is_htmx(request: SignedInRequest) -> bool:
     return request.headers.get("HX-Request") == "true"
 
 
-def _inbox_url(request: SignedInRequest) -> str:
+def _inbox_url_with_query(request: SignedInRequest) -> str:
     query = request.GET.urlencode()
     return reverse("needs-me") + (f"?{query}" if query else "")
 
@@ -291,7 +330,9 @@ class TaskWork(ToolReports):
 
     def __init__(self, task: Task, query: QueryDict | None = None) -> None:
         line = versions.by_id(task.pinned_id)
-        super().__init__(line, path_steps(task, line), task_artifacts(task), query)
+        super().__init__(
+            line, last_step_of_each_station_ended_before(task, line), artifacts_of_all_stations(task), query
+        )
         self.task = task
 
     @property

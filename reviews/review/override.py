@@ -22,7 +22,7 @@ from pipelines.routing.document.line import Gate, Problem
 from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
 from pipelines.web.tasks.start import StartField, input_values_of_form, start_fields
 from reviews.decision.forms import FIELDS
-from reviews.decision.gates import gate_of_visit
+from reviews.decision.gates import gate_with_approval_policy_of_visit
 
 
 class OverrideForm(forms.Form):
@@ -48,12 +48,12 @@ def override_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         raise Http404 from problem
     except Forbidden as problem:
         raise PermissionDenied(str(problem)) from problem
-    gate = gate_of_visit(gate_visit, versions.by_id(gate_visit.asked_by.pinned_id))
+    gate = gate_with_approval_policy_of_visit(gate_visit, versions.by_id(gate_visit.asked_by.pinned_id))
     if request.method != "POST":
-        return _override_page(request, gate_visit, gate, OverrideForm(), [])
+        return _override_page_response(request, gate_visit, gate, OverrideForm(), [])
     form = OverrideForm(request.POST)
     if not form.is_valid():
-        return _override_page(request, gate_visit, gate, form, [], 400)
+        return _override_page_response(request, gate_visit, gate, form, [], 400)
     try:
         filled = input_values_of_form(gate.fields, request.POST, FIELDS)
         engine.override_gate_as_administrator(
@@ -66,7 +66,7 @@ def override_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
                 form.add_error(
                     fault.path if fault.path in form.fields else None, f"{fault.message} {fault.hint}"
                 )
-        return _override_page(request, gate_visit, gate, form, own, 400)
+        return _override_page_response(request, gate_visit, gate, form, own, 400)
     except Conflict as problem:
         messages.error(request, str(problem))
         return redirect("gate-visit", gate_visit.pk)
@@ -74,7 +74,7 @@ def override_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     return redirect("gate-visit", gate_visit.pk)
 
 
-def _override_page(
+def _override_page_response(
     request: SignedInRequest,
     visit: GateVisit,
     gate: Gate,

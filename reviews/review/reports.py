@@ -110,12 +110,12 @@ class PlacedFinding:
         )
 
 
-def outcome_facts(job: Job) -> dict[str, Mapping[str, Any]]:
+def facts_by_group(job: Job) -> dict[str, Mapping[str, Any]]:
     return fact_groups(job.outcome)
 
 
 @lru_cache(CACHED_REPORTS)
-def _read_report(name: str, kind: str) -> ReadReport | str:
+def _read_report_or_reason(name: str, kind: str) -> ReadReport | str:
     """Stored bytes never change: a report is read once per process."""
     try:
         with storages["artifacts"].open(name, "rb") as file:
@@ -127,7 +127,7 @@ def _read_report(name: str, kind: str) -> ReadReport | str:
         return str(error)
 
 
-def masked_report(report: ReadReport, masker: Masker) -> ReadReport:
+def report_without_secrets(report: ReadReport, masker: Masker) -> ReadReport:
     """The texts of a tool's report without the secrets of the task."""
     hide = masker.masked_text
     return replace(
@@ -189,14 +189,16 @@ class ToolReports:
             kind = declared.get(artifact.name) or kind_by_name(artifact.name)
             if artifact.job_id not in last or kind not in READERS:
                 continue
-            read = _read_report(artifact.blob.name, kind)
+            read = _read_report_or_reason(artifact.blob.name, kind)
             tool_reports.append(
                 ReportView(
                     artifact,
                     station.name if station else artifact.job.station,
                     kind,
                     counted=artifact.name in declared and not self._is_agent(artifact.job),
-                    report=masked_report(read, self._masker) if isinstance(read, ReadReport) else None,
+                    report=report_without_secrets(read, self._masker)
+                    if isinstance(read, ReadReport)
+                    else None,
                     why=read if isinstance(read, str) else "",
                 )
             )
@@ -258,7 +260,11 @@ class ToolReports:
         ]
         part = page_slice_from(matching, MAX_ROWS, self.query.get("findings", ""))
         placed = [
-            PlacedFinding(finding, self.address(finding.path, finding.line), self._tree_path(finding.path))
+            PlacedFinding(
+                finding,
+                self.address_of_changed_line_or_empty(finding.path, finding.line),
+                self._tree_path(finding.path),
+            )
             for finding in part.rows
         ]
         return PageSlice(placed, len(matching) if words else self.finding_count, part.start)
@@ -293,7 +299,7 @@ class ToolReports:
     def _masker(self) -> Masker:
         raise NotImplementedError
 
-    def address(self, path: str, line: int) -> str:
+    def address_of_changed_line_or_empty(self, path: str, line: int) -> str:
         """Return the address of a line among the changes; "" where there are none."""
         return ""
 
@@ -306,7 +312,7 @@ class ToolReports:
         for step in self.steps:
             if not self._is_agent(step.job):
                 latest |= {
-                    group: counts for group, counts in outcome_facts(step.job).items() if group in GROUPS
+                    group: counts for group, counts in facts_by_group(step.job).items() if group in GROUPS
                 }
         return latest
 

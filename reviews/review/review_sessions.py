@@ -24,7 +24,7 @@ MOST = 200
 """Pages of one review that are counted."""
 
 
-def record_look(visit: GateVisit, sitting: str) -> str:
+def record_look_and_return_sitting(visit: GateVisit, sitting: str) -> str:
     """Record that somebody is still looking at the review. `sitting`: what the last call returned, "" at first.
 
     Returns the id for the next call, "" where no more are counted.
@@ -36,7 +36,7 @@ def record_look(visit: GateVisit, sitting: str) -> str:
     return str(made) if fetch(BEGIN_SITTING, [made, visit.pk, visit.pk, MOST, MOST]) else ""
 
 
-def record_leave(visit: GateVisit, sitting: str) -> None:
+def record_leave_of_open_review(visit: GateVisit, sitting: str) -> None:
     """Record the end of looking at a review, with the decision: before the vote, so that the visit is still
     open."""
     known = _uuid_or_none(sitting)
@@ -53,13 +53,16 @@ def _uuid_or_none(text: str) -> uuid.UUID | None:
 
 @sign_in_required
 @require_POST
-def record_attention(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def record_attention_of_who_may_decide(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Record the attention of whoever may decide an open review; 204 for everybody else, which ends the
     page's calls."""
     gate_visit = GateVisit.objects.select_related("task__project", "job", "asked_by").filter(pk=visit).first()
     if gate_visit is None or not access.is_permitted(request.user, "view", gate_visit.task.project):
         raise Http404
-    if gate_visit.state != GateVisit.State.OPEN or not Entitlements(request.user).at(gate_visit).may:
+    if (
+        gate_visit.state != GateVisit.State.OPEN
+        or not Entitlements(request.user).entitlement_to_visit(gate_visit).may
+    ):
         return HttpResponse(status=204)
-    sitting = record_look(gate_visit, request.POST.get("sitting", ""))
+    sitting = record_look_and_return_sitting(gate_visit, request.POST.get("sitting", ""))
     return render(request, "reviews/_sitting.html", {"sitting": sitting})

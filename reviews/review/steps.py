@@ -27,7 +27,9 @@ class PathStep:
         return self.job.visit
 
 
-def path_steps(task: Task, line: ParsedLine, before: datetime | None = None) -> list[PathStep]:
+def last_step_of_each_station_ended_before(
+    task: Task, line: ParsedLine, before: datetime | None = None
+) -> list[PathStep]:
     """The last run of each station, or the last that ended until `before`, in the order they ended."""
     done = [(job.ended_at, job) for job in _finished_jobs(task=task.pk)]
     # In the order they ended, so that the last one of a station stays
@@ -43,7 +45,7 @@ def path_steps(task: Task, line: ParsedLine, before: datetime | None = None) -> 
     ]
 
 
-def task_artifacts(task: Task) -> list[Artifact]:
+def artifacts_of_all_stations(task: Task) -> list[Artifact]:
     """Return the artifacts of all stations so far, in the order in which they came."""
     return _artifact_query(task=task.pk)
 

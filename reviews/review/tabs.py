@@ -26,7 +26,7 @@ class ReviewTab:
     contradicted: int = 0
 
 
-def review_tabs(
+def tabs_with_counts(
     query: QueryDict, visit: GateVisit, changes: ReviewChanges, evidence: ReviewEvidence
 ) -> list[ReviewTab]:
     files = len(changes.start_files) if changes.has_files else 0

@@ -43,23 +43,23 @@ from pipelines.web.shell.page import (
 from pipelines.web.tasks.changed_files import redirect_back
 from pipelines.web.tasks.decision_notices import STAY_WHILE
 from reviews.decision import choice_paths, remarks
-from reviews.decision.consequences import done_words
+from reviews.decision.consequences import sentence_after_vote
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.forms import DecisionForm
-from reviews.decision.review_access import decidable_visits, order_time
+from reviews.decision.review_access import due_time_or_after_all_due, ordered_visits_user_may_decide
 from reviews.inbox.kinds import BY_KEY
-from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list
-from reviews.inbox.lists import list_page
+from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list_from_address
+from reviews.inbox.lists import next_rows_of_list
 from reviews.mail import folder
 from reviews.models import Remark
 from reviews.review import inbox_pages
-from reviews.review.attention_actions import visit_attention
+from reviews.review.attention_actions import claim_questions_and_snooze_of_visit
 from reviews.review.changes import ReviewChanges
 from reviews.review.detail import build_review_detail
 from reviews.review.evidence import ReviewEvidence
-from reviews.review.list_pane import pane_context, pane_fragment
-from reviews.review.review_sessions import record_leave
-from reviews.review.tabs import review_tabs
+from reviews.review.list_pane import list_fragment_if_asked, list_pane_context
+from reviews.review.review_sessions import record_leave_of_open_review
+from reviews.review.tabs import tabs_with_counts
 
 
 @require_GET
@@ -67,15 +67,15 @@ from reviews.review.tabs import review_tabs
 def needs_page(request: SignedInRequest) -> HttpResponse:
     """Everything that needs this person, next to the first of it."""
     if is_fragment_request(request, "first"):
-        return inbox_pages.home_panels(request)
+        return inbox_pages.home_panels_fragment(request)
     if "after-task" in request.GET:
-        return _redirect_after_work(request)
-    return _inbox_page(request, review_list(request, NEEDS_ME))
+        return _redirect_to_first_item_or_task(request)
+    return _inbox_page_or_fragment(request, review_list_from_address(request, NEEDS_ME))
 
 
-def _redirect_after_work(request: SignedInRequest) -> HttpResponseRedirect:
+def _redirect_to_first_item_or_task(request: SignedInRequest) -> HttpResponseRedirect:
     """Go to the first of what is left after the work on a task, else to that task."""
-    selection, key = review_list(request, NEEDS_ME), request.GET["after-task"]
+    selection, key = review_list_from_address(request, NEEDS_ME), request.GET["after-task"]
     if key.isascii() and key.isdigit() and len(key) < 19 and not _first_item_url(request, selection):
         visible = Task.objects.filter(project__in=selection.scope.visible_projects)
         task = visible.select_related("project__owner").filter(pk=key).first()
@@ -88,18 +88,18 @@ def _redirect_after_work(request: SignedInRequest) -> HttpResponseRedirect:
 @sign_in_required
 def reviews_page(request: SignedInRequest) -> HttpResponse:
     """A list of reviews next to the first one; on a phone the list alone."""
-    selection = review_list(request)
+    selection = review_list_from_address(request)
     if selection.tab == NEEDS_ME and not request.GET.get("fragment"):
         return redirect(selection.address)
-    return _inbox_page(request, selection)
+    return _inbox_page_or_fragment(request, selection)
 
 
-def _inbox_page(request: SignedInRequest, selection: ReviewList) -> HttpResponse:
-    partial_response = pane_fragment(request, selection)
+def _inbox_page_or_fragment(request: SignedInRequest, selection: ReviewList) -> HttpResponse:
+    partial_response = list_fragment_if_asked(request, selection)
     if partial_response is not None:
         return partial_response
     standings = Entitlements(request.user)
-    listed = pane_context(request, selection, standings=standings)
+    listed = list_pane_context(request, selection, standings=standings)
     for row in listed["items"][:1]:
         listed["selected"] = row.key
         if row.kind == "gate":
@@ -114,7 +114,9 @@ def _inbox_page(request: SignedInRequest, selection: ReviewList) -> HttpResponse
                 standings=standings,
             )
         kind, _dash, key = row.key.partition("-")
-        page = inbox_pages.show_item(request, selection, BY_KEY[kind], key, opened=False, listed=listed)
+        page = inbox_pages.item_beside_its_list_or_none(
+            request, selection, BY_KEY[kind], key, opened=False, listed=listed
+        )
         if page is not None:
             return page
     listed["selected"] = ""
@@ -142,10 +144,15 @@ def gate_visit(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         context = {"dossier": review_detail, "visit": stored_visit}
         return render(request, "reviews/_news.html", context)
     if request.GET.get("fragment") == "attention":
-        may = Entitlements(request.user).at(stored_visit).may
-        context = {"attention": visit_attention(stored_visit, request.user, may=may), "visit": stored_visit}
+        may = Entitlements(request.user).entitlement_to_visit(stored_visit).may
+        context = {
+            "attention": claim_questions_and_snooze_of_visit(stored_visit, request.user, may=may),
+            "visit": stored_visit,
+        }
         return render(
-            request, "reviews/gate_visit/attention.html", {**context, "listed": review_list(request)}
+            request,
+            "reviews/gate_visit/attention.html",
+            {**context, "listed": review_list_from_address(request)},
         )
     word = request.GET.get("word")
     return _review_page(
@@ -167,14 +174,19 @@ def cast_vote(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         form.add_error("unopened", "Tick this, or open the files.")
         return _review_page(request, stored_visit, form, status=400)
     # Before the vote, which may close the visit
-    record_leave(stored_visit, request.POST.get("sitting", ""))
+    record_leave_of_open_review(stored_visit, request.POST.get("sitting", ""))
     try:
         fields = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
         if vars(stored_visit)["remarked"]:
             fields["reason"] = remarks.reason_with_remarks(stored_visit, request.user, fields["reason"])
         gate = versions.by_id(stored_visit.asked_by.pinned_id).gate(stored_visit.gate)
         result = engine.vote(
-            stored_visit, user=request.user, via="page", fields=form.filled(gate), unopened=count, **fields
+            stored_visit,
+            user=request.user,
+            via="page",
+            fields=form.gate_values_if_approving(gate),
+            unopened=count,
+            **fields,
         )
     except Invalid as problem:
         form.add_problems(problem)
@@ -186,9 +198,9 @@ def cast_vote(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         # Read anew: somebody else was faster
         return _review_page(request, _get_visible_visit(request, visit), form, status=409, conflict=problem)
     # The next page is another review, or the task, which outdates it as soon as it moves on
-    done = done_words(stored_visit, fields["word"], result)
+    done = sentence_after_vote(stored_visit, fields["word"], result)
     messages.success(request, done, extra_tags=STAY_WHILE[result.status])
-    return _redirect_to_next(request, stored_visit)
+    return _redirect_to_next_review_or_task(request, stored_visit)
 
 
 @require_POST
@@ -200,12 +212,12 @@ def save_remark_draft(request: SignedInRequest, visit: uuid.UUID) -> HttpRespons
     changes = ReviewChanges(stored_visit, request.user, may)
     if not may:
         raise PermissionDenied("Only people who can decide here can comment on lines.")
-    comparison = changes.panel(request.GET).comparison
+    comparison = changes.changes_panel(request.GET).comparison
     line = request.POST.get("line", "")
     # Its length before its number: int() raises for a text of more than 4,300 digits
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0
     try:
-        remarks.save_draft(
+        remarks.save_draft_on_line_under_review(
             stored_visit,
             request.user,
             comparison,
@@ -227,9 +239,9 @@ def remark_act(request: SignedInRequest, visit: uuid.UUID, remark: int) -> HttpR
     action = request.POST.get("action", "")
     try:
         if action == "discard":
-            remarks.discard_draft(stored_visit, request.user, remark)
+            remarks.delete_unsent_draft_if_there(stored_visit, request.user, remark)
         else:
-            remarks.record_resolution(stored_visit, request.user, remark, action)
+            remarks.record_own_resolution_in_this_round(stored_visit, request.user, remark, action)
     except NotFound as problem:
         raise Http404(str(problem)) from problem
     except Forbidden as problem:
@@ -239,18 +251,22 @@ def remark_act(request: SignedInRequest, visit: uuid.UUID, remark: int) -> HttpR
     return redirect_back(request)
 
 
-def _redirect_to_next(request: SignedInRequest, visit: GateVisit) -> HttpResponseRedirect:
+def _redirect_to_next_review_or_task(request: SignedInRequest, visit: GateVisit) -> HttpResponseRedirect:
     """Go to the review after this one in the list of what asks this person, else to the first of what is left, else to
     the task, which moves."""
-    selection = review_list(request, NEEDS_ME)
-    at = visit.opened_at if selection.sort else order_time(visit.running_due_at, visit.opened_at)
+    selection = review_list_from_address(request, NEEDS_ME)
+    at = (
+        visit.opened_at
+        if selection.sort
+        else due_time_or_after_all_due(visit.running_due_at, visit.opened_at)
+    )
     within, places = (
         replace(selection.to_filter, reader=request.user.pk),
         seats_of_user_by_project(request.user),
     )
-    left = decidable_visits(request.user, within, 1, (at, visit.pk), places) or decidable_visits(
-        request.user, within, 1, None, places
-    )
+    left = ordered_visits_user_may_decide(
+        request.user, within, 1, (at, visit.pk), places
+    ) or ordered_visits_user_may_decide(request.user, within, 1, None, places)
     for _at, following in left:
         return redirect(reverse("gate-visit", args=[following]) + selection.suffix)
     if url := _first_item_url(request, selection):
@@ -261,7 +277,7 @@ def _redirect_to_next(request: SignedInRequest, visit: GateVisit) -> HttpRespons
 
 def _first_item_url(request: SignedInRequest, selection: ReviewList) -> str:
     """Return the address of the first of what needs this person, "" where nothing does."""
-    rows = list_page(request.user, selection, timezone.now()).rows
+    rows = next_rows_of_list(request.user, selection, timezone.now()).rows
     return rows[0].url if rows else ""
 
 
@@ -277,40 +293,42 @@ def _review_page(
     standings: Entitlements | None = None,
 ) -> HttpResponse:
     """`listed`: the list beside it, where it was read to find its first row."""
-    selection = selection or review_list(request)
+    selection = selection or review_list_from_address(request)
     standings = standings or Entitlements(request.user)
     review_detail = build_review_detail(visit, request.user, standings)
     changes = ReviewChanges(visit, request.user, review_detail.may_decide)
     evidence = ReviewEvidence(review_detail, changes, request.GET)
-    offered = review_tabs(request.GET, visit, changes, evidence)
+    offered = tabs_with_counts(request.GET, visit, changes, evidence)
     trail = breadcrumbs(
         ("Inbox", reverse("needs-me")), (review_detail.line.name, _line_url(visit)), visit.task.name
     )
     tab = next(candidate.key for candidate in offered if candidate.current)
-    panel = changes.panel(request.GET) if changes.has_files else None
+    panel = changes.changes_panel(request.GET) if changes.has_files else None
     if panel and tab == "changes" and request.method == "GET":
         record_opened_file(panel, request.user, visit.task)
     context = {
         "review_tabs": offered,
         "review_tab": tab,
         "changes": panel,
-        "unopened": changes.unopened(panel.opened) if panel and review_detail.may_decide else 0,
+        "unopened": changes.count_files_not_opened(panel.opened) if panel and review_detail.may_decide else 0,
         "changed_total": len(changes.start_files) if panel else 0,
         "too_large": evidence.comparison.excess_amount if panel else {},
         "remarks": changes.remarks,
         "evidence": evidence,
         "dossier": review_detail,
-        "paths": choice_paths.draw_choices(visit, review_detail.options),
-        "attention": visit_attention(visit, request.user, may=review_detail.may_decide),
+        "paths": choice_paths.draw_choices_with_consequence_or_none(visit, review_detail.options),
+        "attention": claim_questions_and_snooze_of_visit(visit, request.user, may=review_detail.may_decide),
         "visit": visit,
-        "saved_mail": folder.may_open(request) and folder.was_mailed(visit.pk),
+        "saved_mail": folder.may_open_folder(request) and folder.was_anybody_mailed_about_visit(visit.pk),
         "task": visit.task,
         "form": form,
-        "gate_fields": form.gate_fields(review_detail.gate) if review_detail.may_decide else [],
+        "gate_fields": form.typed_or_initial_gate_fields(review_detail.gate)
+        if review_detail.may_decide
+        else [],
         "conflict": conflict,
         "opened": opened,
         "live_project": "*" if selection.scope.has_several_projects else str(visit.task.project),
-        **(listed or pane_context(request, selection, str(visit.pk), standings)),
+        **(listed or list_pane_context(request, selection, str(visit.pk), standings)),
     }
     response = render_in_shell(
         request,
@@ -322,7 +340,7 @@ def _review_page(
         **context,
     )
     # After the page was drawn, which shows what is new since the last look
-    changes.mark_viewed()
+    changes.record_that_reader_viewed_tree()
     return response
 
 
@@ -376,22 +394,22 @@ def _visible_visit_query(visit: Any, user: Any) -> QuerySet[GateVisit]:
 @require_GET
 @sign_in_required
 def mail_folder_page(request: SignedInRequest) -> HttpResponse:
-    if not folder.may_open(request):
+    if not folder.may_open_folder(request):
         raise Http404
     return render_in_shell(
         request,
         "reviews/mail_folder.html",
         trail=breadcrumbs("Development mail"),
-        mails=folder.list_letters(),
+        mails=folder.latest_letters(),
     )
 
 
 @require_GET
 @sign_in_required
 def mail_message(request: SignedInRequest, name: str) -> HttpResponse:
-    if not folder.may_open(request):
+    if not folder.may_open_folder(request):
         raise Http404
-    message = folder.read_letter(name)
+    message = folder.read_letter_or_none(name)
     if message is None:
         raise Http404
     if request.GET.get("part") == "source":

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 
 from pipelines.models import Line, Task
-from reviews.notifications.following import followed_stations, follows_task
+from reviews.notifications.following import followed_station_keys_or_line, follows_task
 
 register = template.Library()
 
@@ -15,7 +15,7 @@ register = template.Library()
 @register.simple_tag(takes_context=True)
 def followed_of(context: dict[str, Any], line: Line) -> set[str]:
     """Keys of stations, "" for the line itself; one statement."""
-    return followed_stations(context["request"].user, line)
+    return followed_station_keys_or_line(context["request"].user, line)
 
 
 @register.simple_tag(takes_context=True)

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed_version
-from reviews.decision.consequences import VoteOption, vote_options
+from reviews.decision.consequences import VoteOption, offered_votes_within_allowed_rounds
 from reviews.decision.entitlements import Entitlements
 from reviews.mail import folder
 
@@ -42,14 +42,14 @@ def waiting_at(context: dict[str, Any], visits: list[GateVisit]) -> list[Waiting
     """Describe these open visits of one task."""
     prefetch_related_objects(visits, "asked_by__pinned", "votes")
     standings = Entitlements(context["request"].user)
-    letters = folder.list_letters() if visits and folder.may_open(context["request"]) else []
+    letters = folder.latest_letters() if visits and folder.may_open_folder(context["request"]) else []
     name = visits[0].task.name if visits else ""
     letter = next((letter.name for letter in letters if name in letter.subject), "")
     return [
         WaitingReview(
             visit,
             parsed_version(visit.asked_by.pinned).gate(visit.gate).name,
-            standings.at(visit).may,
+            standings.entitlement_to_visit(visit).may,
             reverse("mail-dev-message", args=[letter]) if letter else "",
         )
         for visit in visits
@@ -61,6 +61,9 @@ def offers_at(visits: list[GateVisit]) -> list[GateChoices]:
     """Return the offers of each of these open visits, with four statements for all of them."""
     prefetch_related_objects(visits, "asked_by__pinned", "asked_by__gate_visits", "votes")
     return [
-        GateChoices(parsed_version(visit.asked_by.pinned).gate(visit.gate).name, vote_options(visit))
+        GateChoices(
+            parsed_version(visit.asked_by.pinned).gate(visit.gate).name,
+            offered_votes_within_allowed_rounds(visit),
+        )
         for visit in visits
     ]

@@ -16,7 +16,7 @@ from pipelines.models import Absence, AdministrativeAct, GateVisit, Membership, 
 from pipelines.people import absences
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.invariants import asked_people_match
-from reviews.decision.review_access import ReviewFilter, asked_places, decidable_visits
+from reviews.decision.review_access import ReviewFilter, ordered_visits_user_may_decide, rows_of_who_is_asked
 from reviews.models import AskedPlace, Notification
 from tests.factories import World, make_member, make_project
 from tests.reviews.conftest import gated
@@ -37,7 +37,7 @@ def waiting(world: World, by: User | None = None, **approval: Any) -> Task:
 
 
 def listed(world: World, user: User) -> bool:
-    return bool(decidable_visits(user, ReviewFilter([world.project.pk]), 10))
+    return bool(ordered_visits_user_may_decide(user, ReviewFilter([world.project.pk]), 10))
 
 
 def may(world: World, task: Task, user: User) -> bool:
@@ -51,7 +51,7 @@ def may(world: World, task: Task, user: User) -> bool:
         taken = True
     except Refused:
         taken = False
-    assert (Entitlements(user).at(visit).may, listed(world, user)) == (taken, taken)
+    assert (Entitlements(user).entitlement_to_visit(visit).may, listed(world, user)) == (taken, taken)
     return taken
 
 
@@ -128,7 +128,7 @@ def test_a_bar_on_anyone_of_the_chain_bars_it(world: World, place: str, involved
         GateVisit.objects.update(producers=[f"person:{barred.pk}"])
         visit = GateVisit.objects.select_related("task", "job", "asked_by").get()
         AskedPlace.objects.all().delete()
-        AskedPlace.objects.bulk_create(asked_places(visit))
+        AskedPlace.objects.bulk_create(rows_of_who_is_asked(visit))
     away(people["absent"], people["between"])
     away(people["between"], people["stand-in"])
     expected = {"absent": [False] * 3, "between": [True, False, False], "stand-in": [True, True, False]}

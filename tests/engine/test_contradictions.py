@@ -11,7 +11,7 @@ from pipelines import engine
 from pipelines.errors import Conflict, Forbidden
 from pipelines.models import Deadlock, Escalation, Task
 from pipelines.routing.decide.deadlocks import SUGGESTIONS
-from reviews.mail.notices import notice_mail
+from reviews.mail.notices import notice_mail_if_still_open
 from reviews.models import Notice
 from tests.engine.joining import begun, gate5, on
 from tests.factories import World, make_member, station
@@ -100,7 +100,9 @@ def test_E23_both_mails_have_agents_states_handoffs_and_the_suggestion(world: Wo
     world.group("solution-architect", architect)
     contradicted(world)
     anchors = {"deadlock": Deadlock.objects.get().pk, "escalation": Escalation.objects.get().pk}
-    mails = [mail.body for notice in Notice.objects.order_by("kind") if (mail := notice_mail(notice))]
+    mails = [
+        mail.body for notice in Notice.objects.order_by("kind") if (mail := notice_mail_if_still_open(notice))
+    ]
     for body, (anchor, about) in zip(mails, anchors.items(), strict=True):
         words = ("qa-agent", "security-agent", "On hold", "check: success", SUGGESTIONS["contradiction"])
         assert [each for each in (*words, f"#{anchor}-{about}") if each not in body] == []

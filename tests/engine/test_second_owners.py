@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Agent, Escalation, LineVersion, Project, Task, User
-from reviews.decision.review_access import decidable_among
+from reviews.decision.review_access import visits_among_which_user_may_decide
 from tests.factories import World, make_member, make_project, station
 from tests.reviews.test_pages import as_
 
@@ -62,7 +62,7 @@ def approve(world: World, task: Task, user: User) -> HttpResponse:
 def is_asked(task: Task, user: User, world: World) -> bool:
     """Tell whether the inbox of this person has it, by SQL."""
     visit = world.visit(task)
-    return decidable_among(user, [world.project.pk], {visit.pk}) == {visit.pk}
+    return visits_among_which_user_may_decide(user, [world.project.pk], {visit.pk}) == {visit.pk}
 
 
 def test_E2_both_owners_of_a_state_are_asked_at_its_gate(world: World) -> None:

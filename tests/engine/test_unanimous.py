@@ -21,7 +21,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.work.scheduler import timers
-from reviews.decision.review_access import decidable_among
+from reviews.decision.review_access import visits_among_which_user_may_decide
 from tests.engine.test_timers import pass_time
 from tests.factories import World, make_member, station
 
@@ -52,7 +52,7 @@ def agent(world: World, key: str, owner: User) -> Agent:
 def finds(world: World, user: User, task: Task) -> bool:
     """Whether the inbox of this person has it, by SQL."""
     visit = world.visit(task)
-    return decidable_among(user, [world.project.pk], {visit.pk}) == {visit.pk}
+    return visits_among_which_user_may_decide(user, [world.project.pk], {visit.pk}) == {visit.pk}
 
 
 def test_everybody_of_a_group_has_to_approve(world: World) -> None:

@@ -11,7 +11,7 @@ from pipelines import engine
 from pipelines.engine.invariants import find_violations
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.models.plumbing import bulk_rows
-from reviews.decision.consequences import vote_options
+from reviews.decision.consequences import offered_votes_within_allowed_rounds
 from tests.factories import World, station
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +57,7 @@ def decided(task: Task) -> dict[str, Any]:
 
 def test_an_approval_goes_where_the_page_showed(world: World) -> None:
     task = asked_then_right_moves(world, forked(world))
-    shown = {option.word: option.label for option in vote_options(world.visit(task))}
+    shown = {option.word: option.label for option in offered_votes_within_allowed_rounds(world.visit(task))}
     assert shown["approve"] == "Approve → Done"
     world.vote(task, "approve")
     assert (decided(task)["decision"], decided(task)["end"], decided(task)["rule"]) == (

@@ -45,12 +45,14 @@ def test_web_and_worker_do_not_start_where_a_file_or_a_setting_is_missing(copy: 
     (copy.folder / "templates" / "tasks" / "task.html").unlink()
     settings = copy.folder / "config" / "settings.py"
     settings.write_text(
-        settings.read_text().replace('    "reviews.notifications.retention.expire_some",\n', "")
+        settings.read_text().replace(
+            '    "reviews.notifications.retention.delete_batch_of_expired_notifications",\n', ""
+        )
     )
     for command in ("web", "worker"):
         done = start(copy, command)
         assert done.returncode == 1 and "templates/tasks/task.html is missing" in done.stderr, done.stderr
-        assert "EXPIRES: reviews.notifications.retention.expire_some" in done.stderr
+        assert "EXPIRES: reviews.notifications.retention.delete_batch_of_expired_notifications" in done.stderr
         assert "Install this release anew" in done.stderr and "Traceback" not in done.stderr
 
 

@@ -179,7 +179,7 @@ def test_more_contradictions_cost_the_inbox_no_more_statements(world: World) -> 
         with CaptureQueriesContext(connection) as seen:
             items = [
                 row
-                for row in item_queries.escalation_items(InboxViewer(world.admin))
+                for row in item_queries.open_escalations_for_viewer_roles(InboxViewer(world.admin))
                 if row.about["each"].conflict
             ]
         counts.append((len(items), len(seen)))

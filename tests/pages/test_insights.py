@@ -219,7 +219,7 @@ def test_files_have_the_numbers_of_the_page(world: World, signed_in: As) -> None
     shown = insights(world)
     page = text(client.get(address))
     for key in KEYS:
-        sheet = shown.sheet(key)
+        sheet = shown.sheet_by_key_or_none(key)
         assert sheet is not None and f"csv={key}" in page and sheet.counts[:30] in page
         head, *rows = of_file(client, address, key)
         labels = [row.label for row in (*sheet.rows, *([sheet.total] if sheet.total else []))]
@@ -234,16 +234,16 @@ def test_a_file_has_no_formula() -> None:
     sheet = Sheet(
         "one", "One", "Counts.", "Name", [SheetColumn("Model", "text")], [SheetRow("=1+1", ["@sum"])]
     )
-    assert sheet.csv().splitlines()[1] == "'=1+1,'@sum"
+    assert sheet.csv_text().splitlines()[1] == "'=1+1,'@sum"
 
 
 def test_another_owner_changes_no_figure_and_reads_none(world: World, signed_in: As) -> None:
     seed(world, tasks=6, days=5)
-    before = [insights(world).sheet(key) for key in KEYS]
+    before = [insights(world).sheet_by_key_or_none(key) for key in KEYS]
     other = World(make_project("site", "others"), world.worker)
     other.people["admin"] = make_member(other.project, "admin")
     seed(other, tasks=6, days=5)
-    assert [insights(world).sheet(key) for key in KEYS] == before
+    assert [insights(world).sheet_by_key_or_none(key) for key in KEYS] == before
     for name, more in (("insights", ()), ("line-insights", ("release",))):
         assert signed_in(other.admin).get(f"{at(world, name, *more)}?csv=cost").status_code == 404
 

@@ -16,7 +16,7 @@ from pipelines.web.editor.findings import draft_findings
 from pipelines.web.lines.drawing import canvas_details, picture_of
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
 from reviews.decision import choice_paths
-from reviews.decision.consequences import vote_options
+from reviews.decision.consequences import offered_votes_within_allowed_rounds
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -108,7 +108,9 @@ def test_a_rejection_that_leads_elsewhere_is_not_drawn_as_where_the_policy_leads
     task = world.start(world.line(document(stations, gates=[gate])))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = choice_paths.draw_choices(visit, vote_options(visit))
+    drawn = choice_paths.draw_choices_with_consequence_or_none(
+        visit, offered_votes_within_allowed_rounds(visit)
+    )
     assert drawn is not None
     (reject,) = [each for each in drawn.choices if each.option.word == "reject"]
     shown = json.loads(reject.told)

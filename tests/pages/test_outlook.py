@@ -10,7 +10,7 @@ import pytest
 from pipelines.models import Job
 from pipelines.people import projects
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
-from reviews.decision.consequences import vote_options
+from reviews.decision.consequences import offered_votes_within_allowed_rounds
 from tests.factories import World, station
 from tests.pages.conftest import As, at, text
 
@@ -92,7 +92,7 @@ def test_at_a_gate_each_decision_says_what_it_leads_to_as_the_review_does(
     world.report(task, {"exit_code": 0, "facts": TESTS})
     client = signed_in(world.viewer)
     page = words(text(client.get(at(world, "task", task.name))))
-    said = [(each.verb, each.then) for each in vote_options(world.visit(task))]
+    said = [(each.verb, each.then) for each in offered_votes_within_allowed_rounds(world.visit(task))]
     told = " ".join(f"{verb} {then}" for verb, then in said)
     assert f"What can happen next at Code review {told}" in page
     assert told == "Approve Ship starts. Reject The task fails."

@@ -21,7 +21,7 @@ from pipelines.web.lines.change_groups import merged_canvas_data
 from pipelines.web.lines.drawing import STOPPED, canvas_details, picture_of
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
 from reviews.decision import choice_paths
-from reviews.decision.consequences import vote_options
+from reviews.decision.consequences import offered_votes_within_allowed_rounds
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -90,7 +90,9 @@ def test_a_review_shows_it_as_what_a_rejection_does(world: World) -> None:
     task = world.start(world.line(line()))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = choice_paths.draw_choices(visit, vote_options(visit))
+    drawn = choice_paths.draw_choices_with_consequence_or_none(
+        visit, offered_votes_within_allowed_rounds(visit)
+    )
     assert drawn is not None
     shown = {each.option.word: json.loads(each.told)["ways"] for each in drawn.choices}
     assert (shown["reject"]["ready@rejected"], shown["reject"]["ready"]) == ("taken", "not")
@@ -102,7 +104,9 @@ def test_a_review_shows_a_rejection_that_ends_the_task_as_stopped_at_the_gate(wo
     task = world.start(world.line(line(gate={**LOOK, "on_reject": "fail"})))
     world.report(task)
     visit = task.gate_visits.get()
-    drawn = choice_paths.draw_choices(visit, vote_options(visit))
+    drawn = choice_paths.draw_choices_with_consequence_or_none(
+        visit, offered_votes_within_allowed_rounds(visit)
+    )
     assert drawn is not None
     shown = {each.option.word: json.loads(each.told) for each in drawn.choices}["reject"]
     assert {way for way, state in shown["ways"].items() if state == "taken"} == {f"plan{STOPPED}"}

@@ -153,7 +153,7 @@ def _draft_that_differs(version: LineVersion, user: User) -> None:
 def _addresses(world: World, task: Task) -> dict[str, str]:
     visit, line = world.visit(task), task.line.key
     several = list(GateVisit.objects.filter(state="open").order_by("pk").values_list("pk", flat=True)[:50])
-    key = mail_link.issue_token(visit, world.reviewer.email, timezone.now())
+    key = mail_link.issue_token_to_sole_member_or_empty(visit, world.reviewer.email, timezone.now())
     return {
         "home": reverse("home"),
         "needs-me": reverse("needs-me"),
@@ -202,8 +202,8 @@ def test_a_page_asks_as_much_however_many_rows(world: World, signed_in: As, more
     away = make_member(world.project, "reviewer", "away")
     far = timezone.now() + timedelta(days=30)
     Absence.objects.create(user=away, stand_in=world.reviewer, until=far, created_at=timezone.now())
-    claims.claim_review(world.visit(waiting), away)
-    questions.ask_requester(world.visit(waiting), away, "Why?")
+    claims.claim_or_extend_review_for_an_hour(world.visit(waiting), away)
+    questions.ask_requester_in_open_review(world.visit(waiting), away, "Why?")
     admin = signed_in(world.admin)
     reviewer = signed_in(world.reviewer)
     clients = {name: reviewer for name in BUDGET if name in OF_REVIEWER} | {"": admin, "mail link": Client()}

@@ -10,7 +10,7 @@ from pipelines import engine
 from pipelines.models import Task, User
 from pipelines.work.scheduler import timers
 from reviews.inbox.item import InboxViewer
-from reviews.inbox.kinds import OfferedItem, needs
+from reviews.inbox.kinds import OfferedItem, offered_items_due_first
 from tests.factories import World, station
 from tests.reviews.conftest import gated
 from tests.reviews.test_pages import as_
@@ -103,7 +103,7 @@ def in_vain(world: World) -> Task:
 
 
 def found(user: User) -> list[OfferedItem]:
-    return needs(InboxViewer(user))
+    return offered_items_due_first(InboxViewer(user))
 
 
 def page(user: User, **filters: str) -> str:

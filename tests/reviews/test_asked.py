@@ -14,10 +14,10 @@ from reviews.decision.entitlements import Entitlements
 from reviews.decision.invariants import asked_people_match, asked_places_match
 from reviews.decision.review_access import (
     ReviewFilter,
-    decidable_among,
-    decidable_visits,
-    requested_visits,
-    team_visits,
+    ordered_open_visits_of_projects,
+    ordered_open_visits_user_requested,
+    ordered_visits_user_may_decide,
+    visits_among_which_user_may_decide,
 )
 from reviews.models import AskedPlace
 from tests.factories import World
@@ -40,12 +40,12 @@ WHO: dict[str, dict[str, Any]] = {
 def by_rule(user: User) -> set[Any]:
     standings = Entitlements(user)
     visits = GateVisit.objects.select_related("task", "job", "asked_by")
-    return {visit.pk for visit in visits if standings.at(visit).may}
+    return {visit.pk for visit in visits if standings.entitlement_to_visit(visit).may}
 
 
 def by_sql(world: World, user: User) -> set[Any]:
     within = ReviewFilter([world.project.pk])
-    return {visit_id for _at, visit_id in decidable_visits(user, within, 1000)}
+    return {visit_id for _at, visit_id in ordered_visits_user_may_decide(user, within, 1000)}
 
 
 @pytest.fixture
@@ -95,7 +95,10 @@ def test_the_only_member_is_asked_as_requester_too(world: World) -> None:
     world.report(task)
     Membership.objects.exclude(user=world.admin).delete()
     assert by_sql(world, world.admin) == by_rule(world.admin) == {world.visit(task).pk}
-    assert requested_visits(world.admin, ReviewFilter([world.project.pk]), 10)[0][1] == world.visit(task).pk
+    assert (
+        ordered_open_visits_user_requested(world.admin, ReviewFilter([world.project.pk]), 10)[0][1]
+        == world.visit(task).pk
+    )
 
 
 def test_nothing_is_listed_of_what_is_over(world: World) -> None:
@@ -105,7 +108,7 @@ def test_nothing_is_listed_of_what_is_over(world: World) -> None:
         world.report(task)
     world.vote(decided, "approve")
     engine.cancel(cancelled.pk, actor=engine.ENGINE)
-    [place] = team_visits(world.viewer, ReviewFilter([world.project.pk]), 10)
+    [place] = ordered_open_visits_of_projects(world.viewer, ReviewFilter([world.project.pk]), 10)
     assert place[1] == world.visit(waits).pk
     assert AskedPlace.objects.count() == 1
 
@@ -127,13 +130,15 @@ def test_a_page_of_many_follows_the_last_one(world: World) -> None:
     for each in (later, version, later, version):
         world.report(world.start(each))
     within = ReviewFilter([world.project.pk])
-    whole = decidable_visits(world.reviewer, within, 10)
+    whole = ordered_visits_user_may_decide(world.reviewer, within, 10)
     with CaptureQueriesContext(
         connection,
     ) as counted:
-        first = decidable_visits(world.reviewer, within, 2)
+        first = ordered_visits_user_may_decide(world.reviewer, within, 2)
     assert len(counted) == 2
-    assert [*first, *decidable_visits(world.reviewer, within, 10, after=first[-1])] == whole
+    assert [*first, *ordered_visits_user_may_decide(world.reviewer, within, 10, after=first[-1])] == whole
     gates = GateVisit.objects.in_bulk([visit_id for _at, visit_id in whole])
     assert [bool(gates[visit_id].due_at) for _at, visit_id in whole] == [True, True, False, False]
-    assert decidable_among(world.reviewer, [world.project.pk], [whole[0][1]]) == {whole[0][1]}
+    assert visits_among_which_user_may_decide(world.reviewer, [world.project.pk], [whole[0][1]]) == {
+        whole[0][1]
+    }

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines.models import Absence, Task, User
 from reviews.models import Notification, ReviewClaim, ReviewQuestion, ReviewSnooze
-from reviews.review.attention_actions import chosen_snooze_time
+from reviews.review.attention_actions import chosen_time_or_none
 from tests.api.conftest import Apis, gate_path
 from tests.factories import World
 from tests.pages.conftest import client_of
@@ -124,7 +124,7 @@ def test_a_time_that_is_none_snoozes_nothing(world: World, waiting: Task) -> Non
 )
 def test_tomorrow_is_nine_by_the_clock_on_the_wall(now: str, expected: str) -> None:
     person = User(time_zone="Europe/Berlin")
-    found = chosen_snooze_time("tomorrow", person, datetime.fromisoformat(now))
+    found = chosen_time_or_none("tomorrow", person, datetime.fromisoformat(now))
     assert found is not None and found.astimezone(UTC).isoformat(timespec="minutes") == expected
     assert found.astimezone(ZoneInfo("Europe/Berlin")).hour == 9
 

@@ -203,7 +203,7 @@ def by_api(court: Court, visit: GateVisit, user: User) -> int:
 
 def by_mail_link(court: Court, visit: GateVisit, user: User) -> int:
     """One that they have, although none is issued to who is barred."""
-    token = mail_link.issue_token(visit, user.email, timezone.now())
+    token = mail_link.issue_token_to_sole_member_or_empty(visit, user.email, timezone.now())
     if not token:
         token = f"a link from before they were barred {secrets.token_hex()}"
         MailLink.objects.create(
@@ -223,7 +223,7 @@ def by_bulk(court: Court, visit: GateVisit, user: User) -> int:
 
 def by_chat(court: Court, visit: GateVisit, user: User) -> int:
     account = ChatAccount.objects.get(user=user).account
-    court.slack.press(interactions.button_value(visit), account)
+    court.slack.press(interactions.visit_version_and_evidence_of_button(visit), account)
     return 200 if court.slack.told() == "Approved." else 403
 
 

@@ -15,7 +15,7 @@ from pipelines.models import AdministrativeAct, Project, Task
 from pipelines.ports.observers import HealthBreached, emit_consequences
 from pipelines.work.scheduler import timers
 from reviews.channels.channel import ChannelUnavailable
-from reviews.channels.message_delivery import send_queued_message
+from reviews.channels.message_delivery import send_message_unless_sent_or_skipped
 from reviews.channels.topics import BY_KEY
 from reviews.models import ChannelConnection, ChannelMessage
 from tests.factories import World, make_world, station
@@ -171,7 +171,7 @@ def test_what_fails_is_tried_again_and_listed(world: World, chat: Chat) -> None:
     page = as_(world.admin).get(at(world, "project-channels")).content.decode()
     assert "Not sent" in page and "answered 503" in page and Task.objects.get().name in page
     chat.refuse = 0
-    send_queued_message(hook.messages.get().pk)
+    send_message_unless_sent_or_skipped(hook.messages.get().pk)
     message = ChannelMessage.objects.get()
     assert (message.state, message.attempts) == ("sent", 2)
     page = as_(world.admin).get(at(world, "project-channels")).content.decode()

@@ -21,7 +21,7 @@ from pipelines import engine
 from pipelines.models import AdministrativeAct, Task
 from pipelines.ports.vault import keys
 from reviews.channels.channel import ChannelUnavailable
-from reviews.channels.message_delivery import send_queued_message
+from reviews.channels.message_delivery import send_message_unless_sent_or_skipped
 from reviews.models import ChannelConnection, ChannelMessage
 from tests.factories import World
 from tests.outgoing.servers import Asked, Server, say, serving
@@ -99,7 +99,7 @@ def asked(world: World, title: str = "Add login") -> Task:
 def deliver() -> None:
     """What the worker does with the tickets."""
     for pk in ChannelMessage.objects.filter(state="queued").order_by("pk").values_list("pk", flat=True):
-        send_queued_message(pk)
+        send_message_unless_sent_or_skipped(pk)
 
 
 def at(world: World, name: str, *more: int) -> str:

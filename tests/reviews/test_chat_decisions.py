@@ -22,7 +22,7 @@ from pipelines import engine
 from pipelines.models import AdministrativeAct, Membership, Project, Task, User, Vote
 from pipelines.ports.vault import keys
 from reviews.channels import accounts
-from reviews.channels.message_delivery import reply_to_account
+from reviews.channels.message_delivery import reply_to_slack_account_if_connected
 from reviews.models import ChannelConnection, ChatAccount, ChatCode
 from tests.factories import World, make_member, make_project
 from tests.reviews.conftest import gated
@@ -96,7 +96,9 @@ def waiting(world: World, **gate: Any) -> Task:
 
 
 def linked(slack: Slack, user: User, account: str = "U1") -> None:
-    assert str(user) in slack.command(f"link {accounts.create_code(user, slack.connection.pk)}", account)
+    assert str(user) in slack.command(
+        f"link {accounts.replace_code_that_links_chat(user, slack.connection.pk)}", account
+    )
 
 
 def test_a_linked_account_approves_and_the_message_says_so(world: World, slack: Slack) -> None:
@@ -118,7 +120,7 @@ def test_a_linked_account_approves_and_the_message_says_so(world: World, slack: 
 
 @pytest.mark.wide
 def test_an_answer_is_seen_by_whoever_pressed_alone(world: World, slack: Slack) -> None:
-    reply_to_account(slack.connection.pk, "C1", "U1", "Not you <!channel>")
+    reply_to_slack_account_if_connected(slack.connection.pk, "C1", "U1", "Not you <!channel>")
     path, said = slack.chat.calls[-1]
     assert path == "/api/chat.postEphemeral"
     assert said == {"channel": "C1", "user": "U1", "text": "Not you &lt;!channel&gt;"}
@@ -171,7 +173,7 @@ def test_another_connection_vouches_for_nobody(world: World, slack: Slack) -> No
 
 
 def _unlinked(world: World, task: Task, lead: User) -> None:
-    accounts.unlink_chat_account(lead, ChatAccount.objects.get().pk)
+    accounts.unlink_own_chat_account(lead, ChatAccount.objects.get().pk)
 
 
 def _deactivated(world: World, task: Task, lead: User) -> None:
@@ -292,7 +294,7 @@ def test_a_code_links_once_within_ten_minutes_where_it_was_made(world: World, sl
     made = ChatAccount.objects.get()
     assert (made.user, made.account, made.workspace) == (world.reviewer, "U1", "T1")
     assert AdministrativeAct.objects.filter(kind="chat.linked").count() == 1
-    old = accounts.create_code(world.reviewer, slack.connection.pk)
+    old = accounts.replace_code_that_links_chat(world.reviewer, slack.connection.pk)
     ChatCode.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert "not valid" in slack.command(f"link {old}", "U3")
     assert as_(world.operator).post(reverse("account-chat-unlink", args=[made.pk])).status_code == 404
@@ -302,7 +304,7 @@ def test_a_code_links_once_within_ten_minutes_where_it_was_made(world: World, sl
 
 @pytest.mark.wide
 def test_who_left_the_project_links_nothing(world: World, slack: Slack) -> None:
-    code = accounts.create_code(world.reviewer, slack.connection.pk)
+    code = accounts.replace_code_that_links_chat(world.reviewer, slack.connection.pk)
     Membership.objects.filter(user=world.reviewer).delete()
     assert "not valid" in slack.command(f"link {code}")
     page = as_(world.reviewer).post(reverse("account-chats"), {"connection": slack.connection.pk})

@@ -34,12 +34,12 @@ def _waiting(world: World, lead: User) -> Task:
 def _clients(world: World, task: Task, lead: User) -> list[Callable[[], Any]]:
     visit = world.visit(task)
     shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
-    token = mail_link.issue_token(visit, lead.email, timezone.now())
+    token = mail_link.issue_token_to_sole_member_or_empty(visit, lead.email, timezone.now())
     admin, reviewer = world.admin, world.reviewer
     vote = {"visit": visit, **shown}
     return [
-        lambda: mail_link.approve_by_token(token, timezone.now()),
-        lambda: mail_link.approve_by_token(token, timezone.now()),
+        lambda: mail_link.use_up_link_and_approve(token, timezone.now()),
+        lambda: mail_link.use_up_link_and_approve(token, timezone.now()),
         lambda: engine.vote(user=reviewer, word="reject", reason="No", via="page", **vote),
         lambda: engine.vote(user=lead, word="approve", via="api", **vote),
         lambda: engine.override_gate_as_administrator(

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pipelines.models import Membership, Task, User
 from reviews.models import Follow, Notification
-from reviews.notifications.notification_queries import NotificationView, visible_notifications
+from reviews.notifications.notification_queries import NotificationView, visible_notifications_newest_first
 from tests.factories import World, make_member
 from tests.reviews.conftest import gated
 from tests.reviews.test_pages import as_
@@ -40,7 +40,11 @@ def unfollow(world: World, who: User, **what: Any) -> None:
 
 
 def told(who: User) -> list[str]:
-    rows = visible_notifications(who).filter(kind="followed").select_related("project__owner", "task")
+    rows = (
+        visible_notifications_newest_first(who)
+        .filter(kind="followed")
+        .select_related("project__owner", "task")
+    )
     return [NotificationView(row).wording.text for row in rows.order_by("pk")]
 
 

@@ -72,12 +72,12 @@ class Staged:
         Task.objects.filter(pk=self.task.pk).update(title=said[:200], description=said)
         self._report()
         first = world.visit(self.task)
-        question = questions.ask_requester(first, world.reviewer, said[:9_000])
+        question = questions.ask_requester_in_open_review(first, world.reviewer, said[:9_000])
         questions.answer_question(first, question.pk, world.operator, said[:9_000])
         world.vote(self.task, "send_back", reason=said[:20_000])
         self._report()
         self.visit = world.visit(self.task)
-        questions.ask_requester(self.visit, world.reviewer, said[:9_000])
+        questions.ask_requester_in_open_review(self.visit, world.reviewer, said[:9_000])
 
     def _document(self, line: str) -> dict[str, Any]:
         rule = {"id": "built", "label": line, "to": "ship", "gates": ["review"]}
@@ -313,11 +313,14 @@ def test_nothing_runs_leads_away_or_hides(
         faults += [f"{address}: {answer.status_code}"] if answer.status_code != 200 else []
         faults += looked_at(answer.content.decode(), address)
     path = reverse(
-        "mail-link-arrive", args=[mail_link.issue_token(staged.visit, world.reviewer.email, timezone.now())]
+        "mail-link-arrive",
+        args=[
+            mail_link.issue_token_to_sole_member_or_empty(staged.visit, world.reviewer.email, timezone.now())
+        ],
     )
     faults += looked_at(Client().get(path, follow=True).content.decode(), "mail link")
     deliver()
-    slack.command(f"link {accounts.create_code(world.reviewer, slack.connection.pk)}")
+    slack.command(f"link {accounts.replace_code_that_links_chat(world.reviewer, slack.connection.pk)}")
     told = mails(mailbox)
     slack.press(slack_value(staged))
     staged.visit.refresh_from_db()

@@ -164,9 +164,9 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
     world.vote(visit.task, "approve")
     visit.refresh_from_db()
     approvals(visit, 198)
-    assert sampling.sample_offers(world.project) == []
+    assert sampling.sampling_offers_for_always_approved_gates(world.project) == []
     approvals(visit, 1)
-    [offer] = sampling.sample_offers(world.project)
+    [offer] = sampling.sampling_offers_for_always_approved_gates(world.project)
     assert (offer.approvals, offer.name) == (200, "Release review")
     rates = {rate.one_in: rate for rate in offer.rates}
     assert all(rate.asked + rate.unseen == 200 for rate in offer.rates)
@@ -177,7 +177,7 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
         visit=visit, user=world.reviewer, path="a.py", side="new", line=1, content="0" * 64, text="Why?",
         at=timezone.now(),
     )  # fmt: skip
-    assert sampling.sample_offers(world.project) == []
+    assert sampling.sampling_offers_for_always_approved_gates(world.project) == []
 
 
 @pytest.mark.wide

@@ -68,7 +68,9 @@ class Mattermost:
         return dict(attachments[0]["actions"][0]) if attachments else {}
 
     def link(self, user: User, account: str = "user1") -> None:
-        answer = self.command(f"link {accounts.create_code(user, self.connection.pk)}", account)
+        answer = self.command(
+            f"link {accounts.replace_code_that_links_chat(user, self.connection.pk)}", account
+        )
         assert answer.status_code == 200 and str(user) in answer.json()["text"]
 
 

@@ -117,7 +117,7 @@ class Arena:
         return self._post(self.bearer, f"{self._at(visit.task)}/gates/{visit.gate}", said)
 
     def mail(self, visit: GateVisit, word: str) -> Ask:
-        token = mail_link.issue_token(visit, self.lead.email, timezone.now())
+        token = mail_link.issue_token_to_sole_member_or_empty(visit, self.lead.email, timezone.now())
         assert token
 
         def press() -> int:
@@ -128,7 +128,7 @@ class Arena:
         return press
 
     def chat(self, visit: GateVisit, word: str) -> Ask:
-        return lambda: self.slack.press(interactions.button_value(visit)).status_code
+        return lambda: self.slack.press(interactions.visit_version_and_evidence_of_button(visit)).status_code
 
     def cancel(self, visit: GateVisit) -> Ask:
         return self._post(self.operator, f"{self._at(visit.task)}/cancel", {"reason": "No"})

@@ -23,7 +23,7 @@ from pipelines.templatetags.mail import TONES
 from pipelines.web.account.adapter import CHANGES
 from reviews.mail import folder
 from reviews.models import Digest, Mail, Notice, Notification, NotificationSettings, Posted
-from reviews.notifications.recipients import MailChoice, recipients_by_id
+from reviews.notifications.recipients import MailChoice, active_recipient_by_id
 from reviews.notifications.table import KINDS
 from reviews.tasks import (
     deliver_digest,
@@ -293,9 +293,13 @@ def test_the_settings_of_a_person_are_kept(world: World, signed_in: As) -> None:
     form = {f"{kind.key}-mail": "digest" for kind in KINDS}
     form |= {"roles-bell": "on", "digest_hour": "17", "quiet": "on", "quiet_from": "22", "quiet_until": "6"}
     assert client.post(address, form).status_code == 302
-    found = recipients_by_id([world.viewer.pk])[world.viewer.pk]
+    found = active_recipient_by_id([world.viewer.pk])[world.viewer.pk]
     assert (found.digest_hour, found.quiet) == (17, (22, 6))
-    assert (found.wants_bell("roles"), found.wants_bell("review"), found.mail_choice("review", "now")) == (
+    assert (
+        found.wants_bell("roles"),
+        found.wants_bell("review"),
+        found.mail_choice_or_default("review", "now"),
+    ) == (
         True,
         False,
         "digest",
@@ -309,7 +313,7 @@ def test_the_settings_of_a_person_are_kept(world: World, signed_in: As) -> None:
         {"review-mail": "x"},
     ):
         assert client.post(address, form | wrong).status_code == 422, wrong
-    assert recipients_by_id([world.viewer.pk])[world.viewer.pk] == found
+    assert active_recipient_by_id([world.viewer.pk])[world.viewer.pk] == found
 
 
 # HTML
@@ -376,4 +380,4 @@ def test_pages_that_speak_of_mail_lead_to_it_for_whom_it_opens(
     assert here not in client.get(reverse("palette"), {"q": "home"}).content.decode()
     settings.EMAIL_FILE_PATH, settings.EMAIL_BACKEND = None, "django.core.mail.backends.smtp.EmailBackend"
     assert not any(here in client.get(page).content.decode() for page in pages)
-    assert not folder.may_open(RequestFactory().get("/"))
+    assert not folder.may_open_folder(RequestFactory().get("/"))

@@ -30,9 +30,9 @@ def test_quiet_hours_end_where_the_person_is(
     hour: int, quiet: tuple[int, int] | None, zone: str, waits_until: str | None
 ) -> None:
     start, end = quiet or (None, None)
-    person = Recipient.of((1, "a@example.com", zone, {}, 8, start, end))
+    person = Recipient.recipient_from_row((1, "a@example.com", zone, {}, 8, start, end))
     at = datetime(2026, 3, 2, hour, 30 if hour != 7 else 0, tzinfo=UTC)
-    assert person.after_quiet(at) == (datetime.fromisoformat(waits_until) if waits_until else at)
+    assert person.time_after_quiet_hours(at) == (datetime.fromisoformat(waits_until) if waits_until else at)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,6 @@ def test_quiet_hours_end_where_the_person_is(
     ],
 )
 def test_the_digest_goes_out_at_the_hour_of_the_person(at: str, quiet: Any, due: str) -> None:
-    person = Recipient.of((1, "a@example.com", "Europe/Berlin", {}, 8, *quiet))
-    found = person.digest_at(datetime.fromisoformat(at))
+    person = Recipient.recipient_from_row((1, "a@example.com", "Europe/Berlin", {}, 8, *quiet))
+    found = person.time_of_next_digest(datetime.fromisoformat(at))
     assert found == datetime.fromisoformat(due) and found.tzinfo == zoneinfo.ZoneInfo("UTC")

@@ -33,7 +33,7 @@ def told(user: User, kind: str = "") -> list[str]:
     """What this person reads behind the bell, of one kind or all."""
     return [
         each.wording.text
-        for each in notification_queries.list_notifications(user, unread=True, most=99)
+        for each in notification_queries.latest_bell_notifications(user, unread=True, limit=99)
         if kind in ("", each.row.kind)
     ]
 
@@ -112,7 +112,7 @@ def test_who_is_responsible_is_told_of_an_escalation(world: World) -> None:
     assert told(world.admin, "escalation") == ["“Add login” was escalated to you."]
     (shown,) = [
         each
-        for each in notification_queries.list_notifications(world.admin, unread=True, most=9)
+        for each in notification_queries.latest_bell_notifications(world.admin, unread=True, limit=9)
         if each.row.kind == "escalation"
     ]
     assert shown.address.endswith(f"#escalation-{task.escalated.get().pk}")
@@ -129,7 +129,7 @@ def test_who_is_named_in_a_comment_is_told_once_and_strangers_never(world: World
     assert told(named, "mention") == [f"{world.designer} mentioned you in a comment on the line {line.name}."]
     (shown,) = [
         each
-        for each in notification_queries.list_notifications(named, unread=True, most=9)
+        for each in notification_queries.latest_bell_notifications(named, unread=True, limit=9)
         if each.row.kind == "mention"
     ]
     assert shown.address.endswith("/draw/#station=build&tab=comments")
@@ -287,13 +287,13 @@ def test_a_member_more_costs_the_move_no_statement(world: World) -> None:
 def test_old_ones_go(world: World, waiting: Task, settings: Any) -> None:
     now = timezone.now()
     later = now + timedelta(days=settings.NOTIFICATION_DAYS + 1)
-    assert retention.expire_some(now) == 0
+    assert retention.delete_batch_of_expired_notifications(now) == 0
     settings.NOTIFICATION_DAYS, days = 0, settings.NOTIFICATION_DAYS
-    assert retention.expire_some(later) == 0
+    assert retention.delete_batch_of_expired_notifications(later) == 0
     settings.NOTIFICATION_DAYS = days
-    assert "reviews.notifications.retention.expire_some" in settings.EXPIRES
+    assert "reviews.notifications.retention.delete_batch_of_expired_notifications" in settings.EXPIRES
     assert [import_string(path)(now) for path in settings.EXPIRES] == [0] * len(settings.EXPIRES)
-    assert retention.expire_some(later) > 0
+    assert retention.delete_batch_of_expired_notifications(later) > 0
     assert not Notification.objects.exists()
 
 
@@ -339,7 +339,7 @@ def test_who_approved_is_told_as_what_it_was_merged(world: World) -> None:
     assert told(world.reviewer, "merged") == ["“Add login”, which you approved: Merged as 1234567."]
     (shown,) = [
         each
-        for each in notification_queries.list_notifications(world.reviewer, unread=True, most=9)
+        for each in notification_queries.latest_bell_notifications(world.reviewer, unread=True, limit=9)
         if each.row.kind == "merged"
     ]
     assert shown.address.endswith(f"{task.name}/#delivered")

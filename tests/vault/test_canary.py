@@ -25,7 +25,7 @@ from pipelines.work.transport.local import jobs
 from pipelines.work.transport.local.orders import job_orders
 from pipelines.work.transport.protocol import NO_VALUES
 from reviews.models import Mail, Remark
-from reviews.review.reports import masked_report
+from reviews.review.reports import report_without_secrets
 from reviews.tasks import deliver_mail
 from tests.factories import World, document, station
 from tests.pages.conftest import at, client_of
@@ -150,7 +150,7 @@ def test_a_report_of_a_tool_shows_the_mask() -> None:
     finding = ToolFinding("high", f"found {CANARY}", path="a.py", line=3)
     problem = CaseProblem("failed", "suite", f"test[{CANARY}]", CANARY)
     report = ReadReport("sarif", tests=[problem], findings=[finding], rows=[[CANARY]], text=f"# {CANARY}")
-    masked = masked_report(report, Masker([CANARY]))
+    masked = report_without_secrets(report, Masker([CANARY]))
     assert "planted-canary" not in repr(masked)
     assert (masked.findings[0].severity, masked.findings[0].message) == ("high", "found •••")
 

@@ -50,7 +50,7 @@ def by_a_chat_that_they_connected(siege: Siege, visit: GateVisit, user: User) ->
     siege.group.members.add(siege.bob)
     if siege.protected:
         type(connection).objects.filter(pk=connection.pk).update(created_by=user)
-    siege.slack.press(interactions.button_value(visit), "U1")
+    siege.slack.press(interactions.visit_version_and_evidence_of_button(visit), "U1")
     return 200
 
 

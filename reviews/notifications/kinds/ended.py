@@ -24,17 +24,19 @@ UNMERGED = "“%(task)s” is completed, but its change is not merged."
 LEFT = "“%(task)s” is completed, nothing was merged, and problems are left: %(stations)s."
 
 
-def _ended_events(end: Status, batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for ending in batch_context.of_type(TaskEnded):
+def _events_for_requesters_of_ended_tasks(
+    end: Status, batch_context: ConsequenceBatch
+) -> Iterable[NotificationEvent]:
+    for ending in batch_context.consequences_of_type(TaskEnded):
         task = batch_context.tasks[ending.task_id]
         if ending.kind == end and task.requester_id is not None:
-            data = _ended_data(task)
+            data = _unmerged_or_unresolved_stations(task)
             yield NotificationEvent(
                 task.requester_id, str(task.pk), task.project_id, ending.at, task.pk, data
             )
 
 
-def _ended_data(task: Task) -> dict[str, Any]:
+def _unmerged_or_unresolved_stations(task: Task) -> dict[str, Any]:
     if has_unmerged_change(task):
         return {"unmerged": True}
     line = versions.by_id(task.pinned_id)
@@ -60,7 +62,7 @@ COMPLETED = NotificationKind(
     "end-completed",
     MailChoice.NEVER,
     (TaskEnded,),
-    partial(_ended_events, Status.COMPLETED),
+    partial(_events_for_requesters_of_ended_tasks, Status.COMPLETED),
     partial(_notification_text, Status.COMPLETED),
 )
 FAILED = NotificationKind(
@@ -70,6 +72,6 @@ FAILED = NotificationKind(
     "end-failed",
     MailChoice.NOW,
     (TaskEnded,),
-    partial(_ended_events, Status.FAILED),
+    partial(_events_for_requesters_of_ended_tasks, Status.FAILED),
     partial(_notification_text, Status.FAILED),
 )

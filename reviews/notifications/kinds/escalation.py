@@ -17,8 +17,8 @@ SENTENCES = {
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for alarm in batch_context.of_type(Alarm):
-        for user_id in batch_context.member_ids_at(alarm.task_id, alarm.notify):
+    for alarm in batch_context.consequences_of_type(Alarm):
+        for user_id in batch_context.unique_member_ids_at_addresses(alarm.task_id, alarm.notify):
             yield NotificationEvent(
                 user_id,
                 f"{alarm.about}:{alarm.kind}",

@@ -48,19 +48,21 @@ class _FollowedEvent:
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     happened = [
-        followed_event for one in batch_context.batch if (followed_event := _followed_event(one)) is not None
+        followed_event
+        for one in batch_context.batch
+        if (followed_event := _followed_event_or_none(one)) is not None
     ]
     if not happened:
         return
-    for follow in _follows_with_access(batch_context.lookups.followed):
+    for follow in _follows_of_active_members(batch_context.lookups.followed):
         for followed_event in happened:
-            if _should_notify(follow, followed_event, batch_context.tasks):
+            if _concerns_follower(follow, followed_event, batch_context.tasks):
                 yield _notification_event(
                     follow, followed_event, batch_context.tasks[followed_event.of.task_id]
                 )
 
 
-def _followed_event(of: Consequence) -> _FollowedEvent | None:
+def _followed_event_or_none(of: Consequence) -> _FollowedEvent | None:
     if isinstance(of, TaskMoved):
         return _FollowedEvent("arrived", of, of.target)
     if isinstance(of, TaskEnded) and of.kind in ENDED:
@@ -76,7 +78,7 @@ def _followed_event(of: Consequence) -> _FollowedEvent | None:
     return None
 
 
-def _follows_with_access(followed: Sequence[int]) -> Iterable[Follow]:
+def _follows_of_active_members(followed: Sequence[int]) -> Iterable[Follow]:
     """Return those follows whose people can still see the project."""
     if not followed:
         return []
@@ -86,7 +88,7 @@ def _follows_with_access(followed: Sequence[int]) -> Iterable[Follow]:
     return Follow.objects.filter(Exists(members), pk__in=followed).order_by("user_id", "pk")
 
 
-def _should_notify(follow: Follow, followed_event: _FollowedEvent, tasks: dict[int, Task]) -> bool:
+def _concerns_follower(follow: Follow, followed_event: _FollowedEvent, tasks: dict[int, Task]) -> bool:
     task = tasks[followed_event.of.task_id]
     # Nobody is told of what they did, or are told as the requester anyway
     if follow.user_id == followed_event.by or (

@@ -11,7 +11,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for event in batch_context.of_type(AgentHandedOver):
+    for event in batch_context.consequences_of_type(AgentHandedOver):
         yield NotificationEvent(
             event.user_id,
             f"agent:{event.agent_id}:{event.at.isoformat()}",

@@ -11,7 +11,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def events(batch: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for breach in batch.of_type(HealthBreached):
+    for breach in batch.consequences_of_type(HealthBreached):
         yield NotificationEvent(
             breach.user_id,
             f"health:{breach.figure}:{breach.at.isoformat()}",

@@ -11,7 +11,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for event in batch_context.of_type(InvitationAccepted):
+    for event in batch_context.consequences_of_type(InvitationAccepted):
         yield NotificationEvent(
             event.invited_by_id,
             str(event.invitation_id),

@@ -12,7 +12,7 @@ from reviews.notifications.recipients import MailChoice
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     """Once for each comment, however often it is edited."""
-    for mention in batch_context.of_type(CommentMention):
+    for mention in batch_context.consequences_of_type(CommentMention):
         yield NotificationEvent(
             mention.user_id,
             f"mention:{mention.comment_id}",

@@ -23,17 +23,17 @@ PUSHED = "“%(task)s”, which you approved: Pushed as %(commit)s."
 SHORT = 7
 
 
-def _merged_events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+def _events_for_approvers_of_landed_tasks(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     """Yield an event for each approver of a task that has landed. Its requester is notified that it is
     completed. A former member gets nothing."""
     ended = {
         ending.task_id: ending
-        for ending in batch_context.of_type(TaskEnded)
+        for ending in batch_context.consequences_of_type(TaskEnded)
         if ending.kind == Status.COMPLETED
     }
     if not ended:
         return
-    landed = {delivery.task_id: delivery for delivery in _landed_deliveries(tasks=list(ended))}
+    landed = {delivery.task_id: delivery for delivery in _deliveries_landed_oldest_first(tasks=list(ended))}
     if not landed:
         return
     members = Membership.objects.filter(
@@ -48,7 +48,7 @@ def _merged_events(batch_context: ConsequenceBatch) -> Iterable[NotificationEven
 
 
 @server_prepared(tasks=array_field())
-def _landed_deliveries(tasks: Any) -> QuerySet[Delivery, Delivery]:
+def _deliveries_landed_oldest_first(tasks: Any) -> QuerySet[Delivery, Delivery]:
     """The last one of a task comes last."""
     deliveries = Delivery.objects.filter(task__among=tasks, landed_at__isnull=False)
     return deliveries.order_by("landed_at", "job_id").only("task_id", "to", "commit")
@@ -68,6 +68,6 @@ KIND = NotificationKind(
     "end-completed",
     MailChoice.NEVER,
     (TaskEnded,),
-    _merged_events,
+    _events_for_approvers_of_landed_tasks,
     _notification_text,
 )

@@ -11,7 +11,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for request in batch_context.of_type(PublishRequested):
+    for request in batch_context.consequences_of_type(PublishRequested):
         what = "back" if request.reason else "asked"
         yield NotificationEvent(
             request.user_id,

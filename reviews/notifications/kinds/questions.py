@@ -16,8 +16,8 @@ MAX_TEXT = 500
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     both: list[QuestionRaised | QuestionAnswered] = [
-        *batch_context.of_type(QuestionRaised),
-        *batch_context.of_type(QuestionAnswered),
+        *batch_context.consequences_of_type(QuestionRaised),
+        *batch_context.consequences_of_type(QuestionAnswered),
     ]
     for event in both:
         word = "asked" if isinstance(event, QuestionRaised) else "answered"

@@ -12,7 +12,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for refuted in batch_context.of_type(GuaranteeRefuted):
+    for refuted in batch_context.consequences_of_type(GuaranteeRefuted):
         yield NotificationEvent(
             refuted.user_id,
             f"refuted:{refuted.version_id}",

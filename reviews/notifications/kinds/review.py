@@ -16,7 +16,7 @@ from pipelines.ports.observers import (
 )
 from pipelines.queries import versions
 from pipelines.routing.document.gates import MAX_REMINDERS
-from reviews.decision.gates import gate_of_visit
+from reviews.decision.gates import gate_with_approval_policy_of_visit
 from reviews.models import Notification
 from reviews.notifications.kind import ConsequenceBatch, NotificationEvent, NotificationKind, NotificationText
 from reviews.notifications.recipients import MailChoice
@@ -24,17 +24,17 @@ from reviews.notifications.recipients import MailChoice
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     """Everybody who may decide, stand-ins included, and the members among the addresses the gate names."""
-    opened = {event.visit_id: event for event in batch_context.of_type(GateOpened)}
+    opened = {event.visit_id: event for event in batch_context.consequences_of_type(GateOpened)}
     if opened:
         people, away = batch_context.lookups.people, batch_context.lookups.away
         for visit in batch_context.lookups.visits:
             event = opened[visit.pk]
-            gate = gate_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
+            gate = gate_with_approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
             decider_ids = ids_of_deciders(
                 people[event.project_id], away[event.project_id], visit, gate.approval
             )
             for user_id in dict.fromkeys(
-                [*decider_ids, *batch_context.member_ids_at(event.task_id, event.notify)]
+                [*decider_ids, *batch_context.unique_member_ids_at_addresses(event.task_id, event.notify)]
             ):
                 yield NotificationEvent(
                     user_id,
@@ -44,9 +44,9 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
                     event.task_id,
                     {"gate": gate.name},
                 )
-    for late in batch_context.of_type(GateOverdue):
+    for late in batch_context.consequences_of_type(GateOverdue):
         project_id = batch_context.tasks[late.task_id].project_id
-        for user_id in batch_context.member_ids_at(late.task_id, late.notify):
+        for user_id in batch_context.unique_member_ids_at_addresses(late.task_id, late.notify):
             yield NotificationEvent(
                 user_id,
                 f"{late.visit_id}:{_reminder_key(late.number)}",
@@ -61,7 +61,7 @@ def _reminder_key(number: int) -> str:
     return "soon" if number == 0 else "overdue" if number == 1 else f"overdue{number}"
 
 
-def notification_keys(visit: UUID) -> list[str]:
+def every_notification_key_of_visit(visit: UUID) -> list[str]:
     """Return all that a notification of this gate visit may be about."""
     reminders = (_reminder_key(number) for number in range(MAX_REMINDERS + 2))
     return [str(visit), *(f"{visit}:{reminder}" for reminder in reminders)]
@@ -71,7 +71,7 @@ def settled_subjects(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was decided, or closed."""
     for event in batch:
         if isinstance(event, GateDecided | GateClosed):
-            yield from notification_keys(event.visit_id)
+            yield from every_notification_key_of_visit(event.visit_id)
 
 
 def notification_text(row: Notification) -> NotificationText:

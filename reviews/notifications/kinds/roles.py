@@ -12,7 +12,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for event in batch_context.of_type(RolesChanged):
+    for event in batch_context.consequences_of_type(RolesChanged):
         if event.by_id != event.user_id:
             about = f"{event.project_id}:{event.at.isoformat()}"
             yield NotificationEvent(

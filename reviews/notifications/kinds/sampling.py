@@ -12,7 +12,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def events(batch: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for stopped in batch.of_type(SamplingStopped):
+    for stopped in batch.consequences_of_type(SamplingStopped):
         yield NotificationEvent(
             stopped.user_id,
             f"sampling:{stopped.line_id}:{stopped.gate}:{stopped.at.isoformat()}",

@@ -38,8 +38,12 @@ LATE = "late:"
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    yield from _late_events(batch_context)
-    waits = {event.token_id: event for event in batch_context.of_type(TaskWaits) if event.status in SENTENCES}
+    yield from _events_of_late_tasks_and_reviews(batch_context)
+    waits = {
+        event.token_id: event
+        for event in batch_context.consequences_of_type(TaskWaits)
+        if event.status in SENTENCES
+    }
     if not waits:
         return
     for token in Token.objects.filter(ASKS, pk__in=waits, task__requester__isnull=False).order_by("pk"):
@@ -56,14 +60,16 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
             task.project_id,
             event.at,
             task.pk,
-            {"status": token.status, "station": station, **_reason_data(token, line)},
+            {"status": token.status, "station": station, **_reason_of_stuck_or_held_token(token, line)},
         )
 
 
-def _late_events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
+def _events_of_late_tasks_and_reviews(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     # 0 comes before it is due, and after 1 it is told already
-    overdue = [reminder for reminder in batch_context.of_type(GateOverdue) if reminder.number == 1]
-    both: list[TaskLate | GateOverdue] = [*batch_context.of_type(TaskLate), *overdue]
+    overdue = [
+        reminder for reminder in batch_context.consequences_of_type(GateOverdue) if reminder.number == 1
+    ]
+    both: list[TaskLate | GateOverdue] = [*batch_context.consequences_of_type(TaskLate), *overdue]
     positions = _positions_text_by_task(batch_context, {late.task_id for late in both})
     for late in both:
         task = batch_context.tasks[late.task_id]
@@ -86,7 +92,7 @@ def _positions_text_by_task(batch: ConsequenceBatch, task_ids: set[int]) -> dict
     return {task: " · ".join(places) for task, places in words.items()}
 
 
-def _reason_data(token: Token, line: ParsedLine) -> dict[str, str]:
+def _reason_of_stuck_or_held_token(token: Token, line: ParsedLine) -> dict[str, str]:
     """Say why it is stuck, who put it on hold and why, or the tasks it waits for that did not complete."""
     if token.status == Status.STUCK:
         sentence = stuck_sentence(token, line)
@@ -114,7 +120,7 @@ def notification_text(row: Notification) -> NotificationText:
     return NotificationText(sentence % words, page, "Open the task", facts=facts)
 
 
-def is_outdated(row: Notification) -> bool:
+def waits_no_longer_as_told(row: Notification) -> bool:
     """Tell if it continues, or waits for something else; of a late one, if it has ended or was reviewed."""
     if row.data.get("late") == "task":
         return row.task is None or row.task.ended_at is not None
@@ -134,5 +140,5 @@ KIND = NotificationKind(
     (TaskWaits, TaskLate, GateOverdue),
     events,
     notification_text,
-    over=is_outdated,
+    over=waits_no_longer_as_told,
 )
