@@ -1,9 +1,10 @@
-"""Draw the shipped lines three times in one style, so that people can choose without knowing which is whose: where
-Gateline puts the parts, where ELK does by itself, and where dagre does, which is installed into a temporary folder.
+"""Draw the shipped lines four times in one style, so that people can choose without knowing which is whose: where
+Gateline puts the parts, where ELK does by itself, and where dagre and bpmn-auto-layout do, which are installed into a
+temporary folder.
 
     python -m proof.blind_drawings FOLDER KEY.json
 
-Writes FOLDER/NN-a.png, NN-b.png, NN-c.png of each line, in an order drawn by lot, and which is whose into KEY.json."""
+Writes FOLDER/NN-a.png, … NN-d.png of each line, in an order drawn by lot, and which is whose into KEY.json."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from proof.drawings import bundled, drawn_data, shipped
 from tests.fixtures.browser import FLAGS, find_chromium
 
 SIZE = {"width": 1600, "height": 900}
-LETTERS = "abc"
+LETTERS = "abcd"
+CONTENDERS = ("@dagrejs/dagre", "bpmn-auto-layout")
 PAGE = "<style>body{{margin:24px}} svg{{max-width:1552px;max-height:852px;inline-size:100%}}</style>{}"
 
 
@@ -40,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         program = find_chromium(playwright.chromium.executable_path)
         assert program is not None, "there is no Chromium here"
         page = playwright.chromium.launch(executable_path=program, args=FLAGS).new_page(viewport=SIZE)
-        for number, svgs in enumerate(drawn_thrice(Path(folder)), start=1):
+        for number, svgs in enumerate(drawn_by_each(Path(folder)), start=1):
             whose = list(svgs)
             SystemRandom().shuffle(whose)
             key[f"{number:02}"] = dict(zip(LETTERS, whose, strict=True))
@@ -50,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def drawn_thrice(folder: Path) -> Iterator[dict[str, str]]:
+def drawn_by_each(folder: Path) -> Iterator[dict[str, str]]:
     """Yield the SVG of each line by who placed its parts."""
     install = (
         "npm",
@@ -60,13 +62,14 @@ def drawn_thrice(folder: Path) -> Iterator[dict[str, str]]:
         "--no-fund",
         "--prefix",
         str(folder),
-        "@dagrejs/dagre",
+        *CONTENDERS,
     )
     subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
-    dagre = folder / "node_modules" / "@dagrejs" / "dagre"
-    described = json.loads((dagre / "package.json").read_text())
+    modules = [folder / "node_modules" / name for name in CONTENDERS]
+    described = [(module, json.loads((module / "package.json").read_text())) for module in modules]
+    entries = [module / (said.get("main") or said["exports"]["."]["import"]) for module, said in described]
     program = bundled("proof/blind_drawings.ts", folder)
-    command = ["node", str(program), str(dagre / described["main"])]
+    command = ["node", str(program), *map(str, entries)]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

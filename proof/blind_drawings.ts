@@ -1,5 +1,5 @@
-/** One line drawn three times in one style, a picture a line on its input: where Gateline puts its parts, where ELK does by itself,
- * and where dagre does. Bundled and started by proof/blind_drawings.py, which says where dagre is. */
+/** One line drawn four times in one style, a picture a line on its input: where Gateline puts its parts, where ELK does by itself,
+ * where dagre does, and where bpmn-auto-layout does. Bundled and started by proof/blind_drawings.py, which says where those two are. */
 import { createInterface } from "node:readline";
 import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk.bundled.js";
 import type { Picture } from "../static/editor/api/line";
@@ -7,6 +7,7 @@ import { best } from "../static/editor/drawing/best";
 import type { Engine } from "../static/editor/drawing/elk";
 import { WINDOWS } from "../static/editor/drawing/frames";
 import { graphOf, stubName } from "../static/editor/drawing/graph";
+import { middleOf } from "../static/editor/drawing/moved";
 import { shownOf } from "../static/editor/drawing/rows";
 import type { Graph, Outlet, Part, Placed, Point } from "../static/editor/drawing/types";
 import { gateHeight, gateWidth, HEXAGON, leavingOf, WORDS } from "../static/editor/drawing/zones";
@@ -52,6 +53,7 @@ interface DagreGraph {
 
 const elk = new ELK();
 const { default: dagre } = (await import(process.argv[2] ?? "")) as { default: Dagre };
+const { layoutProcess } = (await import(process.argv[3] ?? "")) as { layoutProcess(xml: string): Promise<string> };
 
 function nameOfPart(line: LineDocument, { key, kind }: Part): string {
   if (kind === "start") return "Start";
@@ -159,6 +161,72 @@ function byDagre({ nodes, edges }: Drawing): Drawing {
   };
 }
 
+const BPMN = { start: "startEvent", station: "task", gate: "exclusiveGateway", end: "endEvent", pill: "endEvent" } as const;
+/** How wide it makes tasks, and from one to the next. */
+const [TASK, CELL] = [100, 150];
+
+/** All sizes are its own there: the columns of its grid are spread so that our cards have as much room between them as its tasks. */
+async function byBpmn({ nodes, edges }: Drawing): Promise<Drawing> {
+  const [ids, flows] = [new Map(nodes.map(({ id }, at) => [id, `n${at}`])), edges.map((_, at) => `f${at}`)];
+  const leading = (tag: string, which: "from" | "to", id: string): string =>
+    edges.flatMap((edge, at) => (edge[which] === id ? [`<bpmn:${tag}>f${at}</bpmn:${tag}>`] : [])).join("");
+  const elements = nodes.map(
+    ({ id, kind }) =>
+      `<bpmn:${BPMN[kind]} id="${ids.get(id)}">${leading("incoming", "to", id)}${leading("outgoing", "from", id)}</bpmn:${BPMN[kind]}>`,
+  );
+  const sequence = edges.map(
+    ({ from, to }, at) => `<bpmn:sequenceFlow id="f${at}" sourceRef="${ids.get(from)}" targetRef="${ids.get(to)}"/>`,
+  );
+  const laid = await layoutProcess(
+    '<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="line" id="line">' +
+      `<bpmn:process id="p">${[...elements, ...sequence].join("")}</bpmn:process></bpmn:definitions>`,
+  );
+  const bounds = new Map(
+    [...laid.matchAll(/<bpmndi:BPMNShape [^>]*bpmnElement="([^"]+)"[^>]*>\s*<dc:Bounds x="([^"]+)" y="([^"]+)" width="([^"]+)" height="([^"]+)"/g)].map(
+      ([, id = "", ...numbers]) => [id, numbers.map(Number)] as const,
+    ),
+  );
+  const ways = new Map(
+    [...laid.matchAll(/<bpmndi:BPMNEdge [^>]*bpmnElement="([^"]+)"[^>]*>([\s\S]*?)<\/bpmndi:BPMNEdge>/g)].map(
+      ([, id = "", inside = ""]) =>
+        [id, [...inside.matchAll(/waypoint x="([^"]+)" y="([^"]+)"/g)].map(([, x, y]): Point => [Number(x), Number(y)])] as const,
+    ),
+  );
+  const widest = Math.max(...nodes.map(({ width }) => width));
+  const spread = (CELL - TASK + widest) / CELL;
+  const placed = nodes.map((node) => {
+    const [x = 0, y = 0, width = 0, height = 0] = bounds.get(ids.get(node.id) ?? "") ?? [];
+    const [across, down] = [(x + width / 2) * spread, y + height / 2];
+    const top = node.kind === "gate" ? node.height - HEXAGON.height / 2 : node.height / 2;
+    return { ...node, x: across - node.width / 2, y: down - top };
+  });
+  const byId = new Map(placed.map((node) => [node.id, node]));
+  return {
+    nodes: placed,
+    edges: edges.map((edge, at) => {
+      const points = (ways.get(flows[at] ?? "") ?? []).map(([x, y]): Point => [x * spread, y]);
+      const ends = points.length < 2 ? points : snapped(points, byId.get(edge.from), byId.get(edge.to));
+      const [x, y] = middleOf(ends);
+      return { ...edge, points: ends, at: edge.label ? ([x - edge.width / 2, y - WORDS.line / 2] as const) : undefined };
+    }),
+  };
+}
+
+/** With its ends at the borders of what it leads from and to. */
+function snapped(points: readonly Point[], from: Node | undefined, to: Node | undefined): Point[] {
+  const [first, second, before, last] = [points[0], points[1], points.at(-2), points.at(-1)] as [Point, Point, Point, Point];
+  return [atBorder(from, first, second), ...points.slice(1, -1), atBorder(to, last, before)];
+}
+
+function atBorder(node: Node | undefined, [x, y]: Point, [towardX, towardY]: Point): Point {
+  if (!node) return [x, y];
+  const isGate = node.kind === "gate";
+  const [width, height] = isGate ? [HEXAGON.width, HEXAGON.height] : [node.width, node.height];
+  const [across, down] = [node.x + node.width / 2, isGate ? node.y + node.height - HEXAGON.height / 2 : node.y + node.height / 2];
+  if (y === towardY) return [across + (Math.sign(towardX - x) * width) / 2, y];
+  return [x, down + (Math.sign(towardY - y) * height) / 2];
+}
+
 const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
@@ -218,7 +286,7 @@ for await (const request of createInterface({ input: process.stdin })) {
   const graph = graphOf(line, findingsOf(picture), WINDOWS.wide);
   const placed = await best(graph, elk as unknown as Engine);
   const plain = drawingOf(line, graph);
-  const drawings = { gateline: ours(line, shownOf(graph, placed), placed), elk: await byElk(plain), dagre: byDagre(plain) };
+  const drawings = { gateline: ours(line, shownOf(graph, placed), placed), elk: await byElk(plain), dagre: byDagre(plain), bpmn: await byBpmn(plain) };
   const svgs = Object.fromEntries(Object.entries(drawings).map(([name, drawing]) => [name, svgOf(drawing)]));
   process.stdout.write(`${JSON.stringify(svgs)}\n`);
 }
