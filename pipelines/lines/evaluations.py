@@ -70,7 +70,7 @@ def accepted_runs(line: Line, station: str) -> QuerySet[Job]:
 def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> LineEvaluation:
     """Start it: its runs go one after another. Raises Forbidden (who may publish and start tasks, and `execute` for
     what publishing asks it for), Invalid, Conflict."""
-    access.require(user, "publish", line.project)
+    access.require_permission(user, "publish", line.project)
     station = trials.check_may_run(line, user, request.document, request.station)
     if request.check:
         check = trials.check_may_run(line, user, request.document, request.check)
@@ -109,9 +109,11 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
         )
         trials.check_local_worker_could_run(made[0])
         tickets: list[JSONDict] = [{"trial_id": trial.pk} for trial in made]
-        queue.enqueue_jobs(TRY_STATION, EVALUATIONS, *tickets)
+        queue.enqueue_queue_jobs(TRY_STATION, EVALUATIONS, *tickets)
         about, name = f"line:{line.pk}", f"{line.name}: {station.name} ({len(made)} tasks)"
-        audit.record("line.evaluated", by=user, at=now, project=line.project, about=about, name=name)
+        audit.record_administrative_act(
+            "line.evaluated", by=user, at=now, project=line.project, about=about, name=name
+        )
     return evaluation
 
 
@@ -169,7 +171,7 @@ def get_evaluation(line: Line, evaluation: int) -> LineEvaluation:
 
 def stop_evaluation(line: Line, user: User, evaluation: int) -> LineEvaluation:
     """End what runs and what waits. One that has ended stays as it is. Raises Forbidden, NotFound."""
-    access.require(user, "publish", line.project)
+    access.require_permission(user, "publish", line.project)
     row, now = get_evaluation(line, evaluation), clock.now()
     still_open = _open_trials(row.trials)
     if still_open.exists():

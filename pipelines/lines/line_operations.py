@@ -53,8 +53,8 @@ def rename_line(line: Line, name: str, *, by: User) -> None:
 def describe_line(line: Line, *, maintainer: User | None, tags: Sequence[str], by: User) -> None:
     """Say who answers for a line, a member of its project, and by which tags it is found. Raises Forbidden, Invalid
     (path `maintainer` or `tags`)."""
-    access.require(by, "design", line.project)
-    if maintainer is not None and not access.can(maintainer, "view", line.project):
+    access.require_permission(by, "design", line.project)
+    if maintainer is not None and not access.is_permitted(maintainer, "view", line.project):
         raise Invalid.at("maintainer", "Choose a member of this project.")
     tags = list(dict.fromkeys(tag for text in tags if (tag := text.strip())))
     if len(tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG or not tag.isprintable() for tag in tags):

@@ -21,8 +21,8 @@ from pipelines.work.outgoing.authorities import (
 )
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.repository import (
-    Clearance,
     DeliveryOrder,
+    DeliveryPermission,
     GitLeft,
     GitOrder,
     GitState,
@@ -110,7 +110,9 @@ class Visits:
 
     def deliver(self, **more: Any) -> LandedCommit:
         order = DeliveryOrder(self.access(), None, 7, "WI-1", "Fix it", "merge")  # type: ignore[arg-type]
-        clearance = Clearance(at=1_700_000_000, branch="main", onto=self.state.base, tree=self.state.tree)
+        clearance = DeliveryPermission(
+            at=1_700_000_000, branch="main", onto=self.state.base, tree=self.state.tree
+        )
         permission = Permission(lambda: clearance, lambda: False, **more)
         return push_delivery(order, permission, self.notes.append)
 

@@ -33,6 +33,12 @@ from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitState
 from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
+from pipelines.work.transport.local.evaluated_runs import (
+    PACK,
+    EvaluatedRun,
+    budget_left,
+    cost_of_evaluated_run,
+)
 from pipelines.work.transport.local.folders import named_folders, submodule_folders, template_inputs
 from pipelines.work.transport.local.orders import (
     cost_left,
