@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCRequest
 
 from gateline import __version__
 from gateline.client import TIMEOUT, trusted_authorities
@@ -16,8 +17,12 @@ from gateline.profiles import Profile
 PATH = "/api/mcp"
 
 
+ANSWER_SECONDS = 60.0
+"""For which outstanding answers are waited once the agent has closed its side."""
+
+
 def run_relay(profile: Profile) -> None:
-    """Pass messages on both ways until the agent closes its side."""
+    """Pass messages on both ways until the agent closes its side and has all its answers."""
     asyncio.run(_relay_messages(profile))
 
 
@@ -31,13 +36,35 @@ async def _relay_messages(profile: Profile) -> None:
         ),
         stdio_server() as (from_agent, to_agent),
     ):
-        answering = asyncio.create_task(_pass_on(from_server, to_agent))
-        await _pass_on(from_agent, to_server)
+        unanswered: set[str | int | None] = set()
+        all_answered = asyncio.Event()
+
+        async def pass_answers_on() -> None:
+            async for message in from_server:
+                if not isinstance(message, Exception):
+                    await to_agent.send(message)
+                    unanswered.discard(_message_id(message))
+                    if not unanswered:
+                        all_answered.set()
+            all_answered.set()
+
+        answering = asyncio.create_task(pass_answers_on())
+        async for message in from_agent:
+            # A line that is no message has no number to be answered by
+            if isinstance(message, Exception):
+                continue
+            if isinstance(message.message, JSONRPCRequest):
+                unanswered.add(_message_id(message))
+                all_answered.clear()
+            await to_server.send(message)
+        if unanswered:
+            await asyncio.wait([asyncio.create_task(all_answered.wait())], timeout=ANSWER_SECONDS)
         answering.cancel()
+        # Both libraries wait until nothing more can be written
+        await to_agent.aclose()
+        await to_server.aclose()
 
 
-async def _pass_on(source: Any, target: Any) -> None:
-    async for message in source:
-        # A line that is no message has no number to be answered by
-        if not isinstance(message, Exception):
-            await target.send(message)
+def _message_id(message: SessionMessage) -> str | int | None:
+    """Return the number of a request or of its answer; None of a notification."""
+    return getattr(message.message, "id", None)

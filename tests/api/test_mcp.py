@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -23,6 +24,7 @@ from pipelines.models import Membership, Project, Task, User
 from tests.factories import World, document, make_project
 from tests.fixtures.site import ROOT, Site
 from tests.reviews.conftest import gated
+from tests.waiting import LONG
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 Use = Callable[[Client], Awaitable[Any]]
@@ -193,3 +195,25 @@ def test_an_agent_that_starts_the_program_has_the_same_tools(site: Site, world: 
     listed, lines = through_program(site, token_of(world, world.operator), use)
     assert [tool.name for tool in listed.tools] == [tool.name for tool in TOOLS]
     assert [line["key"] for line in lines.structured_content["result"]] == ["deploy"]
+
+
+def test_the_program_answers_what_was_asked_before_its_input_ended(site: Site, world: World) -> None:
+    """As a script does that writes its requests and closes the pipe at once."""
+    token = token_of(world, world.operator)
+    environment = os.environ | {"GATELINE_URL": site.url, "GATELINE_TOKEN": token, "PYTHONPATH": str(ROOT)}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        *(
+            {"id": number, "method": "tools/call", "params": {"name": "lines", "arguments": {}}}
+            for number in (2, 3)
+        ),
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+    command = [sys.executable, "-m", "gateline", "mcp"]
+    said = subprocess.run(
+        command, input=lines, env=environment, capture_output=True, text=True, timeout=LONG, check=False
+    )
+    answered = [json.loads(line)["id"] for line in said.stdout.splitlines()]
+    assert (said.returncode, sorted(answered)) == (0, [1, 2, 3]), said.stderr
