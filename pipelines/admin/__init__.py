@@ -72,6 +72,7 @@ from pipelines.models import (
     TaskCounter,
     TaskText,
     Token,
+    ToolPermission,
     Trigger,
     TriggerDelivery,
     Upload,
@@ -323,6 +324,7 @@ LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
             Snapshot,
             TaskCounter,
             TaskText,
+            ToolPermission,
             ViewedFile,
         )
     },

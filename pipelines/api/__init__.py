@@ -39,6 +39,7 @@ from pipelines.api import (
     migrations,
     moments,
     pauses,
+    permissions,
     plan,
     position_commands,
     positions,
@@ -108,9 +109,9 @@ api = Api(
 )
 problems.install_handlers(api)
 ROOMS = (
-    tasks, start_form, positions, position_commands, branches, visits, logs, work_items, files, events, escalations,
-    health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts, forms, imports,
-    difference, drawings, analytics, backtest, evaluations, lint, plan, scenarios, draft_scenarios, walks, matches,
+    tasks, start_form, positions, position_commands, permissions, branches, visits, logs, work_items, files, events,
+    escalations, health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts,
+    forms, imports, difference, drawings, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches,
     trials, migrations, comments, absences, triggers, pauses, forks, bulk_commands, moments, waiting_jobs, receipts,
 )  # fmt: skip
 """In the order of the reference."""

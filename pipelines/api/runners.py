@@ -29,8 +29,9 @@ from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
 from pipelines.work.runners import agent_questions, files, logs, presence, result_storage, runner_claims
 from pipelines.work.runners.presence import runner_claim
+from pipelines.work.spec.agent_call import PermissionRequest
 from pipelines.work.transport.http import wire_format
-from pipelines.work.transport.local import stored_results
+from pipelines.work.transport.local import permission_requests, stored_results
 from pipelines.work.transport.local.claimable import claimable_jobs
 from pipelines.work.transport.protocol import LeaseLost, NotStored, QuestionRefused, ReportFailed
 
@@ -156,6 +157,23 @@ class AgentQuestionIn(BaseModel):
 
     question: Literal["get_task", "what_if", "gate_checks"]
     outcome: dict[str, Any] | None = None
+
+
+class PermissionIn(BaseModel):
+    """Call of a tool that an agent at work asks about. `key`: a new one for each call; `digest`: SHA-256 of the tool
+    with its exact arguments."""
+
+    key: uuid.UUID
+    tool: Annotated[str, Field(min_length=1, max_length=200)]
+    arguments: dict[str, Any]
+    digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$", examples=["0" * 64])]
+
+
+class PermissionAnswerOut(BaseModel):
+    """`state`: open, allowed or denied."""
+
+    state: str
+    reason: str
 
 
 class MissingFilesOut(BaseModel):
@@ -373,6 +391,18 @@ def ask(
     worker = _get_runner(request, runner)
     runner_claims.job_under_lease(worker, bodies.checked_job_id(job), lease)
     return agent_questions.answer_question(worker, job, lease, payload.question, payload.outcome)
+
+
+@router.post(JOB + "/permission", response=PermissionAnswerOut, url_name="runner-permission")
+@translates_errors
+def permission(
+    request: RunnerRequest, runner: uuid.UUID, job: int, payload: PermissionIn, lease: uuid.UUID = LEASE
+) -> PermissionAnswerOut:
+    """Ask people whether the agent of this job may call a tool; asked again with the same key: their answer."""
+    _get_leased_job(request, runner, job, lease)
+    tool_request = PermissionRequest(payload.key, payload.tool, payload.arguments, payload.digest)
+    answer = permission_requests.answer_permission_request(job, lease, tool_request)
+    return PermissionAnswerOut(state=answer.state, reason=answer.reason)
 
 
 # Report

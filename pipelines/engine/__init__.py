@@ -30,6 +30,11 @@ from pipelines.engine.commands.supply_preconditions import (
     store_handoff_and_decide_again,
     supply_metadata_and_decide_again,
 )
+from pipelines.engine.commands.tool_permissions import (
+    PermissionCall,
+    answer_tool_permission,
+    ask_tool_permission,
+)
 from pipelines.engine.commands.vote import vote
 from pipelines.engine.core.sampling_fallback import ask_about_every_task_after_revert
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
@@ -53,6 +58,7 @@ __all__ = [
     "MovePlan",
     "ObservedPush",
     "PauseScope",
+    "PermissionCall",
     "Report",
     "ReportPreview",
     "ReportResult",
@@ -60,7 +66,9 @@ __all__ = [
     "TaskMoment",
     "VoteResult",
     "answer_blocked_token",
+    "answer_tool_permission",
     "ask_about_every_task_after_revert",
+    "ask_tool_permission",
     "cancel",
     "change_agent",
     "complete_manual_job",

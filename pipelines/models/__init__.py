@@ -42,6 +42,7 @@ from pipelines.models.people import (
     TaskCounter,
     User,
 )
+from pipelines.models.permissions import ToolPermission
 from pipelines.models.repeats import RecordedAnswer
 from pipelines.models.repositories import (
     AllowedFolder,
@@ -157,6 +158,7 @@ __all__ = [
     "TaskCounter",
     "TaskText",
     "Token",
+    "ToolPermission",
     "Trigger",
     "TriggerDelivery",
     "Upload",

@@ -144,6 +144,27 @@ class TaskWaits:
 
 
 @dataclass(frozen=True)
+class PermissionAsked:
+    """An agent at work asks whether it may call a tool. `call`: how the call begins."""
+
+    permission_id: int
+    task_id: int
+    project_id: int
+    station: str
+    call: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class PermissionAnswered:
+    """A person answered it, or its time ran out."""
+
+    permission_id: int
+    task_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class TaskLate:
     """The due time of a task has passed, and it has not ended."""
 
@@ -324,6 +345,8 @@ Consequence = (
     | TaskStarted
     | TaskMoved
     | TaskWaits
+    | PermissionAsked
+    | PermissionAnswered
     | TaskLate
     | TaskEnded
     | AgentHandedOver

@@ -40,7 +40,10 @@ OF_TASKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "waits": (
         "Questions and holds",
-        ("token.waits", "token.released", "evaluation.asked", "evaluation.answered", "metadata.added", "handoff.added"),
+        (
+            "token.waits", "token.released", "evaluation.asked", "evaluation.answered", "metadata.added",
+            "handoff.added", "permission.asked", "permission.answered",
+        ),
     ),
     "ends": ("Ends", ("token.ended", "task.cancelled")),
 }  # fmt: skip

@@ -105,6 +105,8 @@ def _timeline_item(
         names = ", ".join(map(str, event.data.get("given", ())))
         words = {"who": who.name, "station": station_name(line, event.source), "names": names}
         made = _dot_item(event, SUPPLY_TEXTS[event.kind] % words)
+    elif event.kind.startswith("permission."):
+        made = _permission_item(line, event, who)
     else:
         made = _alarm_item(line, event, who) if event.kind in ALARMS else _remark_item(line, event, who)
     if made is None:
@@ -260,6 +262,15 @@ def _remark_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) ->
                 event, _question_words(data) if "question" in data else _answer_words(data["answer"], who)
             )
     return _forked_item(event, who) if event.kind == "task.forked" else None
+
+
+def _permission_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem:
+    data, station = event.data, station_name(line, event.source)
+    if event.kind == "permission.asked":
+        return _dot_item(event, f"{station} asks to call {data['call']}"[:LONGEST], "waiting")
+    by = "Nobody answered in time:" if event.actor == "engine" else f"{who.name}"
+    text = f"{by} {data['answer']} the call of {data['tool']}"
+    return _dot_item(event, text if event.actor == "engine" else _text_with_remark(text, data.get("reason")))
 
 
 def _forked_item(event: Event, who: actor_names.ActorLabel) -> TimelineItem:

@@ -9,6 +9,7 @@ from pipelines.web.account.allauth_urls import urlpatterns as allauth_pages
 from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
 from pipelines.web.help import palette
+from pipelines.web.help.llms_text import llms_text
 from pipelines.web.home import home
 from pipelines.web.lines import edit, images, lines, list_page, scenarios
 from pipelines.web.lines import settings as line_settings
@@ -88,6 +89,7 @@ urlpatterns = [
     path("account/tokens/<int:token>/revoke/", tokens.revoke_personal_token, name="token-revoke"),
     path("preferences/", preferences.save_preferences, name="preferences"),
     path("palette/", palette.palette_results, name="palette"),
+    path("llms.txt", llms_text, name="llms-txt"),
     path("help/", help_pages.help_contents_page, name="help"),
     path("help/<slug:page>/", help_pages.help_page, name="help-page"),
     path("help/pictures/<slug:picture>.svg", help_pages.picture_file, name="help-picture"),

@@ -47,6 +47,20 @@ def deny_shown_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str
     return "Denied"
 
 
+def allow_call(need: InboxItem, user: User, fields: ActFields) -> str:
+    """Allow the call that is shown, this once."""
+    engine.answer_tool_permission(int(need.key), user=user, digest=fields["digest"], allow=True)
+    return "Allowed"
+
+
+def deny_call(need: InboxItem, user: User, fields: ActFields) -> str:
+    """Deny it; the agent is told the reason."""
+    engine.answer_tool_permission(
+        int(need.key), user=user, digest=fields["digest"], allow=False, reason=fields["reason"]
+    )
+    return "Denied"
+
+
 def answer_evaluation(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer an evaluation: the same situation is decided again with the answer."""
     engine.answer_blocked_token(

@@ -11,6 +11,7 @@ from django.db.models import Case, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 
 from pipelines.engine.commands.supply_preconditions import fields_for_missing_metadata
+from pipelines.engine.commands.tool_permissions import call_text
 from pipelines.models import (
     ASKS,
     WAITING_FOR_INPUT,
@@ -20,6 +21,7 @@ from pipelines.models import (
     Job,
     Status,
     Token,
+    ToolPermission,
 )
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries import versions
@@ -84,15 +86,15 @@ def _filter_of_visible_reviews(viewer: InboxViewer) -> ReviewFilter:
 
 
 def _may_have_items_of_kind(viewer: InboxViewer, kind: str) -> bool:
-    """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation` or
-    `deadlock`."""
+    """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation`, `deadlock` or
+    `permission`."""
     # All kinds by one statement, since most people have none of most of them
     if viewer.present is None:
         [there] = fetch(
             PRESENT_KINDS,
             {"user": viewer.user.pk, "projects": [project.pk for project in viewer.visible_projects]},
         )
-        kinds = ("reply", "position", "manual", "escalation", "deadlock")
+        kinds = ("reply", "position", "manual", "escalation", "deadlock", "permission")
         viewer.present = {kind for kind, is_present in zip(kinds, there, strict=True) if is_present}
     return kind in viewer.present
 
@@ -133,17 +135,10 @@ def _unanswered_questions_of_open_reviews(viewer: InboxViewer) -> QuerySet[Revie
 def count_items_up_to_limit_per_source(viewer: InboxViewer, limit: int) -> int:
     """Count what needs this person, up to `limit` of each source; nothing of it is read."""
     gates = len(ordered_visits_user_may_decide(viewer.user, _filter_of_visible_reviews(viewer), limit))
-    gates += (
-        _unanswered_questions_of_open_reviews(viewer)[:limit].count()
-        if _may_have_items_of_kind(viewer, "reply")
-        else 0
-    )
-    tokens = (
-        _living_positions_of_waiting_tasks(viewer).filter(WAITING)[:limit].count()
-        if _may_have_items_of_kind(viewer, "position")
-        else 0
-    )
+    gates += _open_questions(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "reply") else 0
+    tokens = _waiting_positions(viewer).filter(WAITING)[:limit].count() if _may_have_items_of_kind(viewer, "position") else 0
     jobs = _running_manual_jobs(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "manual") else 0
+    jobs += _asked_permissions(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "permission") else 0
     alarms: list[Escalation | Deadlock] = []
     alarms += _open_escalations(viewer)[:limit] if _may_have_items_of_kind(viewer, "escalation") else ()
     alarms += _open_deadlocks(viewer)[:limit] if _may_have_items_of_kind(viewer, "deadlock") else ()
@@ -213,6 +208,30 @@ def station_questions_without_tool_approvals(viewer: InboxViewer) -> Iterable[In
 def tool_call_approvals(viewer: InboxViewer) -> Iterable[InboxItem]:
     """Stations that ask whether tools may be called: one word allows them, any other denies them."""
     return (need for need in _living_position_items(viewer, "approval", "asks") if need.icon == "tools")
+
+
+def permission_items(viewer: InboxViewer) -> Iterator[InboxItem]:
+    """Calls of tools for which agents at work wait."""
+    if not _has_kind(viewer, "permission"):
+        return
+    rows = (
+        _asked_permissions(viewer)
+        .select_related(*TASK, "job")
+        .defer(*NOT_READ)
+        .order_by("requested_at", "pk")
+    )
+    for row in rows[:LIMIT]:
+        station = station_name(versions.by_id(row.job.pinned_id), row.job.station)
+        sentence = Sentence(f"{station} asks to call {row.tool}.", "It counts for this call alone.")
+        call = call_text(row.tool, row.arguments)
+        yield InboxItem(
+            "permission", str(row.pk), row.task, station, sentence, row.requested_at, WAITING_FOR_INPUT,
+            due_at=row.due_at, icon="agent", about={"call": call, "digest": row.digest},
+        )  # fmt: skip
+
+
+def _asked_permissions(viewer: InboxViewer) -> QuerySet[ToolPermission]:
+    return ToolPermission.waiting.filter(task__project__in=viewer.operable_projects)
 
 
 def blocked_items_without_question(viewer: InboxViewer) -> Iterable[InboxItem]:

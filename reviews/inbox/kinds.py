@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from django import forms
 
-from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token
+from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token, ToolPermission
 from pipelines.web.shell.forms import (
     AnswerForm,
     DeadlockResolutionForm,
@@ -29,6 +29,16 @@ class ReviewerReply(forms.Form):
     """Form of a reply, of no position: the answer to a question stays right whatever moves meanwhile."""
 
     text = forms.CharField(label="Answer", max_length=10_000)
+
+
+class SeenCallForm(forms.Form):
+    """Form of an answer to one call of a tool, named by the digest of what was shown."""
+
+    digest = forms.CharField(max_length=64)
+
+
+class DeniedCallForm(SeenCallForm):
+    reason = forms.CharField(label="Reason", max_length=10_000)
 
 
 RETRY = Act("retry", "Retry", "nothing", TokenVersionForm, item_actions.retry_position)
@@ -62,6 +72,12 @@ KINDS: tuple[InboxKind, ...] = (
         item_queries.tool_call_approvals,
         (Act("approve", "Approve", "nothing", TokenVersionForm, item_actions.allow_shown_tool_calls),
          Act("deny", "Deny", "reason", VersionedReasonForm, item_actions.deny_shown_tool_calls), CANCEL),
+    ),
+    InboxKind(
+        "permission", "Calls of agents", "An agent waits until you allow or deny a call of a tool.", ToolPermission,
+        item_queries.permission_items,
+        (Act("allow", "Allow once", "nothing", SeenCallForm, item_actions.allow_call),
+         Act("deny", "Deny", "call_reason", DeniedCallForm, item_actions.deny_call)),
     ),
     InboxKind(
         "manual", "Manual stations", "Work done by a person.", Job, item_queries.running_manual_station_items,

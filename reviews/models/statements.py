@@ -133,7 +133,8 @@ PRESENT_KINDS = """SELECT
             WHERE line.project_id = ANY(%(projects)s) AND task.status IN ('stuck', 'blocked', 'held')),
     EXISTS (SELECT 1 FROM pipelines_job WHERE state = 'running' AND kind = 'manual'),
     EXISTS (SELECT 1 FROM pipelines_escalation WHERE state = 'open'),
-    EXISTS (SELECT 1 FROM pipelines_deadlock WHERE state = 'open')"""
+    EXISTS (SELECT 1 FROM pipelines_deadlock WHERE state = 'open'),
+    EXISTS (SELECT 1 FROM pipelines_toolpermission WHERE state = 'open' AND due_at > clock_timestamp())"""
 
 
 # Claims

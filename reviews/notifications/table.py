@@ -13,6 +13,7 @@ from reviews.notifications.kinds import (
     invitation,
     mention,
     merged,
+    permissions,
     publishing,
     questions,
     refuted,
@@ -25,6 +26,7 @@ from reviews.notifications.kinds import (
 KINDS: tuple[NotificationKind, ...] = (
     review.KIND,
     questions.KIND,
+    permissions.KIND,
     escalation.KIND,
     waiting.KIND,
     ended.FAILED,

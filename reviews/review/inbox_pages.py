@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
-from pipelines.models import GateVisit, Job, Task, Token
+from pipelines.models import GateVisit, Job, Task, Token, ToolPermission
 from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.forms import first_error, posted_metadata
@@ -54,7 +54,7 @@ from reviews.review.list_pane import (
 from reviews.review.reports import ToolReports
 from reviews.review.steps import PathStep, artifacts_of_all_stations, last_step_of_each_station_ended_before
 
-WORKED = (Token, Job)
+WORKED = (Token, Job, ToolPermission)
 """What belongs to whoever operates; the others ask whom they name."""
 TYPED = ("text", "reason", "answer", "document")
 CHOSEN = ("word", "route", "output")

@@ -18,6 +18,7 @@ ROLES = ("anonymous", "stranger", "viewer", "operator", "designer", "reviewer", 
 PAGES = """
                              anonymous  stranger  viewer  operator  designer  reviewer  admin  machine
 GET  healthz                 a          a         a       a         a         a         a      a
+GET  llms-txt                a          a         a       a         a         a         a      a
 GET  metrics                 a          a         a       a         a         a         a      a
 GET  admin:index             -          -         -       -         -         -         -      -
 GET  design                  0          0         0       0         0         0         0      0

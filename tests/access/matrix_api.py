@@ -38,6 +38,8 @@ POST {LINE}/{{task}}/hold              >          0         -       y         y 
 POST {LINE}/{{task}}/release           >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/metadata          >          0         -       y         y         y         y      -
 POST {LINE}/{{task}}/handoff           >          0         -       y         y         y         y      -
+GET  {LINE}/{{task}}/permissions       >          0         y       y         y         y         y      y
+POST {LINE}/{{task}}/permissions/{{permission}}/answer  >  0  -  y         y         y         y      -
 GET  {LINE}/{{task}}/visits            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/visits/{{visit}}  >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/work-item         >          0         y       y         y         y         y      y
@@ -208,6 +210,7 @@ POST {RUNNER}/jobs/{{job}}/files/{{digest}}/parts  >  >     >       >         > 
 POST {RUNNER}/jobs/{{job}}/store       >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/log         >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/ask         >          >         >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/permission  >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/report      >          >         >       >         >         >         >      >
 POST {RUNNER}/claims                   >          >         >       >         >         >         >      >
 POST {RUNNER}/reports                  >          >         >       >         >         >         >      >

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,6 +36,7 @@ from pipelines.models import (
     Role,
     Scenario,
     StationTrial,
+    ToolPermission,
 )
 from pipelines.people import invitations
 from pipelines.ports.vault import store
@@ -234,6 +236,20 @@ class Place:
             text=says,
             at=now,
         )
+        # Answered: whoever may answer is told so
+        self.permission = ToolPermission.objects.create(
+            task=self.task,
+            job=self.job,
+            lease_key=uuid.uuid4(),
+            key=uuid.uuid4(),
+            tool="Bash",
+            arguments={"command": says},
+            digest="0" * 64,
+            state="denied",
+            requested_at=now,
+            due_at=now,
+            answered_at=now,
+        )
         self.migration = Migration.objects.create(
             line=version.line, to=version, reason=says, at=timezone.now(), finished_at=timezone.now()
         )
@@ -291,6 +307,7 @@ class Place:
             "notification": self.notification.pk,
             "absence": self.absence.pk,
             "question": self.question.pk,
+            "permission": self.permission.pk,
             "comment": self.comment.pk,
             "trial": self.trial.pk,
             "evaluation": self.evaluation.pk,

@@ -148,6 +148,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "notification",
         "absence",
         "question",
+        "permission",
         "trial",
         "value",
         "repository",

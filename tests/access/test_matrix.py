@@ -55,6 +55,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/rerun-checks": {"reason": "r"},
     "/complete": {"version": 0, "outcome": {"result": "success"}},
     "/questions/{question}/answer": {"text": ""},
+    "/permissions/{permission}/answer": {"digest": "0", "allow": True},
     "/answer": {"version": 0, "text": "t"},
     "/hold": {"version": 0, "reason": "r"},
     "/release": {"version": 0},

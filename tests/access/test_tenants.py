@@ -205,6 +205,7 @@ PLAIN = """
     columnId completionReason conclusion description error exitCode jobId jobResult logs message question sessionId
     summary begins input_names
     protection approvals groups changed_by four_eyes
+    allow arguments tool
     wide narrow geometry svg placed parts gates ways rows stubs points back pillAt wordsAt x y width height rule target
 """
 

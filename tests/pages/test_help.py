@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from pipelines.models import Membership, TaskCounter
@@ -187,3 +189,20 @@ def test_a_picture_of_a_page_is_shown_and_nothing_else_of_the_folder(world: Worl
     assert answer.headers["Content-Type"] == "image/svg+xml"
     assert client.get(address.replace("move", "..%2Fgates")).status_code == 404
     assert client.get(reverse("help-picture", args=["nothing"])).status_code == 404
+
+
+def test_programs_read_what_the_server_is_without_signing_in(client: Client, settings: Any) -> None:
+    settings.ORIGIN = "https://gateline.example.com"
+    answer = client.get("/llms.txt")
+    text = answer.content.decode()
+    assert (answer.status_code, answer["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    assert text.startswith("# Gateline\n\n> ")
+    links = re.findall(r"\]\((https://gateline\.example\.com(/[^)]*))\)", text)
+    assert {"/help/getting-started/", "/help/agents/", "/api/v1/openapi.json"} <= {
+        path for _url, path in links
+    }
+    # Each leads somewhere: to the page, or to the sign-in before it
+    assert {
+        path: client.get(path).status_code for _url, path in links if client.get(path).status_code >= 400
+    } == {}
+    assert f"{settings.ORIGIN}/api/mcp" in text

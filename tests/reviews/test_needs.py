@@ -167,7 +167,7 @@ def test_the_api_refuses_an_unknown_kind_and_a_token_that_may_not_read(world: Wo
 def test_every_act_of_the_table_has_its_form(world: World) -> None:
     for kind in KINDS:
         for verb in kind.verbs:
-            assert not isinstance(verb, Act) or {"reason", "text", "answer", "token_version"} & set(
+            assert not isinstance(verb, Act) or {"reason", "text", "answer", "token_version", "digest"} & set(
                 verb.form.base_fields
             )
 

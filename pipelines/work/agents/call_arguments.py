@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.document.agents.preset import ToolServerOptions
+from pipelines.routing.document.work.tool_permissions import ALLOW, TOOL
 from pipelines.work.spec.agent_call import AgentCall
 
 # Begins with no dash: the name comes from an agent, and becomes an argument.
 SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
-TOOL: Final = "tool:"
 LEAST: Final = 0.01
 """US dollars: a program takes no cap of nothing."""
 SERVER: Final = "gateline"
@@ -59,9 +59,13 @@ def agent_argv(
         "cost": f"{max(call.cost or 0, LEAST):.2f}",
     }
     known["prompt"] = _escape_option(places.get("prompt", ""))
+    asks = call.policy is not None and tools is not None
     parts = [*(preset.resume if resumed else preset.argv)]
+    if asks:
+        parts = [part for part in parts if part not in preset.unattended]
     more = [
         *(preset.isolated if isolated else preset.exposed),
+        *(preset.asking if asks else ()),
         *(preset.model if call.model else ()),
         *(preset.cap if call.cost is not None else ()),
         *(preset.tools.argv if preset.tools and tools else ()),
@@ -72,7 +76,10 @@ def agent_argv(
             json.dumps(value, ensure_ascii=False) for value in (tools.program, tools.arguments)
         )
         known |= {"servers": tools.servers, "program": program, "arguments": arguments}
-    options = [*(_filled_part(part, known) for part in more), *_permission_options(call)]
+    options = [
+        *(_filled_part(part, known) for part in more),
+        *_permission_options(call, asks=tools is not None),
+    ]
     # Before what is no option at the end: "-" for standard input, "resume ID -" of Codex.
     at = next((index for index, part in enumerate(parts) if part in ("resume", "-")), len(parts))
     return (
@@ -82,15 +89,29 @@ def agent_argv(
     )
 
 
-def _permission_options(call: AgentCall) -> Iterator[str]:
-    preset = call.preset
-    if not call.allow:
+def _permission_options(call: AgentCall, *, asks: bool) -> Iterator[str]:
+    """Yield what is allowed and denied. Where the program asks about each call, nothing is allowed beforehand; where it
+    should and cannot, what it would have to ask about is denied."""
+    preset, policy = call.preset, call.policy
+    denied: tuple[str, ...] = ()
+    allowed, everything = call.allow, not call.allow
+    if policy is not None and asks:
+        allowed, denied, everything = (), policy.deny, False
+    elif policy is not None:
+        denied, everything = (*policy.ask, *policy.deny), policy.unlisted == ALLOW
+    if everything:
         yield from preset.allow_all
-        return
-    yield from preset.allow_some
-    for entry in call.allow:
-        tool = entry.startswith(TOOL)
-        for part in preset.allow_tool if tool else preset.allow_command:
+    else:
+        yield from preset.allow_some
+        yield from _entry_options(allowed, preset.allow_command, preset.allow_tool)
+    yield from _entry_options(denied, preset.deny_command, preset.deny_tool)
+
+
+def _entry_options(
+    entries: tuple[str, ...], of_command: tuple[str, ...], of_tool: tuple[str, ...]
+) -> Iterator[str]:
+    for entry in entries:
+        for part in of_tool if entry.startswith(TOOL) else of_command:
             yield _filled_part(part, {"tool": entry.removeprefix(TOOL).strip(), "command": entry.strip()})
 
 

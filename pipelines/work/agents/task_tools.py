@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator
@@ -14,6 +14,7 @@ from jsonschema.exceptions import best_match
 
 from pipelines.routing.basics.values import Malformed, check_storable
 from pipelines.work.agents.call_budget import MOST_CALLS, CallBudget
+from pipelines.work.agents.permission_desk import ALLOWED, PermissionDesk
 from pipelines.work.spec.agent_call import AgentReport, AnswerRefused, TaskPort
 
 TOO_MANY: Final = f"No more than {MOST_CALLS} calls a minute. Wait, then try again."
@@ -27,6 +28,7 @@ QUESTION_RECORDED: Final = (
 )
 NO_QUESTIONS: Final = "This station takes no questions."
 LONGEST_TEXT: Final = 4_000
+LONGEST_TOOL_NAME: Final = 200
 LONGEST_ARGUMENTS: Final = 1024 * 1024
 Outcome = dict[str, Any]
 INSTRUCTIONS: Final = (
@@ -110,6 +112,18 @@ TOOLS: Final = (
         reads_only=False,
     ),
     TaskTool(
+        "complete_station",
+        "Report the end of your work",
+        "`report`, as agents of ALP know it. What you reported as output before stays.",
+        _schema(
+            ("conclusion",),
+            conclusion={"enum": ["success", "failure"], "description": "How the work went."},
+            summary=_text("What you did, for whoever reviews it."),
+            exitCode={"type": "integer", "minimum": 0, "maximum": 255},
+        ),
+        reads_only=False,
+    ),
+    TaskTool(
         "ask",
         "Ask a person",
         "Ask a person what only they can decide. Your work ends with it; the answer is your next message.",
@@ -122,6 +136,13 @@ TOOLS: Final = (
     ),
 )
 BY_NAME: Final[Mapping[str, TaskTool]] = {tool.name: tool for tool in TOOLS}
+PERMISSION: Final = TaskTool(
+    "permission",
+    "Permission to call a tool",
+    "Asked by your program itself before it calls a tool that the line lets nobody call unasked. Do not call it.",
+    {"type": "object", "properties": {"tool_name": {"type": "string"}, "input": {"type": "object"}}},
+)
+"""Tool of programs that ask by a tool, where the line has them ask."""
 
 
 class TaskTools:
@@ -133,13 +154,33 @@ class TaskTools:
         port: TaskPort,
         outcome_so_far: Callable[[Mapping[str, Any]], Awaitable[Outcome]],
         put_question: Callable[[str], Awaitable[bool]],
+        desk: PermissionDesk | None = None,
+        output_keys: Sequence[str] = (),
     ) -> None:
         self._port, self._outcome_so_far, self._put_question = port, outcome_so_far, put_question
         self._budget = CallBudget()
         self.reported: AgentReport | None = None
+        self.desk, self.output_keys = desk, output_keys
+
+    @property
+    def offered(self) -> tuple[TaskTool, ...]:
+        """The tools, each with the output keys of the station where it takes an output."""
+        output_schema = {"properties": {key: {} for key in self.output_keys}, "additionalProperties": True}
+        tools = [
+            replace(
+                tool,
+                schema={**tool.schema, "properties": {**properties, "output": {**_OUTPUT, **output_schema}}},
+            )
+            if self.output_keys and "output" in (properties := tool.schema["properties"])
+            else tool
+            for tool in TOOLS
+        ]
+        return tuple(tools) if self.desk is None else (*tools, PERMISSION)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """:raises ToolRefused"""
+        if name == PERMISSION.name and self.desk is not None:
+            return await _permission_answer(self.desk, arguments)
         tool = BY_NAME.get(name)
         if tool is None:
             raise ToolRefused(f"There is no tool {name[:100]}. There are {', '.join(BY_NAME)}.")
@@ -152,6 +193,10 @@ class TaskTools:
                 self.reported = AgentReport(
                     arguments["outcome"], arguments["summary"], arguments.get("output")
                 )
+                return {"recorded": True, "note": REPORT_RECORDED}
+            case "complete_station":
+                conclusion, output = arguments["conclusion"], self.reported.output if self.reported else None
+                self.reported = AgentReport(conclusion, arguments.get("summary", conclusion), output)
                 return {"recorded": True, "note": REPORT_RECORDED}
             case "ask":
                 return await self._ask(arguments)
@@ -171,6 +216,21 @@ class TaskTools:
             return await self._port.answer(name, outcome)
         except AnswerRefused as error:
             raise ToolRefused(str(error)) from error
+
+
+async def _permission_answer(desk: PermissionDesk, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer as Claude Code understands it."""
+    tool, call_input = arguments.get("tool_name"), arguments.get("input")
+    if (
+        not isinstance(tool, str)
+        or not 0 < len(tool) <= LONGEST_TOOL_NAME
+        or not isinstance(call_input, dict)
+    ):
+        raise ToolRefused("tool_name and input are needed: the tool, and the arguments of its call.")
+    answer = await desk.decide(tool, call_input)
+    if answer.state == ALLOWED:
+        return {"behavior": "allow", "updatedInput": call_input}
+    return {"behavior": "deny", "message": answer.reason or "Denied."}
 
 
 def _check_arguments(tool: TaskTool, arguments: Mapping[str, Any]) -> None:

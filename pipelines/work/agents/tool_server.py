@@ -17,7 +17,7 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
-from pipelines.work.agents.task_tools import INSTRUCTIONS, TOOLS, TaskTool, TaskTools, ToolRefused
+from pipelines.work.agents.task_tools import INSTRUCTIONS, PERMISSION, TaskTool, TaskTools, ToolRefused
 
 log = structlog.get_logger(__name__)
 NAME: Final = "gateline"
@@ -136,7 +136,7 @@ class OutgoingMessages(SocketEnd):
 
 def tool_server(tools: TaskTools) -> Server[Any]:
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_definition(tool) for tool in TOOLS])
+        return types.ListToolsResult(tools=[_definition(tool) for tool in tools.offered])
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -144,6 +144,9 @@ def tool_server(tools: TaskTools) -> Server[Any]:
         except ToolRefused as error:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
         text = types.TextContent(text=json.dumps(answer, ensure_ascii=False))
+        if params.name == PERMISSION.name:
+            # Claude Code takes the text alone, and refuses an answer that has structured content as well
+            return types.CallToolResult(content=[text])
         return types.CallToolResult(content=[text], structured_content=answer)
 
     return Server(

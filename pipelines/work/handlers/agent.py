@@ -19,6 +19,7 @@ from pipelines.work.agents import sign_in
 from pipelines.work.agents.call_arguments import ToolCommand, agent_argv, agent_environment, can_resume
 from pipelines.work.agents.facts import REPORTED, agent_facts, facts_so_far, reported_or_computed_cost
 from pipelines.work.agents.line_feed import LineFeed, last_output
+from pipelines.work.agents.permission_desk import PermissionDesk
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.agents.task_tools import TaskTools
@@ -214,7 +215,15 @@ class AgentWatch(command.Watch):
         self.stream = STREAMS[self.call.preset.dialect](KEPT_STEPS)
         self._lines = LineFeed(self.stream)
         port = self.call.port
-        self.tools = None if port is None else TaskTools(port, self.outcome_so_far, self.put_question)
+        if port is None:
+            self.tools = None
+            return
+        policy = self.call.policy
+        desk = PermissionDesk(policy, port, self._hear, self.sink.note) if policy else None
+        self.tools = TaskTools(port, self.outcome_so_far, self.put_question, desk, self.spec.output_keys)
+
+    def _hear(self) -> None:
+        self.heard_at = time.monotonic()
 
     # What its tools ask
 
@@ -263,7 +272,7 @@ class AgentWatch(command.Watch):
             self._lines.feed_bytes(b"", final=True)
             return
         while data := await stream.read(command.READ_BYTES):
-            self.heard_at = time.monotonic()
+            self._hear()
             self.last_words = (self.last_words + data.decode("utf-8", "replace"))[-4 * LAST_WORDS :]
             await self.sink.write(name, data)
 

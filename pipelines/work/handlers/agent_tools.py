@@ -28,6 +28,7 @@ from pipelines.work.spec.handler_io import Sink, Spec
 FOLDER: Final = "gateline-tools"
 PIPE, SERVERS = "tool_pipe.py", "servers.json"
 NONE: Final = "The agent has no tools for its task: {why}."
+NO_PERSON: Final = "[gateline] So nobody can be asked about its calls: those are denied."
 NO_LIBRARY: Final = "the extra “mcp” is not installed on this worker (gateline-server[mcp])"
 IN_IMAGE: Final = "its program runs in the files of an image"
 BACKLOG: Final = 16
@@ -70,6 +71,8 @@ async def listening_for_tools(spec: Spec, call: AgentCall, sink: Sink) -> AsyncI
         try:
             if why:
                 await sink.note(f"[gateline] {NONE.format(why=why)}")
+                if call.policy is not None:
+                    await sink.note(NO_PERSON)
             yield tools
         finally:
             await asyncio.shield(asyncio.to_thread(remove_path, root, FOLDER))

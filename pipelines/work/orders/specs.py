@@ -21,6 +21,7 @@ from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import JsonKey
 from pipelines.routing.document.work.keys import TextKey as TextKey
 from pipelines.routing.document.work.network import egress_entries, parsed_host
+from pipelines.routing.document.work.tool_permissions import tool_policy
 from pipelines.work.agents.lent_sign_in import LentSignIn
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
@@ -111,6 +112,7 @@ def agent_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         preset,
         model=str(work.get("model") or ""),
         allow=tuple(work.get("allow") or ()),
+        policy=tool_policy(work),
         cost=orders.station.cost_usd,
         # An agent that tells its cost itself needs no price
         price=None if preset.priced else token_prices(work),

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
+from pipelines.work.spec.agent_call import PermissionAnswer, PermissionRequest
 from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitLeft, GitState
 
 Entry = dict[str, Any]
@@ -183,6 +184,10 @@ class JobTransport(Protocol):
     ) -> dict[str, Any]:
         """Answer what the agent of this job asks about its own task: `get_task`, or of an outcome `what_if` and
         `gate_checks`. Changes nothing. :raises LeaseLost, ServerAway, QuestionRefused"""
+
+    async def ask_permission(self, started: Started, request: PermissionRequest) -> PermissionAnswer:
+        """Ask people about a call of a tool, or for their answer to it. :raises LeaseLost, ServerAway,
+        QuestionRefused"""
 
     # Deliver
 

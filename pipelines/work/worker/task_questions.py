@@ -14,7 +14,7 @@ from pipelines.work.git.attempt import Prepared
 from pipelines.work.git.live_change import change_so_far
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.results.text import Masker, masked_value
-from pipelines.work.spec.agent_call import AnswerRefused
+from pipelines.work.spec.agent_call import AnswerRefused, PermissionAnswer, PermissionRequest
 from pipelines.work.spec.handler_io import Outcome, Spec
 from pipelines.work.transport.protocol import (
     JobTransport,
@@ -75,6 +75,18 @@ class TaskQuestions:
             answer = {**answer, OPEN: [*answer[OPEN], *open_facts]}
         masked: dict[str, Any] = masked_value(answer, masker)
         return masked
+
+    async def ask_permission(self, request: PermissionRequest) -> PermissionAnswer:
+        """:raises AnswerRefused"""
+        arguments = masked_value(dict(request.arguments), self.masker(self.spec.secrets_now()))
+        try:
+            return await self.transport.ask_permission(self.started, replace(request, arguments=arguments))
+        except ServerAway:
+            return PermissionAnswer("open")
+        except LeaseLost as error:
+            raise AnswerRefused(OVER) from error
+        except QuestionRefused as error:
+            raise AnswerRefused(str(error)) from error
 
     def _measured(self, outcome: Outcome) -> tuple[Outcome, list[str]]:
         """Add what the folder holds: files that are handed over, the change, and what contradicts its claims."""

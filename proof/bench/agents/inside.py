@@ -21,11 +21,12 @@ from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.decide.situation import Situation
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.line import ParsedLine, read_line
+from pipelines.routing.document.work.tool_permissions import ToolPolicy
 from pipelines.routing.sentences.decisions import decision_sentence
 from pipelines.work.handlers import agent
 from pipelines.work.processes.isolation import Access, isolation_places
 from pipelines.work.processes.isolation_choice import choose_isolation
-from pipelines.work.spec.agent_call import AgentCall
+from pipelines.work.spec.agent_call import AgentCall, PermissionAnswer, PermissionRequest
 from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
 from pipelines.work.workspaces import picture_of_workspace
 from proof.bench.agents.stub import Model
@@ -33,7 +34,12 @@ from proof.bench.agents.stub import Model
 PORT = 9907
 HERE = f"http://127.0.0.1:{PORT}"
 MAKE = "python3 -c \"open('made.txt','w').write('x')\""
-MODELS = {"claude": "", "codex": "stub-model", "opencode": "stub/stub-model", "gemini": "gemini-2.5-flash"}
+MODELS = {
+    "claude": "",
+    "codex": "stub-model",
+    "opencode": "stub/stub-model",
+    "gemini": "gemini-2.5-flash",
+}
 ENVIRONMENT = {
     "claude": {"ANTHROPIC_BASE_URL": HERE, "ANTHROPIC_API_KEY": "stub"},
     "codex": {"CODEX_API_KEY": "stub"},
@@ -76,6 +82,12 @@ class Task:
     def __init__(self, line: ParsedLine) -> None:
         self.line, self.asked = line, list[str]()
 
+    async def ask_permission(self, request: PermissionRequest) -> PermissionAnswer:
+        """Allow it, unless it removes something."""
+        command = str(request.arguments.get("command"))
+        self.asked.append(command)
+        return PermissionAnswer("denied" if command.startswith("rm") else "allowed", "Nothing is removed.")
+
     async def answer(self, question: str, outcome: Any) -> dict[str, Any]:
         self.asked.append(question)
         decision = decide(self.line, Situation("a", read_outcome(outcome))).to_stored_dict()
@@ -89,7 +101,8 @@ def line_of(preset: str, case: Case) -> ParsedLine:
 
 @dataclass(frozen=True)
 class Case:
-    """`command`: what the model asks for; `allow`: what the station lets it run; `up`: whether the model answers."""
+    """`policy`: of which calls people are asked, by programs that can ask. `command`:
+    what the model asks for; `allow`: what the station lets it run; `up`: whether the model answers."""
 
     command: str = MAKE
     allow: tuple[str, ...] = ()
@@ -98,6 +111,7 @@ class Case:
     again: bool = False
     seconds: float = 240.0
     tools: tuple[tuple[str, dict[str, Any]], ...] = ()
+    policy: ToolPolicy | None = None
 
 
 CASES = {
@@ -109,6 +123,8 @@ CASES = {
     "provider down": Case(up=False),
     "killed": Case(command="tail -f /dev/null", seconds=25.0),
     "resumed": Case(again=True),
+    "asks, allowed": Case(policy=ToolPolicy(ask=("python3",))),
+    "asks, denied": Case(command="rm -rf there", policy=ToolPolicy(ask=("rm",)), expects="output"),
     "tools of its task": Case(
         tools=(("what_if", {"outcome": "success"}), ("report", REPORT)), expects="output", allow=("git",)
     ),
@@ -147,7 +163,11 @@ async def derived(preset: str, case: Case, folder: Path, programs: Path) -> dict
         isolation=in_force.isolation,
         access=Access(network=True),
         agent=AgentCall(
-            PRESETS[preset], model=MODELS[preset], allow=allowed, port=task if case.tools else None
+            PRESETS[preset],
+            model=MODELS[preset],
+            allow=allowed,
+            port=task if case.tools or case.policy else None,
+            policy=case.policy if PRESETS[preset].asks_first else None,
         ),
     )
     log = Log(folder / "log")

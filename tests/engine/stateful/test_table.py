@@ -51,6 +51,8 @@ def test_the_page_is_the_table() -> None:
 # By which commands each function of the engine is reached, and each kind of time that comes.
 DOES: dict[str, tuple[str, ...]] = {
     "answer_blocked_token": ("answer", "answer_wrong", "answer_stale", "answer_machine"),
+    "answer_tool_permission": (),  # Of a call of a running agent: see tests/work/agents/test_tool_permissions
+    "ask_tool_permission": (),
     "cancel": ("cancel",),
     "change_agent": ("agent_returns",),
     "complete_manual_job": (

@@ -140,6 +140,29 @@ def test_a_report_is_a_claim_with_its_output_and_decides_nothing(
     assert Job.objects.filter(task=task, station="implement").earliest("pk").result == "failure"
 
 
+def test_agents_of_alp_report_as_they_know_it_and_the_tools_name_the_output_keys(
+    world: World, bench: Bench, tmp_path: Path
+) -> None:
+    body = (
+        "c = Client()\nopen('made.txt', 'w').write('x')\n"
+        "listed = c.ask('tools/list')['result']['tools']\n"
+        "keys = {t['name']: sorted(t['inputSchema']['properties']['output'].get('properties', ()))\n"
+        "        for t in listed if 'output' in t['inputSchema']['properties']}\n"
+        "print('KEYS', json.dumps(keys), flush=True)\n"
+        "c.call('report', outcome='success', summary='First.', output={'score': 9})\n"
+        "c.call('complete_station', conclusion='maybe')\n"
+        "c.call('complete_station', conclusion='success', summary='All of it.', exitCode=0)\nend()\n"
+    )
+    task = started(world, station={"output_keys": ["score", "note"]})
+    drive(bench, task, **search(tmp_path, body))
+    job = done(task, "implement")
+    keys = json.loads(text_of(job).partition("KEYS ")[2].splitlines()[0])
+    assert keys == {name: ["note", "score"] for name in ("what_if", "gate_checks", "report")}
+    assert [refused for _tool, refused, *_rest in answers(job)] == [False, True, False]
+    outcome = outcome_of(task, "implement")
+    assert (outcome["output"], outcome["summary"]) == ({"score": 9}, "All of it.")
+
+
 def test_a_result_document_comes_before_what_the_tool_said(
     world: World, bench: Bench, tmp_path: Path
 ) -> None:
@@ -209,7 +232,8 @@ FOREIGN = """
 c = Client()
 names = %(names)r
 for tool, arguments in (("get_task", {}), ("what_if", {"outcome": "success"}), ("gate_checks", {}),
-                        ("report", {"outcome": "success", "summary": "x"}), ("ask", {"question": "x"})):
+                        ("report", {"outcome": "success", "summary": "x"}), ("ask", {"question": "x"}),
+                        ("complete_station", {"conclusion": "success"}), ("permission", {})):
     for key in ("task", "job", "job_id", "project", "owner", "lease", "token", "station", "attempt"):
         for name in names:
             c.call(tool, **arguments, **{key: name})
@@ -236,7 +260,7 @@ def test_no_tool_names_anything_of_another_task(
     monkeypatch.setattr(CallBudget, "take", lambda budget, now: True)
     drive(bench, task, **search(tmp_path, FOREIGN % {"names": names}))
     found = answers(done(task, "implement"))
-    assert len(found) == 5 * 9 * len(names) + 7
+    assert len(found) == 7 * 9 * len(names) + 7
     assert all(refused for _tool, refused, _answer, _text in found)
     assert "Canary" not in text_of(done(task, "implement"))
     assert list(Event.objects.filter(task__in=others).values_list("pk", flat=True)) == before

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
-from pipelines.models import Decision, Event, Job, Task
+from pipelines import engine
+from pipelines.models import Decision, Event, Job, Task, ToolPermission
 from pipelines.work.agents.call_budget import MOST_CALLS
 from pipelines.work.runners import agent_questions
 from pipelines.work.transport.http.wire_format import PROTOCOL
 from tests.factories import World, make_project
+from tests.waiting import until
 from tests.work.agents.tool_client import answers, write_program
 from tests.work.driving import done, outcome_of, text_of
 from tests.work.remotes import connect, remote
@@ -38,8 +42,8 @@ def near(settings: Any, tmp_path: Path) -> None:
     agent_questions._budgets.clear()
 
 
-def task_of(world: World, **more: Any) -> Task:
-    told = {"kind": "agent", "agent": "claude", "prompt": "Do it.", "network": "open"}
+def task_of(world: World, ask: Sequence[str] = (), **more: Any) -> Task:
+    told = {"kind": "agent", "agent": "claude", "prompt": "Do it.", "network": "open", "ask": list(ask)}
     implement = {"key": "implement", "work": told, "rules": [ON]}
     return world.start(world.line(stations=[implement, "ship"], **more), title="Fix the answer")
 
@@ -72,9 +76,9 @@ def test_what_it_asks_through_a_runner_is_what_the_server_decides(world: World, 
 class Asking:
     """A runner that has a job of its own, and asks by hand."""
 
-    def __init__(self, world: World, home: Path) -> None:
+    def __init__(self, world: World, home: Path, ask: Sequence[str] = ()) -> None:
         self.world, self.far = world, FarAway(home, world.runner()[1])
-        self.task = task_of(world)
+        self.task = task_of(world, ask)
         offers = [*FACTS["offers"], "secret:ANTHROPIC_API_KEY"]
         self.far.call("", {**FACTS, "offers": offers, "protocol": PROTOCOL})
         self.job: Job = world.job(self.task)
@@ -155,3 +159,66 @@ def test_the_same_statements_for_a_task_with_others_around_it(world: World, tmp_
     for _ in range(10):
         task_of(world)
     assert count(Asking(world, tmp_path / "many")) == few
+
+
+PUSH = {"command": "git push origin main"}
+
+
+def permission(asking: Asking, job: int, lease: Any, **fields: Any) -> Any:
+    call = {"key": str(uuid.uuid4()), "tool": "Bash", "arguments": PUSH, "digest": "0" * 64} | fields
+    return asking.far.call(f"/jobs/{job}/permission", json.dumps(call).encode(), lease)
+
+
+def test_a_call_is_allowed_at_the_server_and_made_at_the_runner(world: World, tmp_path: Path) -> None:
+    body = (
+        f"answer = Client().call('permission', tool_name='Bash', input={PUSH!r})\n"
+        "open('made.txt', 'w').write('x')\nend()\n"
+    )
+    task = task_of(world, ask=["git push"])
+
+    def allow() -> None:
+        try:
+            row = until(ToolPermission.objects.filter(task=task).first)
+            engine.answer_tool_permission(row.pk, user=world.operator, digest=row.digest, allow=True)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=allow)
+    thread.start()
+    far_away(world, tmp_path, body).work()
+    thread.join()
+    [(_tool, refused, _structured, text)] = answers(done(task, "implement"))
+    assert (refused, json.loads(text)) == (False, {"behavior": "allow", "updatedInput": PUSH})
+
+
+def test_a_runner_asks_permission_for_its_own_job_alone(world: World, tmp_path: Path) -> None:
+    mine = Asking(world, tmp_path / "mine", ask=["git push"])
+    same = Asking(world, tmp_path / "same", ask=["git push"])
+    rival = Asking(World(make_project("other", "rival"), world.worker), tmp_path / "rival", ask=["git push"])
+    for other in (same, rival):
+        for lease in (mine.lease, other.lease, uuid.uuid4()):
+            assert permission(mine, other.job.pk, lease).status_code in (404, 409)
+    assert not ToolPermission.objects.exists()
+    assert permission(mine, mine.job.pk, mine.lease).json() == {"state": "open", "reason": ""}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"key": "no"},
+        {"tool": ""},
+        {"tool": "x" * 201},
+        {"tool": "a\0b"},
+        {"arguments": []},
+        {"arguments": {"command": "git push \ud800"}},
+        {"arguments": {"command": "git push", "x": "\0"}},
+        {"arguments": {"command": "ls"}},
+        {"digest": "short"},
+    ],
+)
+def test_a_call_that_cannot_be_asked_about_is_refused(
+    world: World, tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    mine = Asking(world, tmp_path / "mine", ask=["git push"])
+    assert permission(mine, mine.job.pk, mine.lease, **fields).status_code in (400, 422)
+    assert not ToolPermission.objects.exists()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pipelines.routing.document.agents.preset import GOOGLE_KEY, AgentSignIn, Preset, ToolServerOptions
 
+_UNATTENDED = ("--permission-mode", "acceptEdits", "--permission-prompts", "none")
 _FLAGS = (
     *("--output-format", "stream-json", "--verbose"),
-    *("--permission-mode", "acceptEdits", "--permission-prompts", "none"),
+    *_UNATTENDED,
     *("--strict-mcp-config", "--setting-sources", "project"),
 )
 
@@ -20,6 +21,10 @@ PRESET = Preset(
     allow_all=("--allowedTools", "Bash"),
     allow_command=("--allowedTools", "Bash({command}:*)"),
     allow_tool=("--allowedTools", "{tool}"),
+    deny_command=("--disallowedTools", "Bash({command}:*)"),
+    deny_tool=("--disallowedTools", "{tool}"),
+    unattended=_UNATTENDED,
+    asking=("--permission-mode", "default", "--permission-prompt-tool", "mcp__gateline__permission"),
     tools=ToolServerOptions(
         argv=("--mcp-config", "{servers}", "--allowedTools", "mcp__gateline"), entry=(("alwaysLoad", True),)
     ),

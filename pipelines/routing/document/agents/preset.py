@@ -73,6 +73,13 @@ class Preset:
     allow_command: tuple[str, ...] = ()
     """Added for each command that is allowed; () where the program cannot be limited, unless by `permissions`."""
     allow_tool: tuple[str, ...] = ()
+    deny_command: tuple[str, ...] = ()
+    """Added for each command that is denied, whatever is allowed."""
+    deny_tool: tuple[str, ...] = ()
+    unattended: tuple[str, ...] = ()
+    """Those of its arguments that are left out where it asks before a call."""
+    asking: tuple[str, ...] = ()
+    """Added where the program asks the tool `permission` of its task; () where it cannot."""
     permissions: str = ""
     """The variable that says in OpenCode's JSON what is allowed."""
 
@@ -119,6 +126,11 @@ class Preset:
             if variables.get(name, "").lower() not in OFF
         ]
         return tuple(dict.fromkeys([*gateways, *clouds])) or self.hosts
+
+    @property
+    def asks_first(self) -> bool:
+        """Return whether a person can be asked before it calls a tool."""
+        return bool(self.asking)
 
     @property
     def limits_commands(self) -> bool:

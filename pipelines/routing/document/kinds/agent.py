@@ -14,17 +14,29 @@ from pipelines.routing.document.fields import plain_fields
 from pipelines.routing.document.fields.field import ReadContext
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
-from pipelines.routing.document.work.keys import PROMPT, AmountKey, ChoiceKey, FlagKey, TextKey, Work, WorkKey
+from pipelines.routing.document.work.keys import (
+    PROMPT,
+    AmountKey,
+    ChoiceKey,
+    CountKey,
+    FlagKey,
+    TextKey,
+    Work,
+    WorkKey,
+)
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import prompt_first_line
 from pipelines.routing.document.work.network import NONE
 from pipelines.routing.document.work.references import SECRET
+from pipelines.routing.document.work.tool_permissions import ALLOW, ASK, DENY, MINUTES
 
 MOST_ALLOWED = 100
 BY_KEY, ON_RUNNER = "key", "runner"
 SIGN_INS = {BY_KEY: "With a stored key", ON_RUNNER: "On the runner, by its own sign-in"}
 SIGNED_IN = "signed-in"
 """Before the key of a preset: what a worker offers on whose machine somebody is signed in with it."""
+UNLISTED = {ALLOW: "Allow", ASK: "Ask a person", DENY: "Deny"}
+MOST_MINUTES = 24 * 60
 CHOICES = {preset.key: preset.name if preset.tried else f"{preset.name} (not tried)" for preset in TABLE}
 
 
@@ -45,6 +57,11 @@ def uses_runner_sign_in(work: Work) -> bool:
 def _supports_keys_only(work: Work) -> bool:
     preset = agent_preset(work)
     return preset is not None and preset.sign_in is None
+
+
+def _cannot_ask(work: Work) -> bool:
+    preset = agent_preset(work)
+    return preset is not None and not preset.asks_first
 
 
 def _sign_in_offers(work: Work) -> tuple[str, ...]:
@@ -124,6 +141,11 @@ def _agent_problems(line: ParsedLine, station: Station, path: str) -> Iterator[P
     if work.get("allow") and not preset.limits_commands:
         message = _("%(agent)s cannot be limited to some commands", agent=preset.name)
         yield Problem(f"{path}.allow", message, "leave it empty, or choose another agent")
+    if _cannot_ask(work):
+        for key in (ASK, DENY, "unlisted"):
+            if work.get(key):
+                message = _("%(agent)s cannot ask before it calls a tool", agent=preset.name)
+                yield Problem(f"{path}.{key}", message, "leave it out, or choose another agent")
 
 
 KIND = Kind(
@@ -170,6 +192,34 @@ KIND = Kind(
             help="One per line: how a command begins, or tool:Name. Leave empty to allow every command.",
             placeholder="git\nuv run",
             code=True,
+        ),
+        "ask": AllowedCommands(
+            label="Commands to ask about",
+            help="A person allows or denies each call, in the inbox. As above: how a command begins, or tool:Name.",
+            placeholder="git push\ntool:WebFetch",
+            code=True,
+            hidden=_cannot_ask,
+        ),
+        "deny": AllowedCommands(
+            label="Denied commands",
+            help="Never run, whatever the other lists say.",
+            placeholder="npm publish",
+            code=True,
+            hidden=_cannot_ask,
+        ),
+        "unlisted": ChoiceKey(
+            UNLISTED,
+            label="Everything else",
+            help="Calls that no list names. As usual: denied beside a list of allowed commands, else allowed.",
+            hidden=_cannot_ask,
+        ),
+        "ask_minutes": CountKey(
+            label="Minutes to answer",
+            help=f"A call that nobody answered by then is denied. Usually {MINUTES}.",
+            least=1,
+            most=MOST_MINUTES,
+            placeholder=str(MINUTES),
+            hidden=_cannot_ask,
         ),
         "price_in": AmountKey(
             label="Price of a million input tokens",

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final, Generic, TypeVar
 
 from pipelines.work.file_measure import PIECE
 from pipelines.work.results.files import open_plain_file
+from pipelines.work.spec.agent_call import PermissionAnswer, PermissionRequest
 from pipelines.work.spec.repository import AtHost, DeliveryPermission
 from pipelines.work.transport.batching import CallBatcher
 from pipelines.work.transport.http import wire_format
@@ -171,8 +172,19 @@ class HttpTransport:
     async def answer_agent(
         self, started: Started, question: str, outcome: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        path = f"/jobs/{started.orders.job_id}/ask"
-        document = {"question": question, "outcome": outcome}
+        return await self._ask(started, "ask", {"question": question, "outcome": outcome})
+
+    async def ask_permission(self, started: Started, request: PermissionRequest) -> PermissionAnswer:
+        document = {
+            "key": str(request.key),
+            "tool": request.tool,
+            "arguments": dict(request.arguments),
+            "digest": request.digest,
+        }
+        return PermissionAnswer(**await self._ask(started, "permission", document))
+
+    async def _ask(self, started: Started, operation: str, document: dict[str, Any]) -> dict[str, Any]:
+        path = f"/jobs/{started.orders.job_id}/{operation}"
         try:
             answer: dict[str, Any] = await self._calls.call_once_in_thread(
                 "POST", path, document, lease=started.lease

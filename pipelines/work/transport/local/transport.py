@@ -15,8 +15,17 @@ from pipelines.models import Worker
 from pipelines.ports import leases
 from pipelines.work import logs, storage
 from pipelines.work.config import WorkerConfig
+from pipelines.work.spec.agent_call import PermissionAnswer, PermissionRequest
 from pipelines.work.spec.repository import AtHost, DeliveryPermission
-from pipelines.work.transport.local import agent_answers, claimable, deliveries, jobs, pushes, stored_results
+from pipelines.work.transport.local import (
+    agent_answers,
+    claimable,
+    deliveries,
+    jobs,
+    permission_requests,
+    pushes,
+    stored_results,
+)
 from pipelines.work.transport.local.database import Database, call_twice_at_most
 from pipelines.work.transport.local.reports import Reports
 from pipelines.work.transport.local.worker_claim import WorkerClaim
@@ -162,6 +171,14 @@ class LocalTransport:
         try:
             return await self.engine.call(
                 agent_answers.answer_agent, job, started.lease, question, outcome, by
+            )
+        except (DatabaseError, InterfaceError) as error:
+            raise ServerAway(str(error).split("\n")[0]) from error
+
+    async def ask_permission(self, started: Started, request: PermissionRequest) -> PermissionAnswer:
+        try:
+            return await self.engine.call(
+                permission_requests.answer_permission_request, started.orders.job_id, started.lease, request
             )
         except (DatabaseError, InterfaceError) as error:
             raise ServerAway(str(error).split("\n")[0]) from error

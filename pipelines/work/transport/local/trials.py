@@ -29,7 +29,8 @@ from pipelines.routing.document.line import ParsedLine, Station, read_line
 from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
-from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitState
+from pipelines.work.spec.agent_call import PermissionAnswer, PermissionRequest
+from pipelines.work.spec.repository import AtHost, Clearance
 from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
@@ -151,6 +152,9 @@ class LocalTrial:
     async def answer_agent(
         self, started: Started, question: str, outcome: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
+        raise_lease_lost()
+
+    async def ask_permission(self, started: Started, request: PermissionRequest) -> PermissionAnswer:
         raise_lease_lost()
 
     # A delivery is of a task: no such station is run by itself
