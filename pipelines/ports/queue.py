@@ -5,7 +5,7 @@ connections of its own, and the job would be committed whether or not the move i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -53,11 +53,16 @@ def enqueue_token_tickets(
 
 
 def enqueue_queue_jobs(
-    task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None
+    task: str,
+    queue: str,
+    *arguments: JSONDict,
+    not_before: datetime | None = None,
+    locks: Sequence[str | None] = (),
 ) -> None:
     """Insert one queue job of the task named `task` for each of `arguments`, by one statement, on Django's
     connection, with Django's errors: by these a transaction is done again, or the caller is told to try
-    again.
+    again. `locks`: one for each of `arguments`; of jobs with the same one, each waits until those before it are over,
+    also while these wait for another try.
 
     :raises LookupError: no worker would know this task in this queue (`queue_tasks.py`)
     """
@@ -69,13 +74,13 @@ def enqueue_queue_jobs(
         jobs.Job(
             id=None,
             queue=queue,
-            lock=None,
+            lock=lock,
             queueing_lock=None,
             task_name=task,
             task_kwargs=dict(values),
             scheduled_at=not_before,
         )
-        for values in arguments
+        for values, lock in zip(arguments, locks or [None] * len(arguments), strict=True)
     ]
     try:
         _manager.batch_defer_jobs(new)

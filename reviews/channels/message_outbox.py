@@ -74,6 +74,13 @@ def write_new_messages_with_tickets(messages: Sequence[ChannelMessage]) -> None:
     ChannelMessage.objects.bulk_create(messages, ignore_conflicts=True)
     # Ignored conflicts are not told: the rows that are new have our tokens
     written = ChannelMessage.objects.filter(token__in=[message.token for message in messages])
-    tickets: list[JSONDict] = [{"message_id": pk} for pk in written.values_list("pk", flat=True)]
+    rows = list(written.order_by("pk").values_list("pk", "connection_id", "task_id"))
+    tickets: list[JSONDict] = [{"message_id": pk} for pk, _connection, _task in rows]
     if tickets:
-        enqueue_queue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, *tickets)
+        locks = [sequence_lock(connection, task) for _pk, connection, task in rows]
+        enqueue_queue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, *tickets, locks=locks)
+
+
+def sequence_lock(connection: int, task: int | None) -> str | None:
+    """Return the lock that keeps the messages about one task in order on one channel."""
+    return f"channel-{connection}-task-{task}" if task else None
