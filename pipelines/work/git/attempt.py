@@ -33,7 +33,7 @@ from pipelines.work.git.lfs.large_files import LargeFiles
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused
 from pipelines.work.git.remote import ProgressCallback, Remote
-from pipelines.work.git.submodules.checkout import CheckedOut, check_out_submodules
+from pipelines.work.git.submodules.checkout import SubmoduleFiles, check_out_submodules
 from pipelines.work.git.submodules.modules import submodule_pins
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.trees import Leaf
@@ -55,7 +55,7 @@ class Prepared:
     earlier: tuple[str, ...]
     tree: str
     settles: PendingMerge | None = None
-    modules: CheckedOut = field(default_factory=CheckedOut)
+    modules: SubmoduleFiles = field(default_factory=SubmoduleFiles)
 
 
 def needs_fresh_files(access: RepositoryAccess) -> bool:
@@ -81,7 +81,7 @@ def prepare_workspace(
         if not filled:
             checkout.write_tree_into_folder(store, tree, workspace)
         LargeFiles(mirror, remote, state.base, report, access.stored, access.fetch).lay_down(workspace, files)
-        modules = CheckedOut()
+        modules = SubmoduleFiles()
         if submodule_pins(files):
             base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
             modules = check_out_submodules(access, remote, store, files, base_files, workspace, report)

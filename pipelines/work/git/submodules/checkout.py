@@ -39,7 +39,7 @@ MOST_REFERENCES = 500
 
 
 @dataclass(frozen=True)
-class CheckedOut:
+class SubmoduleFiles:
     """`files`: {path of a submodule: {path in it: leaf}} as they stand there, large files aside. `git_folders`: their
     own `.git`, which are no files of anybody."""
 
@@ -48,7 +48,7 @@ class CheckedOut:
 
 
 @dataclass(frozen=True)
-class _Waiting:
+class PendingSubmodule:
     """`top`: the submodule of the repository itself that it is, or lies in. `trusted`: the base branch names its
     address; `fixed`: and those of the submodules in it, for the base branch pins the same commit."""
 
@@ -69,24 +69,26 @@ def check_out_submodules(
     base_files: Mapping[str, Leaf],
     workspace: Path,
     report: ProgressCallback,
-) -> CheckedOut:
+) -> SubmoduleFiles:
     """`files`: of the tree that stands in the workspace; `base_files`: of the base branch, for whose submodules alone
     the credential counts: a task could name any repository of the host in its own. In a thread. :raises GitRefused"""
     pins, modules = submodule_pins(files), tree_modules(store, files)
     base_pins = submodule_pins(base_files)
     base_urls = {module.url for module in tree_modules(store, base_files).values()}
-    waiting = deque[_Waiting]()
+    waiting = deque[PendingSubmodule]()
     for path, pin in pins.items():
         address = module_address(path, modules, remote.address, access.folders)
         trusted = modules[path].url in base_urls
-        waiting.append(_Waiting(path, path, pin, address, trusted, trusted and base_pins.get(path) == pin, 1))
-    run = _Checkout(access, remote, workspace, report)
+        waiting.append(
+            PendingSubmodule(path, path, pin, address, trusted, trusted and base_pins.get(path) == pin, 1)
+        )
+    run = SubmoduleCheckout(access, remote, workspace, report)
     while waiting:
         waiting += run.check_out(waiting.popleft())
-    return CheckedOut(run.files, tuple(run.git_folders))
+    return SubmoduleFiles(run.files, tuple(run.git_folders))
 
 
-class _Checkout:
+class SubmoduleCheckout:
     def __init__(
         self, access: RepositoryAccess, remote: Remote, workspace: Path, report: ProgressCallback
     ) -> None:
@@ -96,7 +98,7 @@ class _Checkout:
         self.files: dict[str, dict[str, Leaf]] = {}
         self.git_folders: list[str] = []
 
-    def check_out(self, item: _Waiting) -> list[_Waiting]:
+    def check_out(self, item: PendingSubmodule) -> list[PendingSubmodule]:
         """Check one out, and return those that it has itself."""
         if len(self.git_folders) >= MOST_MODULES:
             raise GitRefused(
@@ -132,13 +134,15 @@ class _Checkout:
         return [self._waiting_inside(item, path, pin, modules) for path, pin in inner.items()]
 
     def _waiting_inside(
-        self, item: _Waiting, path: str, pin: ObjectID, modules: Mapping[str, Module]
-    ) -> _Waiting:
+        self, item: PendingSubmodule, path: str, pin: ObjectID, modules: Mapping[str, Module]
+    ) -> PendingSubmodule:
         try:
             address = module_address(path, modules, item.address, self._access.folders)
         except SubmoduleRefused as error:
             raise GitRefused(str(error).replace(path, f"{item.path}/{path}", 1)) from error
-        return _Waiting(item.top, f"{item.path}/{path}", pin, address, item.fixed, item.fixed, item.depth + 1)
+        return PendingSubmodule(
+            item.top, f"{item.path}/{path}", pin, address, item.fixed, item.fixed, item.depth + 1
+        )
 
     def _new_folder(self, path: str) -> Path:
         """An empty folder in place of whatever an attempt before left there."""

@@ -15,7 +15,7 @@ from pipelines.work.git import checkout, trees
 from pipelines.work.git.lfs.pointers import tree_pointers
 from pipelines.work.git.refusals import GitRefused, list_of_first_paths
 from pipelines.work.git.remote import Remote
-from pipelines.work.git.submodules.checkout import CheckedOut, fetch_pin, open_submodule
+from pipelines.work.git.submodules.checkout import SubmoduleFiles, fetch_pin, open_submodule
 from pipelines.work.git.submodules.modules import (
     MODULES,
     Module,
@@ -91,7 +91,7 @@ def check_submodules(
     remote: Remote,
     workspace: Path,
     before: Mapping[str, Leaf],
-    checked_out: CheckedOut,
+    checked_out: SubmoduleFiles,
     pins: Mapping[str, ObjectID],
     trusted: set[str],
 ) -> None:
