@@ -170,9 +170,9 @@ def _move_position(caller: User | engine.Actor, position: PositionView, payload:
         position.token.pk,
         user=caller,
         token_version=_version_or_current(position, payload.version),
-        target=payload.to,
+        to=payload.to,
         reason=payload.reason,
-        accepted_broken_promises=payload.accepts,
+        accepts=payload.accepts,
     )
 
 

@@ -46,9 +46,7 @@ def spread(world: Any, count: int) -> Any:
         if number % len(STATIONS):
             token = world.token(task)
             to = STATIONS[number % len(STATIONS)]
-            engine.move_or_retry_by_hand(
-                token.pk, user=world.operator, token_version=token.version, target=to
-            )
+            engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, to=to)
     return version
 
 
@@ -59,7 +57,7 @@ def move_some(world: Any, tasks: list[Any], turn: int, count: int) -> None:
         task = tasks[(turn * count + place) % len(tasks)]
         token = world.token(task)
         to = STATIONS[(STATIONS.index(token.station) + 1) % len(STATIONS)]
-        engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, target=to)
+        engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, to=to)
 
 
 CARD = re.compile(

@@ -127,7 +127,7 @@ def test_a_task_that_somebody_else_moved_since_the_plan_is_refused_with_who_and_
     first, second = world.start(version), world.start(version)
     command = planned(world, "move", [first, second], to="check")
     token = world.token(second)
-    engine.move_or_retry_by_hand(token.pk, user=world.admin, token_version=token.version, target="ship")
+    engine.move_or_retry_by_hand(token.pk, user=world.admin, token_version=token.version, to="ship")
     assert done(command) == ["done", "refused"]
     detail = command.entries.get(task=second).detail
     assert detail.startswith("Something else came first.") and "→ ship" in detail.lower()

@@ -223,7 +223,7 @@ def test_nobody_releases_what_a_pause_holds(world: World) -> None:
     with pytest.raises(Conflict):
         engine.release(token.pk, user=world.operator, token_version=token.version)
     moved = engine.move_or_retry_by_hand(
-        token.pk, user=world.operator, token_version=token.version, target="ship"
+        token.pk, user=world.operator, token_version=token.version, to="ship"
     )
     assert (world.at(moved), world.status(moved)) == (["ship"], "held")
 

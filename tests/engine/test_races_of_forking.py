@@ -96,7 +96,7 @@ def against_a_move(world: World, version: LineVersion) -> Task:
         token.pk,
         user=world.operator,
         token_version=token.version,
-        target="ship",
+        to="ship",
     )
     moved, made = at_once([move, forking(world, task, task.seq)])
     assert isinstance(moved, Task)

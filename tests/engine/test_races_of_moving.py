@@ -48,7 +48,7 @@ def moving(world: World, task: Task, to: str = "ship", by: User | None = None) -
         token.pk,
         user=user,
         token_version=token.version,
-        target=to,
+        to=to,
         reason="Go on.",
     )
 

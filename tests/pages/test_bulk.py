@@ -137,7 +137,7 @@ def test_several_are_moved_by_one_command_each_after_their_plan(
     assert (world.at(first), world.at(second)) == (["build"], ["build"])
     look(page, tmp_path, "bulk-plan")
     token = world.token(second)
-    engine.move_or_retry_by_hand(token.pk, user=world.admin, token_version=token.version, target="ship")
+    engine.move_or_retry_by_hand(token.pk, user=world.admin, token_version=token.version, to="ship")
     dialog.get_by_label("Reason").fill("Freeze")
     dialog.get_by_role("button", name="Move 2 tasks").click()
     expect(dialog.get_by_text("Moved: 1 of 2")).to_be_visible()

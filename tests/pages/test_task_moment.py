@@ -105,7 +105,7 @@ def act(world: World, task: Task, chance: random.Random) -> None:
     elif doing == "move":
         stations = ["", "@success", *world_stations(task)]
         engine.move_or_retry_by_hand(
-            token.pk, user=world.admin, token_version=token.version, target=chance.choice(stations)
+            token.pk, user=world.admin, token_version=token.version, to=chance.choice(stations)
         )
     elif doing == "hold":
         engine.hold(token.pk, user=world.operator, token_version=token.version)

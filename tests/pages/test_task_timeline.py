@@ -103,7 +103,7 @@ def test_votes_are_marks_on_the_bar_of_their_gate(world: World, signed_in: As) -
 def test_what_closed_without_a_decision_has_no_mark(world: World) -> None:
     task = sent_back_once(world)
     token = world.token(task)
-    engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, target="build")
+    engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, to="build")
     row = timeline_of(task).rows[5]
     assert row.remarks == ["Code review closed without a decision"] and row.marks == []
 

@@ -92,11 +92,11 @@ def move_or_retry_by_hand(
     *,
     user: User | Actor,
     token_version: int,
-    target: str = "",
+    to: str = "",
     reason: str = "",
-    accepted_broken_promises: Collection[str] = (),
+    accepts: Collection[str] = (),
 ) -> Task:
-    """Move a position by hand. `target`: a station, SUCCESS for where the rules lead what passed, "" for where it
+    """Move a position by hand. `to`: a station, SUCCESS for where the rules lead what passed, "" for where it
     stands (a retry). Open work is closed, votes fall, limits do not bind, and no gate is passed.
 
     Raises NotFound, Conflict (it changed; something has to be resolved first), Invalid (path `to`, `reason`, or
@@ -104,7 +104,7 @@ def move_or_retry_by_hand(
     return run_in_transaction(
         partial(
             _move_or_retry_by_hand,
-            _checked_move_request(token_id, user, token_version, target, reason, accepted_broken_promises),
+            _checked_move_request(token_id, user, token_version, to, reason, accepts),
         )
     )
 

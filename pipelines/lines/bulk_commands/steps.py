@@ -206,7 +206,7 @@ def _engine_call_of_entry(entry: BulkEntry) -> Callable[[], Any]:
             entry.position,
             user=command.by,
             token_version=entry.version,
-            target=command.to,
+            to=command.to,
             reason=command.reason,
         )
     return ACTS[Action(command.action)](command, task)

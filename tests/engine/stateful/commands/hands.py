@@ -133,14 +133,14 @@ def _move(scene: Scene, subject: Subject, version: int) -> None:
     others = [station.key for station in line.stations if station.key != subject.token["station"]]
     to = scene.choice("station", others or [subject.token["station"]])
     engine.move_or_retry_by_hand(
-        subject.id, user=scene.world.admin, token_version=version, target=to, reason="There."
+        subject.id, user=scene.world.admin, token_version=version, to=to, reason="There."
     )
 
 
 def _skip(scene: Scene, subject: Subject, version: int) -> None:
     to = engine.SUCCESS
     engine.plan_move(subject.id, user=scene.cast.requester, token_version=version, to=to)
-    engine.move_or_retry_by_hand(subject.id, user=scene.cast.requester, token_version=version, target=to)
+    engine.move_or_retry_by_hand(subject.id, user=scene.cast.requester, token_version=version, to=to)
 
 
 def _hold(scene: Scene, subject: Subject, version: int) -> None:
