@@ -345,7 +345,7 @@ def _living_position_items(viewer: InboxViewer, kind: str, among: str = "") -> l
         return []
     rows = Token.objects.filter(pk__in=ids).select_related(*TASK).defer(*NOT_READ)
     tokens = list(rows.order_by("changed_at", "pk"))
-    details = _last_summary_and_blockers_by_token(tokens) if kind == "blocked" else {}
+    details = _last_summary_and_blockers_by_token(tokens) if kind in ("blocked", "stuck") else {}
     return [_position_item(kind, token, *details.get(token.pk, ("", ()))) for token in tokens]
 
 

@@ -151,6 +151,22 @@ def test_a_stuck_task_says_a_sentence_the_remedy_and_the_name(world: World, sign
     assert "Retry" in page
 
 
+def test_a_stuck_task_says_wherever_it_is_listed_what_its_station_said(world: World, signed_in: As) -> None:
+    never = {"id": "never", "when": {"result": "failure"}, "to": "completed"}
+    version = world.line(document([station("build", never, name="Build")], policy={"no_match": "stuck"}))
+    task = world.start(version)
+    world.report(task, {"result": "success", "summary": f"Coverage fell to 61 %.{chr(10)}Run it again."})
+    client, said = signed_in(world.operator), "No rule of Build took this outcome: Coverage fell to 61 %."
+    for address in (
+        at(world, "task", task.name),
+        at(world, "line-live", version.line.key),
+        reverse("tasks-live"),
+        reverse("needs-me"),
+    ):
+        page = text(client.get(address))
+        assert said in page, (address, page[page.find("No rule of Build") :][:300])
+
+
 def test_a_stuck_task_is_retried_and_no_reason_is_asked(world: World, signed_in: As) -> None:
     task = stuck(world)
     token = world.token(task)

@@ -38,7 +38,7 @@ def wait_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> P
     `summary`: the summary that its last job reported."""
     match token.status:
         case "stuck":
-            return stuck_sentence(token, line)
+            return stuck_sentence(token, line, summary)
         case "blocked":
             return blocked_sentence(token.wait, summary)
         case "held":
@@ -51,7 +51,7 @@ def wait_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> P
     return None
 
 
-def stuck_sentence(token: WaitingToken, line: ParsedLine) -> ProblemAndRemedy:
+def stuck_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> ProblemAndRemedy:
     rule = token.wait.get("rule")
     words = {"station": station_name(line, token.station), "rule": rule or ""}
     entry = STUCK.get(token.error)
@@ -59,7 +59,21 @@ def stuck_sentence(token: WaitingToken, line: ParsedLine) -> ProblemAndRemedy:
         text = str(token.wait.get("message") or "The engine could not decide where this task goes.")
         return ProblemAndRemedy(text, "Retry the station, or change the line and publish it.", token.error)
     sentence, remedy = entry
-    return ProblemAndRemedy(sentence % words, remedy, token.error)
+    text = sentence % words
+    if token.error in OF_THE_OUTCOME and (cause := first_line(summary)):
+        text = f"{text.removesuffix('.')}: {cause}"
+    return ProblemAndRemedy(text, remedy, token.error)
+
+
+def first_line(summary: str) -> str:
+    """Return what a station said first, shortened to stand in a sentence."""
+    line = summary.strip().partition("\n")[0].rstrip()
+    return line if len(line) <= LONGEST_CAUSE else f"{line[: LONGEST_CAUSE - 1]}…"
+
+
+LONGEST_CAUSE = 200
+OF_THE_OUTCOME = ("NoValidTransition", "RetryLimitExceeded")
+"""Errors about what a station reported: its own words say more than that nothing took them."""
 
 
 MOST_AHEAD = 3
