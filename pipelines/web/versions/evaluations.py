@@ -151,8 +151,6 @@ def _chosen_run(evaluation: int, run: str) -> dict[str, Any] | None:
     lines = [
         {
             "kind": "hunk" if text.startswith(("--- ", "+++ ")) else kinds.get(text[:1], "same"),
-            "old": None,
-            "new": None,
             "text": text,
         }
         for text in escape_hidden(trial.difference).splitlines()
