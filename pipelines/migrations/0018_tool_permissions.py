@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0016_deliveries_by_commit"),
+        ("pipelines", "0017_evaluations"),
     ]
 
     operations = [

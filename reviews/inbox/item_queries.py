@@ -135,8 +135,8 @@ def _unanswered_questions_of_open_reviews(viewer: InboxViewer) -> QuerySet[Revie
 def count_items_up_to_limit_per_source(viewer: InboxViewer, limit: int) -> int:
     """Count what needs this person, up to `limit` of each source; nothing of it is read."""
     gates = len(ordered_visits_user_may_decide(viewer.user, _filter_of_visible_reviews(viewer), limit))
-    gates += _open_questions(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "reply") else 0
-    tokens = _waiting_positions(viewer).filter(WAITING)[:limit].count() if _may_have_items_of_kind(viewer, "position") else 0
+    gates += _unanswered_questions_of_open_reviews(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "reply") else 0
+    tokens = _living_positions_of_waiting_tasks(viewer).filter(WAITING)[:limit].count() if _may_have_items_of_kind(viewer, "position") else 0
     jobs = _running_manual_jobs(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "manual") else 0
     jobs += _asked_permissions(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "permission") else 0
     alarms: list[Escalation | Deadlock] = []
@@ -212,7 +212,7 @@ def tool_call_approvals(viewer: InboxViewer) -> Iterable[InboxItem]:
 
 def permission_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Calls of tools for which agents at work wait."""
-    if not _has_kind(viewer, "permission"):
+    if not _may_have_items_of_kind(viewer, "permission"):
         return
     rows = (
         _asked_permissions(viewer)
@@ -222,7 +222,7 @@ def permission_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     )
     for row in rows[:LIMIT]:
         station = station_name(versions.by_id(row.job.pinned_id), row.job.station)
-        sentence = Sentence(f"{station} asks to call {row.tool}.", "It counts for this call alone.")
+        sentence = ProblemAndRemedy(f"{station} asks to call {row.tool}.", "It counts for this call alone.")
         call = call_text(row.tool, row.arguments)
         yield InboxItem(
             "permission", str(row.pk), row.task, station, sentence, row.requested_at, WAITING_FOR_INPUT,

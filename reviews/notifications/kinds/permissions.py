@@ -14,7 +14,7 @@ from reviews.notifications.recipients import MailChoice
 
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
-    for event in batch_context.of_type(PermissionAsked):
+    for event in batch_context.consequences_of_type(PermissionAsked):
         task = batch_context.tasks[event.task_id]
         if task.requester_id is not None:
             station = station_name(versions.by_id(task.pinned_id), event.station)

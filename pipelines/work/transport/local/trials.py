@@ -30,7 +30,7 @@ from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
 from pipelines.work.spec.agent_call import PermissionAnswer, PermissionRequest
-from pipelines.work.spec.repository import AtHost, Clearance
+from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitState
 from pipelines.work.transport.local import jobs, stored_results
 from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
