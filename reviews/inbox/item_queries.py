@@ -135,8 +135,16 @@ def _unanswered_questions_of_open_reviews(viewer: InboxViewer) -> QuerySet[Revie
 def count_items_up_to_limit_per_source(viewer: InboxViewer, limit: int) -> int:
     """Count what needs this person, up to `limit` of each source; nothing of it is read."""
     gates = len(ordered_visits_user_may_decide(viewer.user, _filter_of_visible_reviews(viewer), limit))
-    gates += _unanswered_questions_of_open_reviews(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "reply") else 0
-    tokens = _living_positions_of_waiting_tasks(viewer).filter(WAITING)[:limit].count() if _may_have_items_of_kind(viewer, "position") else 0
+    gates += (
+        _unanswered_questions_of_open_reviews(viewer)[:limit].count()
+        if _may_have_items_of_kind(viewer, "reply")
+        else 0
+    )
+    tokens = (
+        _living_positions_of_waiting_tasks(viewer).filter(WAITING)[:limit].count()
+        if _may_have_items_of_kind(viewer, "position")
+        else 0
+    )
     jobs = _running_manual_jobs(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "manual") else 0
     jobs += _asked_permissions(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "permission") else 0
     alarms: list[Escalation | Deadlock] = []

@@ -14,7 +14,7 @@
 //   gl:task           CustomEvent, detail {task, version}: one per task and newest version
 //   gl:task-<WI-…>    the same, named: hx-trigger="gl:task-WI-app-42 from:body"
 //   gl:notified       something new behind the bell, or less: hx-trigger="gl:notified from:body"
-//   gl:inbox          something moved: the inbox may have changed (at most every 3 s)
+//   gl:inbox          something moved: the inbox may have changed (at most every 2 s)
 //   gl:live-state     detail {state}: live | reconnecting | polling | offline | ended
 
 import { showFailure } from "./failures";
@@ -213,7 +213,9 @@ export function liveAddress(data: DOMStringMap, at: Location): string {
 }
 
 const CHANGED_MS = 100;
-const INBOX_MS = 3_000;
+const INBOX_MS = 2_000;
+/** An answer that takes longer leaves what is shown older than 3 s: then the dot says so. */
+const BEHIND_MS = 1_000;
 /** Timers of a page in the background sleep: after so long it fetches when it comes to the front. */
 const HIDDEN_MS = 30_000;
 
@@ -241,6 +243,7 @@ export function startLive(): void {
     gather("gl:inbox", INBOX_MS);
   };
   const overtaken = watchRequests();
+  watchAnswers((isBehind) => view.showBehind(isBehind));
   let opened = false;
   const resync = (): void => {
     overtaken();
@@ -329,6 +332,47 @@ function watchRequests(): () => void {
   };
 }
 
+/**
+ * Tells when what follows the news by itself is late or was refused, and when it is there again; what was refused is
+ * asked for once more after a while.
+ */
+function watchAnswers(tell: (isBehind: boolean) => void): void {
+  const waited = new WeakMap<XMLHttpRequest, ReturnType<typeof setTimeout>>();
+  const late = new Set<XMLHttpRequest>();
+  const refused = new Set<Element>();
+  let again: ReturnType<typeof setTimeout> | undefined;
+  const note = (): void => {
+    for (const place of refused) if (!place.isConnected) refused.delete(place);
+    tell(late.size > 0 || refused.size > 0);
+    clearTimeout(again);
+    if (refused.size > 0) again = setTimeout(() => send("gl:resync"), POLL_MS);
+  };
+  document.addEventListener("htmx:beforeSend", (event) => {
+    const { elt, xhr } = (event as CustomEvent<RequestDetail>).detail;
+    if (!(elt instanceof HTMLElement) || elt.dataset.quiet === undefined) return;
+    const timer = setTimeout(() => {
+      late.add(xhr);
+      note();
+    }, BEHIND_MS);
+    waited.set(xhr, timer);
+  });
+  const end = (event: Event, isRefused: boolean): void => {
+    const { elt, xhr } = (event as CustomEvent<RequestDetail>).detail;
+    if (!waited.has(xhr)) return;
+    clearTimeout(waited.get(xhr));
+    late.delete(xhr);
+    if (isRefused) refused.add(elt);
+    else refused.delete(elt);
+    note();
+  };
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const { status } = (event as CustomEvent<RequestDetail>).detail.xhr;
+    end(event, status >= 400);
+  });
+  // Nobody answered. (What a person's request pushed aside ends without this.)
+  document.addEventListener("htmx:sendError", (event) => end(event, true));
+}
+
 function isUnderWay(request: XMLHttpRequest | undefined): boolean {
   const { OPENED, HEADERS_RECEIVED, LOADING } = XMLHttpRequest;
   return request !== undefined && [OPENED, HEADERS_RECEIVED, LOADING].some((state) => state === request.readyState);
@@ -342,6 +386,7 @@ function send(name: string, detail?: unknown): void {
 class StateView {
   private state: LiveState = "connecting";
   private last = Date.now();
+  private isBehind = false;
 
   constructor() {
     setInterval(() => this.note(), 1000);
@@ -354,12 +399,19 @@ class StateView {
 
   show(state: LiveState): void {
     this.state = state;
+    const name = state === "live" && this.isBehind ? "behind" : state;
     for (const element of this.places()) {
-      element.dataset.state = state;
+      element.dataset.state = name;
       const word = element.querySelector(".live-word");
-      if (word) word.textContent = say(state);
+      if (word) word.textContent = say(name);
     }
     this.note();
+  }
+
+  showBehind(isBehind: boolean): void {
+    if (this.isBehind === isBehind) return;
+    this.isBehind = isBehind;
+    this.show(this.state);
   }
 
   private note(): void {

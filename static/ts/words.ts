@@ -13,6 +13,7 @@ const WORDS = {
   includedIn: "included in %s",
   connecting: "connecting",
   live: "live",
+  behind: "catching up",
   reconnecting: "reconnecting",
   polling: "polling",
   offline: "offline",

@@ -281,7 +281,9 @@ def test_one_attempt_asks_so_many_at_once(world: World) -> None:
 
 def test_a_secret_in_a_call_is_shown_to_nobody(world: World) -> None:
     place = store.ValuePlace(world.project)
-    store.create_or_replace_value(place, "ANTHROPIC_API_KEY", "canary-77", kind=SECRET, by=world.admin, now=timezone.now())
+    store.create_or_replace_value(
+        place, "ANTHROPIC_API_KEY", "canary-77", kind=SECRET, by=world.admin, now=timezone.now()
+    )
     waiting = Waiting(world)
     waiting.ask(command="git push https://u:canary-77@example.com/x")
     assert "canary-77" not in json.dumps(waiting.row.arguments)
