@@ -110,9 +110,10 @@ api = Api(
 problems.install_handlers(api)
 ROOMS = (
     tasks, start_form, positions, position_commands, permissions, branches, visits, logs, work_items, files, events,
-    escalations, health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents, drafts,
-    forms, imports, difference, drawings, analytics, backtest, lint, plan, scenarios, draft_scenarios, walks, matches,
-    trials, migrations, comments, absences, triggers, pauses, forks, bulk_commands, moments, waiting_jobs, receipts,
+    escalations, health, projects, members, stored_values, repositories, hooks, everywhere, lines, documents,
+    drafts, forms, imports, difference, drawings, analytics, backtest, evaluations, lint, plan, scenarios,
+    draft_scenarios, walks, matches, trials, migrations, comments, absences, triggers, pauses, forks, bulk_commands,
+    moments, waiting_jobs, receipts,
 )  # fmt: skip
 """In the order of the reference."""
 for room in ROOMS:

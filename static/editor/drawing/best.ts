@@ -56,13 +56,13 @@ interface Drawn {
 
 /** So many edges are named in pills, where no layout was found in which they do not cross the main way or go too far. */
 const MAX_STUBS = 6;
-/** So many ways back turn further right. */
+/** Limit of ways back that turn further right. */
 const MAX_TURNED = 3;
-/** So often words that have no place are given room. */
+/** Limit of the times that words without a place are given room. */
 const MAX_WORDED = 6;
-/** By so much a drawing may be seen from further away for it. */
+/** Share by which a drawing may be seen from further away for it. */
 const NARROWER = 0.02;
-/** So near all of its width is read at the least. */
+/** Least zoom at which all of its width is read. */
 const READ = 0.72;
 /** Limits: so often a line of more than so many parts and edges is laid out, each of its rows: a layout of twenty stations that
  * all lead to one another takes as long as ten of a shipped one, and a server that takes too long draws nothing. */
@@ -89,19 +89,19 @@ export async function best(graph: Graph, engine: Engine): Promise<Placed> {
   }
   if (graph.parts.length <= LONG) tried = await worded(await turned(tried, counted), counted);
   const { placed } = tried.drawn;
-  const whole = stubs.length > 0 ? { ...placed, stubs } : placed;
-  return dressed(shownOf(graph, whole), whole);
+  const stubbedLayout = stubs.length > 0 ? { ...placed, stubs } : placed;
+  return dressed(shownOf(graph, stubbedLayout), stubbedLayout);
 }
 
 const dressed = (visible: Graph, placed: Placed): Placed => labelled(visible, freed(visible, placed));
 
-/** With pills close to where their edges leave. */
+/** Layout with pills close to where their edges leave. */
 const nearest = (graph: Graph, drawn: Drawn): Drawn => {
   const visible = shownOf(graph, drawn.placed);
   return visible.parts.length > LONG ? drawn : { ...drawn, placed: nearer(visible, drawn.placed) };
 };
 
-/** The same, but for an edge that is led to a pill, which has no place yet. */
+/** Layout but for an edge that is led to a pill, which has no place yet. */
 function leadElsewhere(drawn: Drawn, edge: string): Drawn {
   const ways = drawn.placed.ways.map((way) =>
     `${way.rule}>${way.target}` === edge ? { ...way, target: pillKey(way.rule, way.target), back: false } : way,
@@ -122,9 +122,9 @@ async function turned(tried: Tried, engine: Counted): Promise<Tried> {
   );
   const edges = crossed.map(({ rule, target }) => `${rule}>${target}`).slice(0, MAX_TURNED);
   let best = tried;
-  for (const each of edges.length > 1 ? [edges, ...edges.map((edge) => [edge])] : [edges]) {
-    if (each.length === 0 || engine.isSpent) break;
-    const graph = { ...tried.graph, turned: each };
+  for (const turnedEdges of edges.length > 1 ? [edges, ...edges.map((edge) => [edge])] : [edges]) {
+    if (turnedEdges.length === 0 || engine.isSpent) break;
+    const graph = { ...tried.graph, turned: turnedEdges };
     const drawn = await again(graph, tried.drawn, engine);
     if (isAsNear(graph, drawn, best.drawn) && costOf(graph, drawn) < costOf(best.graph, best.drawn))
       best = { graph, drawn };
@@ -284,7 +284,7 @@ class Layout {
     return cheapest.drawn;
   }
 
-  /** With what was told to ELK, and in the rows, of another drawing. */
+  /** Layout by the options of another drawing, in its rows. */
   again({ placed: { rows }, options }: Drawn): Promise<Drawn> {
     return rows.length > 1 ? this.#inRows(rowOfAll(rows), options) : this.#whole(options);
   }

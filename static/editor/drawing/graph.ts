@@ -289,11 +289,11 @@ function together(outlets: readonly Outlet[], rules: readonly Rule[], main: Read
   });
 }
 
-/** Below one another: the main way, then what is named in a pill near by, what leads on, and what leads back, so that
+/** Order from above to below: the main way, then what is named in a pill near by, what leads on, and what leads back, so that
  * nothing has to cross it. */
 function withPorts(outlets: readonly Outlet[], main: ReadonlySet<string>, first: number): Outlet[] {
-  const isNamed = (each: Outlet): boolean => each.targets.every((to) => to.startsWith(`${each.id}>`));
-  const rankOf = (each: Outlet): number => (main.has(each.id) ? 0 : each.loops ? 3 : isNamed(each) ? 1 : 2);
+  const leadsToPillsOnly = (each: Outlet): boolean => each.targets.every((to) => to.startsWith(`${each.id}>`));
+  const rankOf = (each: Outlet): number => (main.has(each.id) ? 0 : each.loops ? 3 : leadsToPillsOnly(each) ? 1 : 2);
   const own = outlets.filter((each) => !each.badge && each.leader === undefined);
   own.sort((a, b) => rankOf(a) - rankOf(b));
   const ports = new Map(own.map(({ id }, index) => [id, first + CARD.step * index]));

@@ -17,9 +17,9 @@ const PAGE = [1080, 480] as const;
 
 async function drawn(path: string): Promise<{ graph: Graph; placed: Placed }> {
   const line = parse(readFileSync(`pipelines/lines/demo/lines/${path}.yaml`, "utf8")) as LineDocument;
-  const whole = graphOf(line, NOTHING, PAGE);
-  const placed = await best(whole, elk);
-  return { graph: shownOf(whole, placed), placed };
+  const graph = graphOf(line, NOTHING, PAGE);
+  const placed = await best(graph, elk);
+  return { graph: shownOf(graph, placed), placed };
 }
 
 it("leads back below what stands in between, and names what is near before what is far", async () => {

@@ -85,7 +85,7 @@ export interface Graph {
   mainEdges: readonly string[];
   /** "rule>target" of the edges that lead back. */
   back: readonly string[];
-  /** Those of them that lead on as far as a column further right, and turn there below what stands in between. */
+  /** Rules among them that lead on as far as a column further right, and turn there below what stands in between. */
   turned?: readonly string[];
   /** Parts that stand one after the other though no edge leads on. */
   silent: readonly (readonly [string, string])[];

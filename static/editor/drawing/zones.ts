@@ -90,7 +90,7 @@ export const after = (part: Part): number => {
   return Math.max(portsWidth(part) + LANE * loopsOf(part).length, gated ? GAP.gate : GAP.card);
 };
 
-/** Beside its port and the numbers that stand with it: words as wide as from afar, and what they keep free on both sides. */
+/** Room beside its port and the numbers that stand with it: words as wide as from afar, and what they keep free on both sides. */
 export const roomFor = ({ id, words }: Outlet, { outlets }: Part): number =>
   Math.max(...outlets.map(({ leader, aside }) => (leader === id ? aside : 0))) +
   Math.ceil(words * WORDS.grown) +
