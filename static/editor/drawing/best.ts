@@ -35,9 +35,9 @@ const LAST_ROWS = COUNTS[COUNTS.length - 1] as number;
 const NEAR = 0.8;
 /** Nearer than this nothing is won. */
 const MOST = 0.9;
-/** What an edge into another row is worth, in zoom. */
+/** Worth of an edge into another row, in zoom. */
 const CUT = 0.02;
-/** What a bend of the main way, and what crosses it or goes too far, are worth, in crossings. */
+/** Worth of a bend of the main way, and of what crosses it or goes too far, in crossings. */
 const BENT = 1_000;
 const CROSSED = 50;
 /** Enough: with so few crossings nothing else is tried, and so often where nothing worse is wrong than crossings. */
@@ -49,18 +49,18 @@ interface Drawn {
   placed: Placed;
   /** Told to ELK. */
   options: Options;
-  /** How near all of it is seen. */
+  /** Zoom at which all of it is seen. */
   zoom: number;
   width: number;
 }
 
 /** So many edges are named in pills, where no layout was found in which they do not cross the main way or go too far. */
 const MAX_STUBS = 6;
-/** Limit of ways back that turn further right. */
+/** So many ways back turn further right. */
 const MAX_TURNED = 3;
-/** Limit of the times that words without a place are given room. */
+/** So often words that have no place are given room. */
 const MAX_WORDED = 6;
-/** Share by which a drawing may be seen from further away for it. */
+/** Loss of zoom by which a drawing may be seen from further away for it. */
 const NARROWER = 0.02;
 /** Least zoom at which all of its width is read. */
 const READ = 0.72;
@@ -89,19 +89,19 @@ export async function best(graph: Graph, engine: Engine): Promise<Placed> {
   }
   if (graph.parts.length <= LONG) tried = await worded(await turned(tried, counted), counted);
   const { placed } = tried.drawn;
-  const stubbedLayout = stubs.length > 0 ? { ...placed, stubs } : placed;
-  return dressed(shownOf(graph, stubbedLayout), stubbedLayout);
+  const placedWithStubs = stubs.length > 0 ? { ...placed, stubs } : placed;
+  return dressed(shownOf(graph, placedWithStubs), placedWithStubs);
 }
 
 const dressed = (visible: Graph, placed: Placed): Placed => labelled(visible, freed(visible, placed));
 
-/** Layout with pills close to where their edges leave. */
+/** Puts pills close to where their edges leave. */
 const nearest = (graph: Graph, drawn: Drawn): Drawn => {
   const visible = shownOf(graph, drawn.placed);
   return visible.parts.length > LONG ? drawn : { ...drawn, placed: nearer(visible, drawn.placed) };
 };
 
-/** Layout but for an edge that is led to a pill, which has no place yet. */
+/** The same, but for an edge that is led to a pill, which has no place yet. */
 function leadElsewhere(drawn: Drawn, edge: string): Drawn {
   const ways = drawn.placed.ways.map((way) =>
     `${way.rule}>${way.target}` === edge ? { ...way, target: pillKey(way.rule, way.target), back: false } : way,
@@ -122,9 +122,9 @@ async function turned(tried: Tried, engine: Counted): Promise<Tried> {
   );
   const edges = crossed.map(({ rule, target }) => `${rule}>${target}`).slice(0, MAX_TURNED);
   let best = tried;
-  for (const turnedEdges of edges.length > 1 ? [edges, ...edges.map((edge) => [edge])] : [edges]) {
-    if (turnedEdges.length === 0 || engine.isSpent) break;
-    const graph = { ...tried.graph, turned: turnedEdges };
+  for (const edgesToTurn of edges.length > 1 ? [edges, ...edges.map((edge) => [edge])] : [edges]) {
+    if (edgesToTurn.length === 0 || engine.isSpent) break;
+    const graph = { ...tried.graph, turned: edgesToTurn };
     const drawn = await again(graph, tried.drawn, engine);
     if (isAsNear(graph, drawn, best.drawn) && costOf(graph, drawn) < costOf(best.graph, best.drawn))
       best = { graph, drawn };
@@ -284,7 +284,7 @@ class Layout {
     return cheapest.drawn;
   }
 
-  /** Layout by the options of another drawing, in its rows. */
+  /** With what was told to ELK, and in the rows, of another drawing. */
   again({ placed: { rows }, options }: Drawn): Promise<Drawn> {
     return rows.length > 1 ? this.#inRows(rowOfAll(rows), options) : this.#whole(options);
   }

@@ -201,7 +201,7 @@ function goingTooFar(graph: Graph, placed: Placed): Edge[] {
 export const misled = (graph: Graph, placed: Placed): string[] =>
   [...acrossMain(graph, placed), ...goingTooFar(graph, placed)].map(({ rule, target }) => `${rule}>${target}`);
 
-/** Edges at fault, and those that go through something. */
+/** These, and those that go through something. */
 export function faulty(graph: Graph, placed: Placed): string[] {
   const { things, lines } = drawnThings(graph, placed);
   const passing = lines.filter((line) => inTheWay(graph, things, line).length > 0);
@@ -210,11 +210,11 @@ export function faulty(graph: Graph, placed: Placed): string[] {
 
 /** Rules whose words have no place. */
 export function unsaid({ parts }: Graph, { ways }: Placed): string[] {
-  const rulesWithWords = new Set(ways.flatMap(({ rule, wordsAt }) => (wordsAt ? [rule] : [])));
+  const labelledRules = new Set(ways.flatMap(({ rule, wordsAt }) => (wordsAt ? [rule] : [])));
   const drawn = new Set(ways.map(({ rule }) => rule));
   return parts
     .flatMap(({ outlets }) => outlets)
-    .filter(({ id, words }) => words > 0 && drawn.has(id) && !rulesWithWords.has(id))
+    .filter(({ id, words }) => words > 0 && drawn.has(id) && !labelledRules.has(id))
     .map(({ id }) => id);
 }
 

@@ -289,11 +289,11 @@ function together(outlets: readonly Outlet[], rules: readonly Rule[], main: Read
   });
 }
 
-/** Order from above to below: the main way, then what is named in a pill near by, what leads on, and what leads back, so that
+/** Below one another: the main way, then what is named in a pill near by, what leads on, and what leads back, so that
  * nothing has to cross it. */
 function withPorts(outlets: readonly Outlet[], main: ReadonlySet<string>, first: number): Outlet[] {
-  const leadsToPillsOnly = (each: Outlet): boolean => each.targets.every((to) => to.startsWith(`${each.id}>`));
-  const rankOf = (each: Outlet): number => (main.has(each.id) ? 0 : each.loops ? 3 : leadsToPillsOnly(each) ? 1 : 2);
+  const leadsToPills = (each: Outlet): boolean => each.targets.every((to) => to.startsWith(`${each.id}>`));
+  const rankOf = (each: Outlet): number => (main.has(each.id) ? 0 : each.loops ? 3 : leadsToPills(each) ? 1 : 2);
   const own = outlets.filter((each) => !each.badge && each.leader === undefined);
   own.sort((a, b) => rankOf(a) - rankOf(b));
   const ports = new Map(own.map(({ id }, index) => [id, first + CARD.step * index]));
@@ -311,7 +311,7 @@ function barWidth(station: Station): number {
 /** Counts how many of those it waits for have to pass. */
 export const waitsWords = (station: Station): string => (station.join?.aggregation ?? "all-pass").replace("-", " ");
 
-/** What is said of a rule at its edge, whole. */
+/** Text said of a rule at its edge, whole. */
 export function wordsOfRule(station: Station, rule: Rule, said: Pick<Said, "rules" | "onward">): string {
   const others = rulesOf(station).length > 1 || said.onward[station.key] !== undefined;
   const needed = others || asksFirst(rule.when);

@@ -8,9 +8,9 @@ import type { Graph, Outlet, Part, Placed, Point, Rect, Way } from "./types";
 import { HEXAGON, portsWidth } from "./zones";
 
 const STEP = 12;
-/** Distances within which a place is looked for, to the right and up or down. */
+/** Distance within which a place is looked for, to the right and up or down. */
 const FAR = { right: 276, down: 216 };
-/** Path to where the edge turns, and from there to the pill. */
+/** Distance from where it leaves to where it turns, and from there to the pill. */
 const [OUT, IN] = [8, 16];
 /** Distance of the pill from others, of its edge from others', and of its edge from what stands beside it. */
 const [APART, LANE, CLEAR] = [6, 8, 3];
@@ -18,12 +18,12 @@ const COST = { crossing: 400, growth: 3, bend: 24 };
 
 interface Leaving {
   way: Way;
-  /** Begin of the search, and what leads there. */
+  /** Beginning of the search, and what leads there. */
   from: Point;
   lead: readonly Point[];
 }
 
-/** Better places of pills, and all else as it was. */
+/** Puts pills where they stand better, and leaves all else as it was. */
 export function nearer(graph: Graph, placed: Placed): Placed {
   const pills = new Map(graph.parts.filter(({ kind }) => kind === "pill").map((part) => [part.key, part]));
   const wrong = new Set(faulty(graph, placed));
@@ -54,8 +54,8 @@ function leavingFrom({ parts, gates }: Placed, part: Part, outlet: Outlet, way: 
   const spot = parts.find(({ key }) => key === part.key);
   const begin: Point = [(spot?.x ?? 0) + part.width, (spot?.y ?? 0) + outlet.port];
   const numbers = part.outlets.filter(({ id, leader }) => id === outlet.id || leader === outlet.id);
-  const portWidth = portsWidth({ ...part, open: false, outlets: numbers });
-  return { way, lead: [begin], from: [begin[0] + portWidth, begin[1]] };
+  const numbersWidth = portsWidth({ ...part, open: false, outlets: numbers });
+  return { way, lead: [begin], from: [begin[0] + numbersWidth, begin[1]] };
 }
 
 function put(graph: Graph, placed: Placed, { way, from, lead }: Leaving, pill: Part, most: number): Placed | undefined {
@@ -146,6 +146,6 @@ function placesAt([x, y]: Point, { width, height, port }: Part): Rect[] {
   );
 }
 
-/** Pixels by which the frame would have to grow. */
+/** Tells by how much the frame would have to grow. */
 const outside = (box: Rect, { x, y, width, height }: Rect): number =>
   Math.max(0, x - box.x, box.x + box.width - x - width) + Math.max(0, y - box.y, box.y + box.height - y - height);
