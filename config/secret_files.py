@@ -29,12 +29,15 @@ def read_secret_files(environment: MutableMapping[str, str]) -> None:
 
     :raises LauncherError: a file cannot be read or is empty, or a secret is there twice"""
     for name in NAMES:
+        # Compose files often set a variable to nothing where it is not used
         path = environment.get(name + SUFFIX, "").strip()
         if not path:
             continue
+        # Only the operator knows which of the two is right
         if environment.get(name, "").strip():
             raise LauncherError(f"{name} and {name}{SUFFIX} are both set.", "Leave one of them out.")
         try:
+            # Editors end a file with a line break, which is no part of the secret
             value = Path(path).read_text().strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"

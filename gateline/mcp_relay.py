@@ -43,6 +43,7 @@ async def _relay_messages(profile: Profile) -> None:
             async for message in from_server:
                 if not isinstance(message, Exception):
                     await to_agent.send(message)
+                    # Only once it is passed on: the end waits for what is written
                     unanswered.discard(_message_id(message))
                     if not unanswered:
                         all_answered.set()
@@ -57,6 +58,7 @@ async def _relay_messages(profile: Profile) -> None:
                 unanswered.add(_message_id(message))
                 all_answered.clear()
             await to_server.send(message)
+        # An agent may close its side right behind its last question
         if unanswered:
             await asyncio.wait([asyncio.create_task(all_answered.wait())], timeout=ANSWER_SECONDS)
         answering.cancel()

@@ -61,7 +61,9 @@ def accepted_runs(line: Line, station: str) -> QuerySet[Job]:
         station=station,
         purpose=Purpose.STATION,
         state=Job.State.DONE,
+        # A later visit had feedback, and so knew what was wrong
         visit=1,
+        # Without a commit there is nothing to start from, or to compare with
         visit_commit__isnull=False,
     )
     return rows.order_by("-task__ended_at", "-task_id")
@@ -74,12 +76,15 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
     station = trials.check_may_run(line, user, request.document, request.station)
     if request.check:
         check = trials.check_may_run(line, user, request.document, request.check)
+        # A command judges the work of then and of now by the same measure
         if check.kind != COMMAND.key or check.key == station.key:
             raise Invalid.at("check", "The check is another station of this line that runs a command.")
     if not LEAST_COST <= request.cost_limit <= MOST_COST:
         raise Invalid.at("cost_limit", f"The budget is {LEAST_COST} to {MOST_COST} dollars.")
     now = clock.now()
+    # A run whose worker is gone would keep the line from another evaluation
     trials.close_lost_trials(now)
+    # Before the lock: it only reads, and may read much
     sources = _chosen_runs(line, request)
     with transaction.atomic():
         # Two who start at once come one after the other
@@ -90,6 +95,7 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
             line=line,
             station=station.key,
             check_station=request.check,
+            # The draft may change while the runs wait for their turn
             document=dict(request.document),
             cost_limit=request.cost_limit,
             by=user,
@@ -99,6 +105,7 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
             StationTrial(
                 line=line,
                 station=station.key,
+                # That of the evaluation counts: it would be the same in each of them
                 document={},
                 source=source,
                 evaluation=evaluation,
@@ -107,8 +114,10 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
             )
             for source in sources
         )
+        # In the transaction: where no worker could run it, nothing of it stays
         trials.check_local_worker_could_run(made[0])
         tickets: list[JSONDict] = [{"trial_id": trial.pk} for trial in made]
+        # Not in the queue of trials, before which people sit and wait
         queue.enqueue_queue_jobs(TRY_STATION, EVALUATIONS, *tickets)
         about, name = f"line:{line.pk}", f"{line.name}: {station.name} ({len(made)} tasks)"
         audit.record_administrative_act(
@@ -127,6 +136,7 @@ def _chosen_runs(line: Line, request: EvaluationRequest) -> list[int]:
         if not chosen:
             raise Invalid.at("station", "No task of this line with a run of this station was accepted yet.")
         return chosen
+    # A task that is named twice is paid for once
     names = list(dict.fromkeys(request.tasks))
     if len(names) > MOST_TASKS:
         raise Invalid.at("tasks", f"Choose at most {MOST_TASKS} tasks.")
@@ -141,6 +151,7 @@ def _chosen_runs(line: Line, request: EvaluationRequest) -> list[int]:
 def _number_in_project(line: Line, name: str) -> int:
     """0, which no task has, where this is no name of a task of the project."""
     number = name.removeprefix(f"WI-{line.project.key}-")
+    # 19 digits may be more than a bigint holds, and `isdigit` takes those of other scripts
     return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
 
 
@@ -187,6 +198,7 @@ def _open_trials(rows: Any) -> Any:
 
 def delete_some_old_evaluations(now: datetime) -> int:
     """Delete some of those that were started more than 90 days ago; how many."""
+    # A few at a time: each brings documents, logs and differences with it
     old = LineEvaluation.objects.filter(created_at__lt=now - RETENTION).order_by("created_at")[:AT_ONCE]
     keys = list(old.values_list("pk", flat=True))
     LineEvaluation.objects.filter(pk__in=keys).delete()

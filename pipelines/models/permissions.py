@@ -16,6 +16,7 @@ class WaitingPermissions(models.Manager["ToolPermission"]):
 
     def get_queryset(self) -> models.QuerySet[ToolPermission]:
         open_rows = super().get_queryset().filter(state="open", due_at__gt=Now())
+        # A later attempt at the same job asks for itself
         return open_rows.filter(job__state=Job.State.RUNNING, job__lease_key=F("lease_key"))
 
 
@@ -52,6 +53,7 @@ class ToolPermission(models.Model):
             models.CheckConstraint(
                 condition=Q(state="open", answered_at__isnull=True, answered_by__isnull=True)
                 | Q(state="allowed", answered_at__isnull=False, answered_by__isnull=False)
+                # Time that ran out may deny, but allows nothing
                 | Q(state="denied", answered_at__isnull=False),
                 name="a_person_allows_a_call",
             ),

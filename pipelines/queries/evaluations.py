@@ -33,6 +33,7 @@ class RunFigures:
     @property
     def passed(self) -> bool:
         """Return whether the station succeeded and its check, where one ran, found nothing."""
+        # Nobody has to choose a check: without one the station counts alone
         return self.result == "success" and self.check_result in ("", "success")
 
 
@@ -120,6 +121,7 @@ def figure_sums(figures: Iterable[RunFigures]) -> FigureSums:
 
 def evaluation_result(evaluation: LineEvaluation) -> EvaluationResult:
     """Read the tasks of an evaluation by four statements, however many there are."""
+    # Each of these may have hundreds of kilobytes, and the table shows none
     rows = evaluation.trials.defer("document", "log", "difference", "inputs", "context").order_by("pk")
     trials = list(rows)
     jobs = Job.objects.select_related("task__project").filter(
@@ -142,6 +144,7 @@ def recorded_checks(station: str, sources: Sequence[Job]) -> dict[int, Job]:
     ).select_related("task__project__owner", "task__line")
     checks: dict[int, Job] = {}
     for job in rows.order_by("pk"):
+        # A check that ran before saw other files
         if job.pk > by_task[job.task_id]:
             checks.setdefault(by_task[job.task_id], job)
     return checks
@@ -176,6 +179,7 @@ def run_figures(
     outcome: Mapping[str, Any], check_outcome: Mapping[str, Any] | None, seconds: float | None
 ) -> RunFigures:
     """Return the figures of a run and of what checked it."""
+    # The check runs them all, the station perhaps a few
     tests = fact_groups(check_outcome).get("tests") or fact_groups(outcome).get("tests")
     return RunFigures(
         _result(outcome),

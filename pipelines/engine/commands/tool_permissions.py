@@ -55,6 +55,7 @@ def _ask_tool_permission(job_id: int, lease: uuid.UUID, call: PermissionCall, mi
     row = ToolPermission.objects.filter(job_id=job_id, key=call.key).first()
     if row is None:
         return _asked(batch, job, lease, call, minutes)
+    # An answer counts for the call that people saw, whoever sends its key again
     if row.lease_key != lease or (row.tool, row.digest) != (call.tool, call.digest):
         raise Conflict("Another call was asked about under this key.")
     if row.state == State.OPEN and row.due_at <= batch.now:
@@ -65,6 +66,7 @@ def _ask_tool_permission(job_id: int, lease: uuid.UUID, call: PermissionCall, mi
 def _asked(batch: Batch, job: Job, lease: uuid.UUID, call: PermissionCall, minutes: int) -> ToolPermission:
     text = payload.checked_text(call_text(call.tool, call.arguments), "arguments", LONGEST_CALL)
     waiting = ToolPermission.objects.filter(job_id=job.pk, lease_key=lease, state=State.OPEN)
+    # A row past its time stays open until it is asked about again, and waits for nobody
     if waiting.filter(due_at__gt=batch.now).count() >= MOST_OPEN:
         raise Invalid.at("key", f"more than {MOST_OPEN} calls wait for an answer")
     task = batch.tasks[job.task_id]
@@ -79,6 +81,7 @@ def _asked(batch: Batch, job: Job, lease: uuid.UUID, call: PermissionCall, minut
         requested_at=batch.now,
         due_at=batch.now + timedelta(minutes=minutes),
     )
+    # Events are kept and passed on: the whole call stays in its row
     excerpt: dict[str, Any] = {"call": text[:EXCERPT]}
     _append_event(batch, job, row, "permission.asked", f"worker:{job.worker_id}", excerpt)
     batch.emit(PermissionAsked(row.pk, task.pk, task.project_id, job.station, text[:EXCERPT], batch.now))
@@ -92,6 +95,7 @@ def answer_tool_permission(
     """Answer for a person; `digest` is that of the call as they saw it. Raises NotFound, Invalid (a denial without a
     reason), Conflict (somebody was faster, the agent waits no longer, or it is another call)."""
     clean_reason = payload.checked_text(reason, "reason").strip()
+    # The agent is told it, and would otherwise try the same again
     if not allow and not clean_reason:
         raise Invalid.at("reason", "is missing or blank", "Say what the agent should do instead.")
     state = State.ALLOWED if allow else State.DENIED
@@ -101,6 +105,7 @@ def answer_tool_permission(
 def _answer_tool_permission(
     pk: int, user: User, digest: str, state: ToolPermission.State, reason: str
 ) -> ToolPermission:
+    # Only what it takes to lock: the row itself is read behind the lock
     job_id = existing(ToolPermission.objects.filter(pk=pk).values_list("job_id", flat=True))
     batch = Batch.of_jobs([job_id])
     # Behind the lock of its task: of two people the first counts
@@ -111,6 +116,7 @@ def _answer_tool_permission(
     job = _asking_job(batch, job_id, row.lease_key)
     if job is None or row.due_at <= batch.now:
         raise Conflict(NOT_WAITING)
+    # A page that shows another call cannot allow this one
     if row.digest != digest:
         raise Conflict("This is another call than the one that you saw. Reload the page.")
     row.answered_by = user
@@ -145,6 +151,7 @@ def _append_event(
 
 def call_text(tool: str, arguments: dict[str, Any]) -> str:
     """Return the call as one text that leaves nothing out: the command where it only runs one, else all arguments."""
+    # A `description` is the agent's own word, and could play the command down
     others = {key for key in arguments if key not in ("command", "cmd", "description")}
     command = command_text(arguments)
     if command is not None and not others:

@@ -68,6 +68,7 @@ def _requested(request: SignedInRequest, line: Line) -> EvaluationRequest:
     except (InvalidOperation, ValueError) as fault:
         raise Invalid.at("last", "Give a number of tasks and a budget in dollars.") from fault
     station, check = (form_data.get(name, "") for name in ("station", "check"))
+    # Decimal reads NaN and Infinity, too
     if not cost_limit.is_finite():
         raise Invalid.at("cost_limit", "Give a budget in dollars.")
     return EvaluationRequest(line.draft, station, cost_limit, check, last)
@@ -86,6 +87,7 @@ def _choices(line: Line, drawn: ParsedLine | None, request: SignedInRequest) -> 
         return {"readable": False, "accepted": False}
     live = versions.by_id(line.live_id).stations_by_key if line.live_id else {}
     offered = [station for station in evaluations.evaluable_stations(drawn) if station.key in live]
+    # What the draft changes is what somebody wants to evaluate
     changed = {station.key for station in offered if station.work != live[station.key].work}
     offered.sort(key=lambda station: station.key not in changed)
     chosen = request.POST.get("station") or (offered[0].key if offered else "")
@@ -111,6 +113,7 @@ def _choices(line: Line, drawn: ParsedLine | None, request: SignedInRequest) -> 
 @require_safe
 def evaluation_page(request: SignedInRequest, line: Line, evaluation: int) -> HttpResponse:
     """`?run=`: the run whose difference is shown. `?fragment=rows`: the table alone, while it runs."""
+    # Beyond a bigint PostgreSQL answers with an error and not with nothing
     row = evaluations.get_evaluation(line, min(evaluation, 2**63 - 1))
     result, drawn = evaluation_result(row), read_line(row.document, keep_faulty_rules=True)
     template = (
@@ -150,9 +153,11 @@ def _chosen_run(evaluation: int, run: str) -> dict[str, Any] | None:
     kinds = {"+": "added", "-": "removed", "@": "hunk"}
     lines = [
         {
+            # The lines that name a file begin as changed ones do
             "kind": "hunk" if text.startswith(("--- ", "+++ ")) else kinds.get(text[:1], "same"),
             "text": text,
         }
+        # An agent wrote it: hidden characters could make it read otherwise
         for text in escape_hidden(trial.difference).splitlines()
     ]
     log = [escape_hidden(line.partition("\t")[2]) for line in trial.log.splitlines()]

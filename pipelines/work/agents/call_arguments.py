@@ -62,6 +62,7 @@ def agent_argv(
     asks = call.policy is not None and tools is not None
     parts = [*(preset.resume if resumed else preset.argv)]
     if asks:
+        # What lets a program work unattended would keep it from asking
         parts = [part for part in parts if part not in preset.unattended]
     more = [
         *(preset.isolated if isolated else preset.exposed),

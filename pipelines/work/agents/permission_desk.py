@@ -45,16 +45,19 @@ class PermissionDesk:
             return PermissionAnswer(DENIED, BY_LINE)
         try:
             digest = canonical_digest({"tool": tool, "arguments": dict(arguments)})
+        # They come from a program, which may nest them without end
         except (ValueError, RecursionError):
             return PermissionAnswer(DENIED, UNREADABLE)
         await self._note(
             f"[gateline] A person is asked about: {tool} {command_text(arguments) or ''}".rstrip()[:300]
         )
+        # By its key a request that was lost is sent again, and asks nobody twice
         answer = await self._answer_of_people(PermissionRequest(uuid.uuid4(), tool, dict(arguments), digest))
         await self._note(f"[gateline] {answer.state.capitalize()}: {tool}. {answer.reason}".rstrip()[:600])
         return answer
 
     async def _answer_of_people(self, request: PermissionRequest) -> PermissionAnswer:
+        # Not by the clock on the wall, which may be set back meanwhile
         deadline = time.monotonic() + 60 * self._policy.minutes + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             self._still_alive()
@@ -62,6 +65,7 @@ class PermissionDesk:
                 answer = await self._port.ask_permission(request)
             except AnswerRefused as error:
                 return PermissionAnswer(DENIED, str(error))
+            # An open one is asked about again: the server holds no connection while people think
             if answer.state != OPEN:
                 return answer
             await asyncio.sleep(POLL_SECONDS)

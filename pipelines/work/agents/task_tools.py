@@ -140,6 +140,7 @@ PERMISSION: Final = TaskTool(
     "permission",
     "Permission to call a tool",
     "Asked by your program itself before it calls a tool that the line lets nobody call unasked. Do not call it.",
+    # Open to more fields: programs send some besides
     {"type": "object", "properties": {"tool_name": {"type": "string"}, "input": {"type": "object"}}},
 )
 """Tool of programs that ask by a tool, where the line has them ask."""
@@ -179,6 +180,7 @@ class TaskTools:
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """:raises ToolRefused"""
+        # Not of the budget: without an answer the program could not go on
         if name == PERMISSION.name and self.desk is not None:
             return await _permission_answer(self.desk, arguments)
         tool = BY_NAME.get(name)
@@ -229,6 +231,7 @@ async def _permission_answer(desk: PermissionDesk, arguments: Mapping[str, Any])
         raise ToolRefused("tool_name and input are needed: the tool, and the arguments of its call.")
     answer = await desk.decide(tool, call_input)
     if answer.state == ALLOWED:
+        # It wants the arguments back even where nothing of them changed
         return {"behavior": "allow", "updatedInput": call_input}
     return {"behavior": "deny", "message": answer.reason or "Denied."}
 
@@ -242,6 +245,7 @@ def _check_arguments(tool: TaskTool, arguments: Mapping[str, Any]) -> None:
         raise ToolRefused(f"The arguments cannot be kept: {error}") from error
     if size > LONGEST_ARGUMENTS:
         raise ToolRefused(f"The arguments are longer than {LONGEST_ARGUMENTS // 1024} KiB.")
+    # One fault at a time is what a model mends best
     fault = best_match(Draft202012Validator(tool.schema).iter_errors(dict(arguments)))
     if fault is not None:
         place = ".".join(map(str, fault.absolute_path))

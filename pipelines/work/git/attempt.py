@@ -182,6 +182,7 @@ def _merge_base(
     # The new base does not lead back to the old one.
     rewritten = not branch_joins.is_ancestor(mirror, state.base, commit)
     parents = [commit] if rewritten else [state.head, commit]
+    # The line may have a station for conflicts: it is told first, and sends the task there
     if merger.conflicts and not state.conflicted:
         raise GitRefused(
             f"{merger.conflicts_in_words(f'This task and {branch}')}. "

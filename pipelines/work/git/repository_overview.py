@@ -92,6 +92,7 @@ def _read_top_files(store: BaseObjectStore, top: ShaFile, file_names: Collection
         names.add(name if is_file else f"{name}/")
         if is_file and name in file_names:
             git_object = store[entry.sha]
+            # A repository of any size may be looked at here
             if isinstance(git_object, Blob) and git_object.raw_length() <= MOST_READ:
                 texts[name] = git_object.data.decode("utf-8", "replace")
     return RepositoryFiles(frozenset(names), texts)

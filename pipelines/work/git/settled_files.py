@@ -42,6 +42,7 @@ def settle_files(prepared: Prepared, root: Path, workspace: Path, picture: Pictu
         pins = current_pins(workspace, prepared.files)
         settled = _with_pins(picture, root, pins)
         pointers = dict(_pointers_left(workspace, settled.picture))
+        # So it is for most stations, which then wait for no lock of the mirror
         if not pointers and not pins:
             return settled
         access, state = prepared.access, prepared.state
@@ -51,6 +52,7 @@ def settle_files(prepared: Prepared, root: Path, workspace: Path, picture: Pictu
         ):
             store = mirror.repository.object_store
             if pins:
+                # What the station wrote into `.gitmodules` gets no credential
                 base_files = tree_leaves(store, commit_tree(store, state.base))
                 trusted = {module.url for module in tree_modules(store, base_files).values()}
                 check_submodules(access, remote, workspace, prepared.files, prepared.modules, pins, trusted)
@@ -85,6 +87,7 @@ def _pointers_left(workspace: Path, picture: Picture) -> Iterator[tuple[str, Poi
     attributes = workspace_attributes(workspace)
     for path in picture.stamps:
         size = picture.stamps[path][0][0]
+        # The size first: it is known already, and rules out most files
         if 0 < size < MOST_POINTER and attributes.keeps(path):
             with open_plain_file(workspace, path) as file:
                 if pointer := parsed_pointer(file.read(MOST_POINTER)):
@@ -100,6 +103,7 @@ def _with_large_files(
         path = str(entry["path"])
         if pointer := pointers.get(path):
             entry = {**entry, "digest": pointer.oid, "size": pointer.size}
+            # By its old stamp the file that was just replaced would be read once more
             stamps[path] = (file_stamp((workspace / path).lstat()), pointer.oid)
             sources[pointer.oid] = (f"{below}/{path}", pointer.size)
         manifest.append(entry)

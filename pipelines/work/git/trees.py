@@ -52,6 +52,7 @@ def read_workspace_tree(
             continue
         if entry.get("folder") or is_git_like_path(path) or (path not in before and ignored.is_ignored(path)):
             continue
+        # Git LFS makes no pointer of an empty file
         if entry.get("size") and attributes.keeps(path):
             leaf, blob = _large_leaf(workspace, entry, before.get(path), store)
         else:
@@ -112,6 +113,7 @@ def _large_leaf(
     """Return the pointer of a file that Git LFS keeps; one that was committed as it is stays so while it is the
     same."""
     old = store[before[1]] if before and S_ISREG(before[0]) else None
+    # One of another size cannot be the same, and is not digested twice
     unchanged = isinstance(old, Blob) and old.raw_length() == entry["size"]
     with open_plain_file(workspace, str(entry["path"])) as file:
         text = file.read(MOST_POINTER)

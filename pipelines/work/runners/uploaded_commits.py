@@ -101,6 +101,7 @@ def check_commit(
             "commits": count_commits_ahead(mirror, begun.base, head),
             **facts.git_facts(store, base_files, leaves, access.order.sensitive),
         }
+        # A commit that only the runner has could be fetched by nobody
         _check_pins_are_published(access, remote, store, begun, leaves)
         before = _store_base_contents(job, lease, store, base_files, leaves, large)
         tree_before = settles.tree if settles else checkout.commit_tree(store, begun.head)
@@ -189,6 +190,7 @@ def _check_files_equal_commit(
     stored = {str(entry["path"]): entry for entry in manifest if not entry.get("folder")}
     for path, (mode, sha) in leaves.items():
         entry = stored.pop(path, None)
+        # The file was stored with its content, the commit has the pointer
         if pointer := pointers.get(path):
             if entry is None or (entry.get("digest"), entry.get("size")) != (pointer.oid, pointer.size):
                 raise GitRefused(f"{path} was stored otherwise than its pointer of Git LFS says.")

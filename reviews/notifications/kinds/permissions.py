@@ -16,6 +16,7 @@ from reviews.notifications.recipients import MailChoice
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     for event in batch_context.consequences_of_type(PermissionAsked):
         task = batch_context.tasks[event.task_id]
+        # What a program started may have nobody to be told
         if task.requester_id is not None:
             station = station_name(versions.by_id(task.pinned_id), event.station)
             data = {"station": station, "call": event.call, "permission": event.permission_id}

@@ -16,7 +16,9 @@ EDITS: Final = frozenset(
     {"Edit", "MultiEdit", "NotebookEdit", "Write", "edit", "write", "read", "search", "think"}
 )
 """Tools that work on the files of the task, which is what an agent is for: only a list that names them stops them."""
+# Whatever may begin another command, or put other text into this one
 _SHELL: Final = re.compile(r"[;&|`<>(){}$\\\r\n]")
+# `A=1 rm -r /` runs rm
 _VARIABLES: Final = re.compile(r"^(?:\w+=\S*\s+)+")
 
 
@@ -48,12 +50,14 @@ def tool_policy(work: Mapping[str, Any]) -> ToolPolicy | None:
     unlisted = work.get("unlisted")
     if not ask and not deny and unlisted != ASK:
         return None
+    # To list what is allowed has always meant that the rest is not
     usual = DENY if allow else ALLOW
     return ToolPolicy(allow, ask, deny, str(unlisted or usual), int(work.get("ask_minutes") or MINUTES))
 
 
 def command_text(arguments: Mapping[str, Any]) -> str | None:
     """Return the command that a call runs; None of a call that runs none."""
+    # Programs do not agree on its name
     command = arguments.get("command", arguments.get("cmd"))
     if isinstance(command, str):
         return command
@@ -83,4 +87,5 @@ def _surely_matches(entry: str, tool: str, command: str | None) -> bool:
 
 def _begins_with(command: str, entry: str) -> bool:
     entry = entry.strip()
+    # With the blank: `git push` allows no `git pushall`
     return command == entry or command.startswith(f"{entry} ")

@@ -21,11 +21,13 @@ from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.outgoing.transport import blocking_client
 
 MEDIA_TYPE: Final = "application/vnd.git-lfs+json"
+# More than a full batch takes: a server could go on answering without end
 MOST_ANSWER: Final = 4 * 1024**2
 MOST_OBJECTS: Final = 100
 """Of one call, as git-lfs asks."""
 HEADER_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 MOST_HEADERS, LONGEST_HEADER = 20, 8192
+# A server that redirects to itself has to end, too
 MOST_REDIRECTS: Final = 3
 OWN_HEADERS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
@@ -57,6 +59,7 @@ class LfsHttp:
     def __init__(self, endpoint: str, headers: Mapping[str, str], guard: Guard, seconds: float) -> None:
         self.endpoint, self._headers = endpoint.rstrip("/"), headers
         self._http = blocking_client(guard, seconds)
+        # A timeout of each read would never end a server that sends a byte now and then
         self._deadline = TransferDeadline(WHOLE_SECONDS)
 
     def close(self) -> None:
@@ -65,6 +68,7 @@ class LfsHttp:
 
     def ask(self, operation: str, pointers: Iterable[Pointer]) -> list[ObjectActions]:
         """:raises GitRefused: the server does not answer as one of Git LFS does"""
+        # Files of the same content are one object, which a server answers for once
         requested = {pointer.oid: pointer for pointer in pointers}
         answered: list[ObjectActions] = []
         pending = list(requested.values())
@@ -72,6 +76,7 @@ class LfsHttp:
             part, pending = pending[:MOST_OBJECTS], pending[MOST_OBJECTS:]
             document = {
                 "operation": operation,
+                # The one that every server has: others are optional
                 "transfers": ["basic"],
                 "hash_algo": "sha256",
                 "objects": [{"oid": pointer.oid, "size": pointer.size} for pointer in part],
@@ -83,6 +88,7 @@ class LfsHttp:
     def download(self, action: Action, pointer: Pointer, file: BinaryIO) -> None:
         """:raises GitRefused"""
         with self._send("GET", action.href, action.headers) as response:
+            # A byte more than it should have is enough to know that it is another one
             room = pointer.size + 1
             for chunk in response.iter_bytes():
                 file.write(chunk[:room])
@@ -97,8 +103,10 @@ class LfsHttp:
         headers = {
             "content-type": "application/octet-stream",
             **action.headers,
+            # Without it the client sends chunks, which object stores refuse
             "content-length": str(pointer.size),
         }
+        # In pieces: such a file may not fit into memory
         with self._send("PUT", action.href, headers, iter(lambda: file.read(PIECE), b"")):
             return
 
@@ -118,6 +126,7 @@ class LfsHttp:
                     raise GitRefused("The server of Git LFS answers with too much.")
         try:
             answer = json.loads(body)
+        # JSON that is nested too deep is no ValueError
         except (ValueError, RecursionError) as error:
             raise GitRefused("The server of Git LFS does not answer as one of Git LFS does.") from error
         if not isinstance(answer, dict):
@@ -133,6 +142,7 @@ class LfsHttp:
                 raise GitRefused(f"The server of Git LFS names an address that is not https: {url[:100]}")
             # Not compressed: a small answer must not unfold into a large one
             sent = {"user-agent": "git-lfs/gateline", "accept-encoding": "identity", **headers}
+            # A server that says how to sign in for an object wants that instead of the credential
             if is_same_origin(url, self.endpoint) and "authorization" not in {
                 name.lower() for name in headers
             }:
@@ -150,6 +160,7 @@ class LfsHttp:
                 # Only what is fetched is asked for elsewhere: nothing is sent to where a redirect leads
                 if response.is_redirect and method == "GET":
                     to = urljoin(url, response.headers.get("location", ""))
+                    # They may hold a token, which was meant for the first server alone
                     headers = headers if is_same_origin(url, to) else {}
                     url = to
                     continue
@@ -175,6 +186,7 @@ def is_same_origin(url: str, other: str) -> bool:
             second.hostname,
             second.port or 443,
         )
+    # Asking for `port` raises it where that is no number
     except ValueError:
         return False
 
@@ -185,6 +197,7 @@ def _refusal(response: httpx2.Response, host: str) -> str:
             f"The server of Git LFS at {host} refuses access ({response.status_code}). Choose a credential that may "
             "read and write large files of this repository."
         )
+    # So answer many hosts where Git LFS is switched off
     if response.status_code == 404:
         return f"There is no Git LFS for this repository at {host}. Switch it on there, or keep the files elsewhere."
     return f"The server of Git LFS at {host} answers with {response.status_code}."
@@ -214,6 +227,7 @@ def _read_answer(answer: Mapping[str, Any], requested: Mapping[str, Pointer]) ->
         actions = fields.get("actions")
         entries = actions.items() if isinstance(actions, dict) else ()
         yield ObjectActions(pointer, {str(name): _read_action(value) for name, value in entries})
+    # One that is passed over would count as sent, and its pointer would be published
     if remaining:
         raise GitRefused("The server of Git LFS does not say where all objects are.")
 
@@ -236,12 +250,14 @@ def checked_headers(headers: Mapping[str, Any]) -> dict[str, str]:
     for name, text in headers.items():
         value = str(text)
         if (
+            # A line break would begin another header
             not value.isprintable()
             or not value.isascii()
             or len(value) > LONGEST_HEADER
             or not _is_token(name)
         ):
             raise GitRefused("The server of Git LFS asks for a header that cannot be sent.")
+        # Whoever may set these could smuggle a second request behind the first
         if name.lower() not in OWN_HEADERS:
             checked[name.lower()] = value
     return checked

@@ -60,6 +60,7 @@ class LargeFiles:
         """Bring the content of these files into the mirror. :raises GitRefused: too much, or it is nowhere"""
         missing: dict[str, tuple[str, Pointer]] = {}
         for path, pointer in pointers.items():
+            # Before anything is fetched: a pointer may claim any size
             if pointer.size > MOST_BYTES:
                 raise GitRefused(f"The large file {path} has more than {MOST_BYTES // 1024**2} MB.")
             if not self.objects.has(pointer) and not self._bring_stored(path, pointer):
@@ -81,6 +82,7 @@ class LargeFiles:
         place = self._stored.get(pointer.oid)
         if place is None or self._fetch is None:
             return False
+        # Not straight into the mirror, where only what has its digest may lie
         with tempfile.TemporaryDirectory(prefix="large-") as folder:
             fetched = Path(folder) / "content"
             self._fetch(place, fetched)
@@ -96,6 +98,7 @@ class LargeFiles:
         """Put the content of each large file in the place of its pointer, where that stands there. :return: all
         pointers of the tree"""
         pointers = self.pointers(files)
+        # A workspace that is used again has the contents, which a station may have changed
         waiting = {path: pointer for path, pointer in pointers.items() if has_pointer_text(workspace, path)}
         self.bring(waiting)
         for path, pointer in waiting.items():
@@ -105,6 +108,7 @@ class LargeFiles:
     def take_in(self, workspace: Path, files: Mapping[str, TreeFile]) -> None:
         """Keep the content of the large files that a station left, until they are published."""
         for path, pointer in self.pointers(files).items():
+            # The mirror outlives the workspace, and a delivery needs the bytes
             if not self.objects.has(pointer):
                 with open_plain_file(workspace, path) as content:
                     self.objects.add(pointer, partial(copy_bounded, content, most=pointer.size), path)
@@ -124,6 +128,7 @@ class LargeFiles:
         pointers = self._new_pointers(head, base, squashed)
         if not pointers:
             return
+        # Another worker may have made them, and its mirror is not this one
         missing = [pointer.oid for pointer in pointers if not self.objects.has(pointer)]
         self._stored = {**self._stored, **find(missing)} if missing else self._stored
 
@@ -131,6 +136,7 @@ class LargeFiles:
             there = self.objects.has(pointer) or self._bring_stored(pointers[pointer], pointer)
             return self.objects.path_of(pointer) if there else None
 
+        # As git-lfs does: `pushurl` counts for sending alone
         address = self._configured_address(b"pushurl") or self._configured_address(b"url")
         with open_lfs_server(self._remote, address) as server:
             entries = [(path, pointer) for pointer, path in pointers.items()]
@@ -144,6 +150,7 @@ class LargeFiles:
     def _new_pointers(self, head: str, base: str, squashed: bool) -> dict[Pointer, str]:
         old = set(self.pointers(self._files_of(base)).values())
         new: dict[Pointer, str] = {}
+        # A squash publishes the last files alone: nobody sees what came in between
         commits = [head]
         if not squashed:
             walker = self._mirror.repository.get_walker(
@@ -184,6 +191,7 @@ class LargeFiles:
 
 
 def lfs_address_of_config(data: bytes, key: bytes) -> str:
+    # An include would read another file of this machine
     if len(data) > MOST_CONFIG or b"[include" in data.lower():
         raise GitRefused(f"{CONFIG} is too long, or includes other files. Take that out.")
     try:
@@ -198,6 +206,7 @@ def lfs_address_of_config(data: bytes, key: bytes) -> str:
 def has_pointer_text(workspace: Path, path: str) -> bool:
     try:
         with open_plain_file(workspace, path) as file:
+            # A byte beyond the longest pointer: what has that is none
             return parsed_pointer(file.read(1025)) is not None
     except FileRefused:
         return False

@@ -33,18 +33,21 @@ class LocalObjects:
 
     def has(self, pointer: Pointer) -> bool:
         path = self.path_of(pointer)
+        # By its size alone: digests of all large files would cost a read of them for each visit
         return path.is_file() and path.stat().st_size == pointer.size
 
     def add(self, pointer: Pointer, write: Callable[[BinaryIO], None], name: str) -> None:
         """Add what `write` writes. :raises GitRefused: it is not what the pointer says"""
         place = self.path_of(pointer)
         place.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its place: only within one file system a rename is one step
         descriptor, temporary = tempfile.mkstemp(dir=place.parent)
         try:
             with os.fdopen(descriptor, "w+b") as file:
                 write(file)
                 check_content(file, pointer, name)
             os.replace(temporary, place)
+        # An attempt that is cancelled leaves no half of a file either
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(temporary)

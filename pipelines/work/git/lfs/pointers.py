@@ -59,6 +59,7 @@ class LfsAttributes:
 
     def keeps(self, path: str) -> bool:
         """Return whether the filter of a file is that of LFS. :raises GitRefused: the attributes are too long"""
+        # Git names files by bytes, which may be no UTF-8
         names = tuple(path.encode(errors="surrogateescape").split(b"/"))
         # The deepest file that has something to say decides, and in it the last line.
         for depth in range(len(names) - 1, -1, -1):
@@ -71,6 +72,7 @@ class LfsAttributes:
         if folder not in self._rules:
             path = b"/".join((*folder, ATTRIBUTES.encode())).decode(errors="surrogateescape")
             text = self._read(path)
+            # Each folder of a tree may have such a file
             self._room -= len(text)
             if len(text) > MOST_ATTRIBUTES or self._room < 0:
                 raise GitRefused(f"{path} is too long to be read. Use fewer lines.")
@@ -82,6 +84,7 @@ def attribute_rules(text: bytes) -> Iterator[tuple[IgnoreRule, bool]]:
     """The lines that say a filter, the last of them first: its pattern, and whether the filter is that of LFS."""
     for line in reversed(text.splitlines()):
         line = line.strip()
+        # Git forbids negative patterns here, and by [attr] begins a macro
         if line.startswith((b"#", b"!", b"[")) or b"filter" not in line:
             continue
         pattern, attributes = _split_pattern(line)
@@ -92,11 +95,13 @@ def attribute_rules(text: bytes) -> Iterator[tuple[IgnoreRule, bool]]:
             continue
         try:
             yield IgnoreRule(pattern), filters[-1]["name"] == LFS
+        # Git matches nothing by such a line either
         except MalformedPattern:
             continue
 
 
 def _split_pattern(line: bytes) -> tuple[bytes, list[bytes]]:
+    # A pattern with blanks is quoted, as the attributes come after the first one
     if quoted := QUOTED.match(line):
         return ESCAPED.sub(rb"\1", quoted[1]), line[quoted.end() :].split()
     pattern, *attributes = line.split()
@@ -117,6 +122,7 @@ def workspace_attributes(workspace: Path) -> LfsAttributes:
     def read(path: str) -> bytes:
         try:
             with open_plain_file(workspace, path) as file:
+                # The byte more shows that it is too long
                 return file.read(MOST_ATTRIBUTES + 1)
         except (FileRefused, OSError):
             return b""
@@ -128,6 +134,7 @@ def tree_pointers(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> dict
     """{path: pointer} of the files of a tree that LFS keeps. One that was committed as it is stays as it is.
 
     :raises GitRefused: a pointer is of another version"""
+    # Most repositories have none, and need no look at each file
     if not any(path.rpartition("/")[2] == ATTRIBUTES for path in files):
         return {}
     attributes = tree_attributes(store, files)
@@ -143,6 +150,7 @@ def blob_pointer(store: BaseObjectStore, sha: ObjectID, path: str) -> Pointer | 
     if not isinstance(blob, Blob) or blob.raw_length() >= MOST_POINTER:
         return None
     pointer = parsed_pointer(blob.data)
+    # Taken for a plain file, its text would pass for the content
     if pointer is None and blob.data.startswith(VERSION.rsplit(b"/", 1)[0]):
         raise GitRefused(
             f"{path} is a pointer of Git LFS that cannot be read: it has other lines than version, oid and size. "

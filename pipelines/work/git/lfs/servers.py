@@ -77,6 +77,7 @@ class FolderServer:
     def upload(self, pointers: PathsWithPointers, path_of: Callable[[Pointer], Path | None]) -> int:
         folder, count = self._git_folder(), 0
         for path, pointer in pointers:
+            # A damaged one is refused before a pointer to it is published
             with suppress(FileRefused), open_plain_file(folder, object_path(pointer.oid)) as present:
                 check_content(present, pointer, path)
                 continue
@@ -103,11 +104,13 @@ def _write_new_file(root: Path, relative: str, content: BinaryIO) -> None:
         for part in folders:
             with suppress(FileExistsError):
                 os.mkdir(part, 0o755, dir_fd=here)
+            # The folder is open to others, who could put a link there meanwhile
             deeper = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
             os.close(here)
             here = deeper
         # Under its name only when it is complete: git-lfs takes what is there for the object
         temporary = f".{name}.{os.getpid()}"
+        # A process that had this number before may have ended in the middle
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=here)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -115,6 +118,7 @@ def _write_new_file(root: Path, relative: str, content: BinaryIO) -> None:
             while piece := content.read(1024**2):
                 file.write(piece)
             file.flush()
+            # Its pointer is pushed next, and after a loss of power must not lead to an empty file
             os.fsync(file.fileno())
         os.rename(temporary, name, src_dir_fd=here, dst_dir_fd=here)
     finally:
@@ -156,6 +160,7 @@ class HttpServer:
                 with source.open("rb") as file:
                     http.upload(action, pointer, file)
                 count += 1
+            # Some servers count an object as there only after this call
             if verify := answer.actions.get("verify"):
                 http.verify(verify, pointer)
         return count
@@ -168,6 +173,7 @@ class HttpServer:
             yield paths[answer.pointer.oid], answer
 
     def _http(self, operation: str) -> LfsHttp:
+        # By ssh a server may give another address and token for sending than for fetching
         if operation not in self._open:
             endpoint, headers = self._endpoint(operation)
             self._open[operation] = LfsHttp(endpoint, headers, self._remote.guard, self._remote.seconds)
@@ -186,6 +192,7 @@ class HttpServer:
 
     def _endpoint_by_ssh(self, operation: str, usual: str) -> tuple[str, dict[str, str]]:
         remote, address = self._remote, self._remote.address
+        # A shell of the server reads it: a quote in the path would end the argument
         path = "'" + address.path.lstrip("/").replace("'", "'\\''") + "'"
         command = f"git-lfs-authenticate {path} {operation}".encode()
         bounds = Bounds(ASKING * remote.seconds, MOST_ANSWER)
@@ -206,7 +213,9 @@ class HttpServer:
             raise GitRefused(remote.describe_error(error)) from error
         try:
             document: Any = json.loads(answer)
+            # Servers leave the address out where it is the usual one
             href, headers = document.get("href") or usual, document.get("header") or {}
+            # The token that comes with it must not travel in clear text
             if not isinstance(href, str) or urlsplit(href).scheme != "https" or not isinstance(headers, dict):
                 raise ValueError
         except (ValueError, AttributeError) as error:

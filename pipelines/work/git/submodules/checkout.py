@@ -104,6 +104,7 @@ class SubmoduleCheckout:
             raise GitRefused(
                 f"The repository has more than {MOST_MODULES} submodules, with those of its submodules."
             )
+        # A repository may name itself as its own submodule
         if item.depth > DEEPEST:
             raise SubmoduleRefused(item.path, f"Submodules are nested more than {DEEPEST} deep.")
         place = self._new_folder(item.path)
@@ -117,6 +118,7 @@ class SubmoduleCheckout:
             files = trees.tree_leaves(store, tree)
             self._count += len(files)
             self._room -= checkout.write_tree_into_folder(store, tree, place)
+            # Together: a hundred that are each within bounds would still fill the disk
             if self._room < 0 or self._count > MOST_FILES:
                 raise SubmoduleRefused(
                     item.path,
@@ -140,6 +142,7 @@ class SubmoduleCheckout:
             address = module_address(path, modules, item.address, self._access.folders)
         except SubmoduleRefused as error:
             raise GitRefused(str(error).replace(path, f"{item.path}/{path}", 1)) from error
+        # In a commit that the base branch does not pin, a task could have chosen every address
         return PendingSubmodule(
             item.top, f"{item.path}/{path}", pin, address, item.fixed, item.fixed, item.depth + 1
         )
@@ -166,6 +169,7 @@ def open_submodule(
 
     :raises SubmoduleRefused: whatever is refused meanwhile"""
     mirrors = Mirrors(access.mirrors)
+    # A task could name any repository that this credential opens
     credential = access.credential if trusted and is_same_server(address, around.address) else ""
     remote = Remote(address, access.guard, credential, mirrors.known_hosts, folders=access.folders)
     try:

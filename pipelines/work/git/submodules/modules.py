@@ -64,6 +64,7 @@ def tree_modules(store: BaseObjectStore, files: Mapping[str, tuple[int, ObjectID
     mode, sha = files.get(MODULES, (0, ObjectID(b"")))
     if not mode:
         return {}
+    # A link could lead to any other file: git refuses one as well
     blob = store[sha] if S_ISREG(mode) else None
     if not isinstance(blob, Blob):
         raise GitRefused(f"{MODULES} is no plain file, which git does not take. {REMEDY}")
@@ -73,11 +74,13 @@ def tree_modules(store: BaseObjectStore, files: Mapping[str, tuple[int, ObjectID
 def workspace_modules(workspace: Path) -> dict[str, Module]:
     """:raises GitRefused: it is a link, or cannot be read"""
     try:
+        # Not `exists`, which passes over a link that leads nowhere
         (workspace / MODULES).lstat()
     except FileNotFoundError:
         return {}
     try:
         with open_plain_file(workspace, MODULES) as file:
+            # The byte more shows that it is too long
             return parsed_modules(file.read(MOST_TEXT + 1))
     except FileRefused as error:
         raise GitRefused(f"{MODULES} is no plain file, which git does not take. {REMEDY}") from error
@@ -105,6 +108,7 @@ def _address(url: str, parent: RepositoryAddress, folders: ServerFolders) -> Rep
     text = _absolute(url, parent) if url.startswith(("./", "../")) else url
     if parent.scheme == "folder":
         text = text.removeprefix("file://") if text.startswith("file:///") else text
+    # A task could so have any folder of this machine read
     elif text.startswith(("/", "file:")):
         raise GitRefused("It names a folder, which only a repository in a folder of the server may.")
     address = parsed_repository_address(text, folders)
@@ -130,6 +134,7 @@ def _absolute(url: str, parent: RepositoryAddress) -> str:
 def _origin(address: RepositoryAddress) -> str:
     if address.scheme == "folder":
         return ""
+    # Only brackets tell the colons of IPv6 from the one before a port
     host = f"[{address.host}]" if ":" in address.host else address.host
     user = f"{address.user}@" if address.user else ""
     return f"{address.scheme}://{user}{host}:{address.port}"

@@ -47,6 +47,7 @@ def current_pins(workspace: Path, files: Mapping[str, Leaf]) -> dict[str, Object
         ):
             continue
         if path not in modules:
+            # Without files it was taken out, and its `.git` is no file of anybody
             if not any(name != ".git" for name in os.listdir(workspace / path)):
                 continue
             raise GitRefused(
@@ -56,6 +57,7 @@ def current_pins(workspace: Path, files: Mapping[str, Leaf]) -> dict[str, Object
                 (path,),
             )
         commit = head_commit(workspace, _git_folder(workspace, path)).encode()
+        # A new one without a commit is no submodule yet
         if commit or path in before:
             pins[path] = ObjectID(commit or before[path])
     return pins
@@ -66,6 +68,7 @@ def _is_folder(workspace: Path, path: str) -> bool:
     parts = path.split("/")
     if not all(part and part not in (".", "..") and "\x00" not in part for part in parts):
         return False
+    # Each part by itself: a link in any of them would lead out of the workspace
     for part in parts:
         place /= part
         if place.is_symlink() or not place.is_dir():
@@ -100,6 +103,7 @@ def check_submodules(
     old = submodule_pins(before)
     for path, pin in pins.items():
         expected = checked_out.files.get(path, {})
+        # A commit that only this workspace has could be fetched by nobody
         if old.get(path) != pin:
             expected = published_files(access, remote, workspace_modules(workspace), path, pin, trusted)
         changed = [name for name, leaf in expected.items() if not _is_same(workspace, f"{path}/{name}", leaf)]
@@ -151,4 +155,5 @@ def _is_same(workspace: Path, path: str, leaf: Leaf) -> bool:
                 data = file.read()
     except (FileRefused, OSError):
         return False
+    # As git names the bytes: no security rests on it
     return sha1(b"blob %d\x00" % len(data) + data, usedforsecurity=False).hexdigest().encode() == sha

@@ -17,6 +17,7 @@ from pipelines.work.transport.protocol import AttemptResults
 MOST_FILES = 2_000
 MOST_BYTES = 512 * 1024
 """Of a file whose lines are compared."""
+# difflib takes at worst the square of this
 MOST_LINES = 5_000
 DIFFERENCE_CHARACTERS = 256 * 1024
 CUT = "[gateline] The difference is cut here.\n"
@@ -64,12 +65,15 @@ def compare_with_accepted(left: AttemptResults, accepted: AcceptedChange) -> Com
         path for path in paths if _content_key(accepted.entries.get(path)) != _content_key(entries.get(path))
     ]
     digests = [str(accepted.entries.get(path, {}).get("digest", "")) for path in differing]
+    # All by one statement, however many files differ
     names = storage.stored_names(digest for digest in digests if digest)
     pieces, added, removed = list[str](), 0, 0
+    # Only their lines are left out: the count is of all that differ
     for path in differing[:MOST_FILES]:
         old = _accepted_lines(accepted.entries.get(path), names)
         new = _new_lines(entries.get(path), left)
         lines = list(_unified_lines(path, old, new))
+        # The first two lines name the file, by the same signs
         added += sum(line.startswith("+") for line in lines[2:])
         removed += sum(line.startswith("-") for line in lines[2:])
         pieces += lines
@@ -109,6 +113,7 @@ def _new_lines(entry: Mapping[str, Any] | None, left: AttemptResults) -> list[st
 
 def _text_lines(data: bytes) -> list[str] | None:
     """Return the lines of a text, each with its end; None of what is no text, or too long to be compared."""
+    # By a NUL git, too, tells what is no text
     if b"\0" in data or len(data) > MOST_BYTES:
         return None
     lines = [f"{line}\n" for line in data.decode(errors="replace").splitlines()]
@@ -121,6 +126,7 @@ def _unified_lines(path: str, old: list[str] | None, new: list[str] | None) -> I
     if old is None or new is None:
         yield "No text that can be compared by its lines\n"
         return
+    # Its own two first lines name no file
     lines = difflib.unified_diff(old, new)
     next(lines, None)
     next(lines, None)

@@ -71,6 +71,7 @@ class EvaluatedRun:
         packs = self.state.packs
         if git.pack:
             with (
+                # Below this root the station could write, links too
                 open_plain_file(left.root, left.files[git.pack][0]) as source,
                 (Path(self._packs.name) / git.pack).open("wb") as target,
             ):
@@ -101,6 +102,7 @@ def starting_state(source_id: int) -> GitState:
     not where its branch stands now."""
     state = branch_state_for_job(source_id)
     if state.head:
+        # With what came to the base since then it would be another task
         return replace(state, moved=False)
     commit = VisitCommit.objects.get(job=source_id)
     return GitState(commit.branch, commit.base_branch, commit.base, commit.base)

@@ -41,8 +41,10 @@ def _put_before_people(job_id: int, lease: uuid.UUID, request: PermissionRequest
     except Invalid as error:
         raise QuestionRefused(str(error)) from error
     policy = tool_policy(versions.by_id(job.pinned_id).station(job.station).work)
+    # A runner is somebody else's machine: what it asks is held against the line again
     if policy is None or policy.verdict(request.tool, request.arguments) != ASK:
         raise QuestionRefused("The line asks nobody about this call.")
+    # The agent may have put a secret of its station into a command
     arguments: dict[str, Any] = masked_value(dict(request.arguments), task_masker(job.task))
     call = engine.PermissionCall(request.key, request.tool, arguments, request.digest)
     try:

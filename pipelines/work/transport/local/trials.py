@@ -93,6 +93,7 @@ class LocalTrial:
         return await self._database.call_until_connected(mark_worker_present, self._trial)
 
     async def next_station(self, outcome: Mapping[str, Any]) -> Started | None:
+        # What cannot be stored is refused by `end`, which says why
         if self._evaluated is None or self._evaluated.checks or unstorable_reason(outcome):
             return None
         job = await self._database.call_until_connected(self._evaluated.end_of_station, dict(outcome))
@@ -139,6 +140,7 @@ class LocalTrial:
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
+            # A station that prints without end fills a row of the database otherwise
             if self._length < LOG_CHARACTERS:
                 piece = whole_lines_within(text, LOG_CHARACTERS - self._length)
                 await self._database.call_until_connected(append_log, self._trial, self._length, piece)
@@ -203,6 +205,7 @@ def begin_trial(trial_id: int, claim: Claim) -> TrialOrders | None:
         trial = waiting.select_related("line__project__owner", "by", "evaluation").first()
         if trial is None:
             return None
+        # The runs before it may have used the budget up while it waited
         if trial.evaluation is not None and not budget_left(trial.evaluation):
             cancel_trial(trial_id, "budget")
             return None
@@ -217,6 +220,7 @@ def begin_trial(trial_id: int, claim: Claim) -> TrialOrders | None:
                 TRY_STATION,
                 TRIALS if trial.evaluation is None else EVALUATIONS,
                 {"trial_id": trial_id},
+                # At once this same worker would take it again
                 not_before=jobs.database_time_after(ASIDE_SECONDS),
             )
             return None
@@ -270,6 +274,7 @@ def end_trial(trial_id: int, outcome: dict[str, Any], check_outcome: dict[str, A
     if reason := unstorable_reason(outcome if check_outcome is None else check_outcome):
         return reason
     running = StationTrial.objects.filter(pk=trial_id, state=State.RUNNING)
+    # One statement on a running one: what was cancelled meanwhile stays cancelled
     running.update(state=State.DONE, outcome=outcome, check_outcome=check_outcome, ended_at=clock.now())
     return ""
 
@@ -302,6 +307,7 @@ def trial_material(
     task = Job.objects.filter(pk=source).values_list("task_id", flat=True).first() if source else None
     if source is None or task is None:
         return Material(None, files=files)
+    # What later visits left is the very work that is done anew
     earlier = tuple(stored_results.artifacts_of_last_visits(task, before=source))
     if state is not None:
         return Material(None, earlier, files, state)
@@ -324,6 +330,7 @@ class TrialOrders:
     @classmethod
     def orders_for_trial(cls, trial: StationTrial) -> TrialOrders:
         document = trial.evaluation.document if trial.evaluation else trial.document
+        # A draft is tried while it is drawn: one station works without its rules
         line = read_line(document, keep_faulty_rules=True)
         job = (
             recorded_job(trial.source)
