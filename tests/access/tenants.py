@@ -150,6 +150,7 @@ def ghost(mark: str) -> dict[str, Any]:
         "question",
         "permission",
         "trial",
+        "evaluation",
         "value",
         "repository",
         "trigger",

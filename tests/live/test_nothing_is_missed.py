@@ -108,7 +108,7 @@ class Moves:
             return
         token = self.world.token(self.chance.choice(self.tasks))
         to = "b" if token.station == "a" else "a"
-        engine.move(token.pk, user=self.world.operator, token_version=token.version, to=to)
+        engine.move_or_retry_by_hand(token.pk, user=self.world.operator, token_version=token.version, to=to)
 
 
 @dataclass

@@ -293,7 +293,7 @@ def unequal(shown: Insights, recount: Recount) -> list[str]:
     """Return each figure of the page that is not the recounted one; none is left out."""
     faults = []
     for key, table in recount.tables().items():
-        sheet = shown.sheet(key)
+        sheet = shown.sheet_by_key_or_none(key)
         assert sheet is not None
         rows = dict(_named_rows(key, sheet, shown))
         if key != "time" and rows.keys() != table.keys():

@@ -16,7 +16,7 @@ from tests.pages.conftest import As, door
 from tests.tracing import traced
 
 pytestmark = pytest.mark.django_db
-STATEMENTS, FILES, FUNCTIONS, CHANGES = 14, 122, 501, 1_140
+STATEMENTS, FILES, FUNCTIONS, CHANGES = 14, 125, 510, 1_220
 STATION: dict[str, Any] = {"key": "build", "name": "Build", "rules": [{"id": "on", "to": "completed"}]}
 WORK = {"kind": "agent", "agent": "claude", "prompt": "Build it."}
 DOCUMENT = {"gateline": 1, "key": "drawn", "name": "Drawn", "stations": [{**STATION, "work": WORK}]}

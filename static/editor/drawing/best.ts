@@ -1,7 +1,7 @@
 /** The layout that is taken: in one row where it can be read so, else broken into rows by the shape of the window. */
 import type { ElkNode } from "elkjs/lib/elk-api";
 import { answered, asked, type Engine } from "./elk";
-import { bent, crossings, faults, faulty, unsaid } from "./geometry";
+import { bent, crossings, faults, faulty, misled, unsaid } from "./geometry";
 import { pillKey } from "./graph";
 import { labelled } from "./labels";
 import { nearer } from "./nearby";
@@ -79,8 +79,8 @@ export async function best(graph: Graph, engine: Engine): Promise<Placed> {
   while (stubs.length < MAX_STUBS) {
     const visible = shownOf(tried.graph, tried.drawn.placed);
     const pills = new Set(visible.parts.filter(({ kind }) => kind === "pill").map(({ key }) => key));
-    const edge = faulty(visible, tried.drawn.placed).find((each) => !pills.has(each.slice(each.indexOf(">") + 1)));
-    if (edge === undefined) break;
+    const edge = atFault(visible, tried.drawn.placed).find((each) => !pills.has(each.slice(each.indexOf(">") + 1)));
+    if (edge === undefined || (counted.isSpent && graph.parts.length > LONG)) break;
     stubs.push(edge);
     const stubbed = withStubs(graph, stubs);
     const { drawn } = tried;
@@ -162,9 +162,13 @@ const again = (graph: Graph, drawn: Drawn, engine: Counted): Promise<Drawn> =>
 const isAsNear = ({ window: [width] }: Graph, drawn: Drawn, than: Drawn): boolean =>
   drawn.zoom >= Math.min(NEAR, than.zoom - NARROWER) && drawn.width <= Math.max(than.width, width / READ);
 
+/** Edges at fault: of a long line not those that go through something, which takes seconds to find. */
+const atFault = (graph: Graph, placed: Placed): string[] =>
+  (graph.parts.length > LONG ? misled : faulty)(graph, placed);
+
 function costOf(whole: Graph, { placed }: Drawn): number {
   const graph = shownOf(whole, placed);
-  return BENT * bent(graph, placed).length + CROSSED * faulty(graph, placed).length + crossings(placed.ways);
+  return BENT * bent(graph, placed).length + CROSSED * atFault(graph, placed).length + crossings(placed.ways);
 }
 
 function sizeOf({ parts }: Graph): number {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from pipelines.work.transport.protocol import LeaseLost, QuestionRefused
 from tests.factories import World, make_project
 from tests.reviews.inbox_items import act, found
 from tests.reviews.test_pages import as_
-from tests.waiting import eventually
+from tests.waiting import LONG, eventually, until
 from tests.work.agents.test_task_tools import search
 from tests.work.agents.tool_client import answers
 from tests.work.driving import Bench, done, in_thread, text_of
@@ -163,7 +163,7 @@ def test_waiting_for_a_person_is_no_silence(world: World, bench: Bench, tmp_path
     task = task_of(world, station={"limits": {"idle_timeout": 2}})
 
     def slow(row: ToolPermission) -> None:
-        time.sleep(3)
+        until(lambda: timezone.now() - row.requested_at > timedelta(seconds=3), "more than the limit")
         answer(row, world.operator)
 
     while_it_works(bench, task, tmp_path, asks(PUSH), slow)
@@ -199,7 +199,7 @@ def test_of_two_people_at_once_the_first_counts_and_the_other_is_told(world: Wor
 
     def one(user: User, allow: bool) -> None:
         try:
-            ready.wait(20)
+            ready.wait(LONG)
             answer(waiting.row, user, allow=allow, reason="No.")
             outcomes.append("done")
         except Conflict as conflict:
