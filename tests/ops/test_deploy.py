@@ -27,7 +27,8 @@ KUBERNETES = DEPLOY / "kubernetes"
 RELEASE = "1.37.0"
 OPERATING = (ROOT / "docs/operating.md").read_text() + (ROOT / "docs/runners.md").read_text()
 # Of other programs, or of the images' own
-FOREIGN = {"XDG_STATE_HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE"}
+# Of other programs: NPM_CONFIG_USERCONFIG is for npm while the image is built
+FOREIGN = {"XDG_STATE_HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "NPM_CONFIG_USERCONFIG"}
 
 
 def documents(path: Path) -> list[dict[str, Any]]:
