@@ -59,6 +59,8 @@ class AxisMark(Protocol):
     def label(self) -> str: ...
 
 
+EDGE_PERCENT = 15
+"""Half of the widest words, in the narrowest column that they stand in."""
 GLYPHS = {
     "approved": "M-3 0 -1 2.5 3.5 -2.5",
     "rejected": "M-2.5 -2.5 2.5 2.5M2.5 -2.5-2.5 2.5",
@@ -223,16 +225,22 @@ def time_swatch(tone: str) -> SafeString:
     )
 
 
+def _word_side_class(percent: float) -> str:
+    """Return the class of the words of a tick: beside it near an edge, which would cut them, else centred on it."""
+    if percent < EDGE_PERCENT:
+        return " gantt-word-after"
+    return " gantt-word-before" if percent > 100 - EDGE_PERCENT else ""
+
+
 @register.simple_tag
 def time_ticks(axis: TimeAxis) -> SafeString:
     """Return the head of the rows: round times, and where the present is."""
     words = format_html_join(
         "",
-        '<text class="gantt-word{}" x="{}%" y="70%">{}</text>',
+        '<text class="gantt-word{}{}" x="{}%" y="70%">{}</text>',
         (
-            (" hide-phone" if number % 2 else "", percent, words)
+            (_word_side_class(percent), " hide-phone" if number % 2 else "", percent, words)
             for number, (percent, words) in enumerate(axis.ticks)
-            if percent < 96
         ),
     )
     return format_html(

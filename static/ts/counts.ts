@@ -1,6 +1,7 @@
 /**
  * The number beside Inbox. A page does not ask for it by itself: it is kept for this tab of the browser, and asked for
  * when a hint says that something moved (`gl:inbox`), when it is a minute old, and after this person sent a form.
+ * A hint ends the kept number at once (`gl:task`): the page may be left before the gathered hints ask for another.
  * Its other places on the page copy it: badges, the title and the icon of the tab. Nothing is shown for none.
  */
 const COUNT = "data-needs-count";
@@ -15,8 +16,10 @@ export function startCounts(): void {
   document.body.addEventListener("gl:inbox", () => {
     isStale = true;
   });
+  const forget = (): void => sessionStorage.removeItem(name);
+  document.body.addEventListener("gl:task", forget);
   document.addEventListener("submit", (event) => {
-    if (event.target instanceof HTMLFormElement && event.target.method === "post") sessionStorage.removeItem(name);
+    if (event.target instanceof HTMLFormElement && event.target.method === "post") forget();
   });
   source.addEventListener("htmx:beforeRequest", (event) => {
     const stored = isStale ? null : keptAt(name);

@@ -77,6 +77,9 @@ def test_from_one_button_to_what_was_merged_and_verified(
 
     # Decided elsewhere, which leads to the task that moves; Home tells by itself what became of it.
     other = context.new_page()
+    third = context.new_page()
+    third.goto("/")
+    expect(third.locator("[data-needs-count]:visible").first).to_have_text("1")
     other.goto("/")
     other.locator("#first-task").get_by_role("link", name="Review").click()
     other.get_by_role("button", name=re.compile("^Approve")).click()
@@ -84,6 +87,10 @@ def test_from_one_button_to_what_was_merged_and_verified(
     other.get_by_role("button", name=re.compile("^Confirm")).click()
     expect(other).to_have_url(re.compile(r"/tasks/WI-app-\d+/$"))
     expect(other.locator("#delivered")).to_contain_text("Files as approved")
+    expect(third.locator("#delivered")).to_be_visible()
+    third.goto("/needs-me/")
+    expect(third.locator("[data-needs-count]:visible").first, "left before it was asked for").to_have_text("")
+    third.close()
     delivered = card.locator("#delivered")
     expect(delivered.get_by_role("heading", name="Merged")).to_be_visible()
     assert page.evaluate("window.sameDocument") is True
