@@ -148,7 +148,8 @@ def _versions_page(
         unpublished=differs,
         conflict=conflict,
         problem=problem,
-        legend=change_legend(),
+        # The first version has nothing beside it, so no sign of a change either
+        legend=change_legend() if before else (),
         picture_url=f"{reverse('api-1:line-picture', args=_line_keys(stored))}?from={before or to}&to={to}",
         still=comparison_still(stored, before or to, to),
         record=_record_rows(stored),

@@ -19,7 +19,7 @@ const StationCard = memo(function StationCard({ data }: NodeProps<StationNode>) 
   return (
     <div className="ed-station" data-errors={data.errors > 0 || undefined} data-mark={data.mark}>
       {level === "far" ? null : (
-        <span className="ed-kind" title={data.agent ? say("byAgent", data.agent) : undefined}>
+        <span className="ed-kind" title={data.agent ? say("byAgent", data.agent) : kindName(data.kind)}>
           <Icon name={kindIcon(data.kind)} size={14} />{" "}
           <span className="truncate">{data.agent || kindName(data.kind)}</span>
         </span>
