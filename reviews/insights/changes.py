@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-
-from django.db.models import F
+from typing import NamedTuple
 
 from pipelines.models import LineVersion
 from reviews.insights.selection import Groups, InsightsSelection
@@ -44,9 +43,19 @@ def change_figures(selection: InsightsSelection) -> Groups[Changes]:
     return selection.fetch_groups(ENDED_TASKS, Changes)
 
 
-def time_line_and_number_of_each_publish(selection: InsightsSelection) -> list[tuple[datetime, str, int]]:
-    """Return when versions of these lines were published, with the name of the line and the number."""
+class PublishedVersion(NamedTuple):
+    """Version with the moment of its publish."""
+
+    published_at: datetime
+    line_name: str
+    number: int
+
+
+def published_versions(selection: InsightsSelection) -> list[PublishedVersion]:
+    """Return the versions of these lines that were published in the period, the earliest first, at most 1,000."""
     rows = LineVersion.objects.filter(
         selection.period.dates.condition_on("published_at"), line__in=selection.lines
     ).order_by("published_at", "pk")
-    return list(rows.values_list("published_at", "line__name", F("number"))[:1_000])
+    return [
+        PublishedVersion(*row) for row in rows.values_list("published_at", "line__name", "number")[:1_000]
+    ]

@@ -249,7 +249,7 @@ class Insights:
         """Publishes by bucket: `v7`, on the page of a project with the line."""
         if not hasattr(self, "_marks"):
             self._marks = defaultdict(list)
-            for at, line, number in changes.time_line_and_number_of_each_publish(self.selection):
+            for at, line, number in changes.published_versions(self.selection):
                 place = (timezone.localdate(at) - self.period.since).days // self.period.width
                 self._marks[place].append(f"v{number}" if self.line else f"{line} v{number}")
         return self._marks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipelines import access
 from pipelines.models import Line, LineVersion
@@ -80,9 +80,7 @@ def _station_card(line: ParsedLine, station: StationNumbers) -> StationCard:
 
 def _rule_row(line: ParsedLine, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:
     targets = ", ".join(target_name(line, key) for key in rule.to)
-    words, example, tone = (
-        reason_example_and_tone_of_unused_rule(line, station.key, rule.never) if rule.never else ("", "", "")
-    )
+    words, example, tone = explain_unused_rule(line, station.key, rule.never) if rule.never else ("", "", "")
     return RuleInsightsRow(
         rule, targets, _percent_or_zero(rule.taken, station.outcomes), words, example, tone
     )
@@ -92,24 +90,30 @@ def _percent_or_zero(count: int, total: int) -> float:
     return 100 * count / total if total else 0.0
 
 
-def reason_example_and_tone_of_unused_rule(
-    line: ParsedLine, station: str, never: UnusedRule
-) -> tuple[str, str, str]:
-    """Return why a rule was never taken, an example that would take it, and the tone."""
+class UnusedRuleReason(NamedTuple):
+    """Reason why a rule was never taken, an outcome that would take it ("" without one), and the tone ("" for none)."""
+
+    reason: str
+    example: str
+    tone: str
+
+
+def explain_unused_rule(line: ParsedLine, station: str, never: UnusedRule) -> UnusedRuleReason:
+    """Explain why a rule was never taken."""
     tasks = singular_or_plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {
         "n": never.tasks
     }
     if never.can:
         outcome = (never.witness or {}).get("outcome", {})
-        return f"{tasks}, but matched by", brief_json(outcome), ""
+        return UnusedRuleReason(f"{tasks}, but matched by", brief_json(outcome), "")
     if never.can is None:
-        return (
+        return UnusedRuleReason(
             f"{tasks}; whether it can be is not known: {wording.people_text(never.why)}",
             "",
             "attention",
         )
     if not never.killers:
-        return "Never matches: nothing satisfies its condition", "", "danger"
+        return UnusedRuleReason("Never matches: nothing satisfies its condition", "", "danger")
     ids = [rule.id for rule in line.station(station).rules]
     numbers = [str(ids.index(killer) + 1) for killer in never.killers]
     words = singular_or_plural(
@@ -117,7 +121,7 @@ def reason_example_and_tone_of_unused_rule(
         "Never matches: rules %(rules)s already take everything",
         len(numbers),
     )
-    return (
+    return UnusedRuleReason(
         words % {"rules": " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))},
         "",
         "danger",

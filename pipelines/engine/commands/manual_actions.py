@@ -11,6 +11,7 @@ from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store_decision
+from pipelines.engine.core.locked_token import LockedToken, lock_token_if_it_is_left
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import MANUAL
 from pipelines.engine.core.values import (
@@ -302,14 +303,15 @@ def lock_open_task(task_id: int) -> tuple[Batch, Task]:
     return batch, task
 
 
-def lock_unchanged_token(
-    token_id: int, token_version: int, statuses: tuple[str, ...]
-) -> tuple[Batch, Task, Token]:
+def lock_unchanged_token(token_id: int, token_version: int, statuses: tuple[str, ...]) -> LockedToken:
     """The token, read under its task's lock, if it has not changed since the person saw it."""
-    task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
-    batch = Batch.of_tasks(task_id)
-    token = batch.tokens.get(token_id)
+    locked = lock_token_if_it_is_left(token_id)
     # Law §7: a forked token is no position; what a person sees are its branches
-    if token is None or token.version != token_version or token.status not in statuses or token.forked:
+    if (
+        locked is None
+        or locked.token.version != token_version
+        or locked.token.status not in statuses
+        or locked.token.forked
+    ):
         raise Conflict("This task changed after you opened the page. Reload the page.")
-    return batch, batch.tasks[task_id], token
+    return locked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
@@ -47,9 +47,18 @@ def _decide_held_tokens_again(task_id: int, actor: Actor) -> list[int]:
     return changed
 
 
+class HeldSituation(NamedTuple):
+    """Held token as it is decided about again: `before` is the decision that holds it, `situation` that decision's
+    with the facts of now."""
+
+    context: DecisionContext
+    situation: dict[str, Any]
+    before: Decision
+
+
 def held_token_context_and_situation(
     batch: Batch, task: Task, token: Token, actor: Actor, why: str
-) -> tuple[DecisionContext, dict[str, Any], Decision]:
+) -> HeldSituation:
     """Return the decision context of a held token, its situation with the current facts, and the decision that
     holds it."""
     before = Decision.objects.get(pk=token.wait["decision"])
@@ -63,7 +72,7 @@ def held_token_context_and_situation(
             before.situation["facts"], facts_for_deciding_again(turn)
         ),
     }
-    return turn, situation_with_current_facts(turn, situation), before
+    return HeldSituation(turn, situation_with_current_facts(turn, situation), before)
 
 
 def _decide_again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:

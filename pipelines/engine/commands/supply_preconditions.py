@@ -25,10 +25,11 @@ from pipelines.engine.core.decision_context import (
     situation_with_current_facts,
 )
 from pipelines.engine.core.handoffs import agent_or_station_name
+from pipelines.engine.core.locked_token import LockedToken, lock_token_if_it_is_left
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import decision_application
-from pipelines.errors import Conflict, Invalid, existing
+from pipelines.errors import Conflict, Invalid
 from pipelines.models import Handoff, Status, Task, Token, User
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.routing.decide import effects
@@ -149,15 +150,13 @@ def fields_for_missing_metadata(line: ParsedLine, token: Token) -> tuple[Input, 
 CHANGED = "This task changed after you opened the page. Reload the page."
 
 
-def _lock_unchanged_held_token(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
+def _lock_unchanged_held_token(token_id: int, token_version: int) -> LockedToken:
     """The token, read under its task's lock, if it has not changed since the person saw it."""
-    task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
-    batch = Batch.of_tasks(task_id)
-    token = batch.tokens.get(token_id)
+    locked = lock_token_if_it_is_left(token_id)
     # Somebody else may have supplied it since the form was shown
-    if token is None or token.version != token_version or not token.wait.get("missing"):
+    if locked is None or locked.token.version != token_version or not locked.token.wait.get("missing"):
         raise Conflict(str(CHANGED))
-    return batch, batch.tasks[task_id], token
+    return locked
 
 
 def _reconsidered_situation(

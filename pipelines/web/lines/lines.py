@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -202,22 +202,30 @@ def _starter_drawings() -> tuple[tuple[Starter, LineDrawing], ...]:
     return tuple((starter, picture_of(starter.line)) for starter in STARTERS)
 
 
-def _import_line(
-    request: SignedInRequest, project: Project, form: ImportForm
-) -> tuple[Line | None, list[Problem], document_import.ImportedDocument | None]:
-    """The line; or what is wrong; or what a document of another system became, to be looked at first."""
+class ImportOutcome(NamedTuple):
+    """Line that an import made; else what is wrong; else what a document of another system became."""
+
+    line: Line | None
+    problems: list[Problem]
+    converted: document_import.ImportedDocument | None
+
+
+def _import_line(request: SignedInRequest, project: Project, form: ImportForm) -> ImportOutcome:
+    """Create the line of a document, unless it is wrong or has to be looked at first."""
     document: Mapping[str, Any] = {}
     try:
         opened = form.open_document()
         # Nothing is stored before somebody has seen what differs.
         if opened.dialect:
-            return None, [], opened
+            return ImportOutcome(None, [], opened)
         document = opened.document
         key, name = document.get("key"), document.get("name") or document.get("key")
         if not isinstance(key, str) or not isinstance(name, str):
             hint = "A line is identified by its key, for example “key: my-line”."
-            return None, readable_problems([Problem("key", "is missing", hint)], document), None
-        return publishing.create_line(project, key, name, opened.text, request.user), [], None
+            return ImportOutcome(
+                None, readable_problems([Problem("key", "is missing", hint)], document), None
+            )
+        return ImportOutcome(publishing.create_line(project, key, name, opened.text, request.user), [], None)
     except (DocumentError, Invalid) as fault:
         # What could not be opened may be of another system, whose fields no form has.
         problems = (
@@ -225,10 +233,10 @@ def _import_line(
             if document
             else list(map(_readable_problem, fault.problems))
         )
-        return None, problems, None
+        return ImportOutcome(None, problems, None)
     except Conflict as conflict:
         hint = "Change the key, or edit the existing line."
-        return None, [Problem("", conflict.detail, hint)], None
+        return ImportOutcome(None, [Problem("", conflict.detail, hint)], None)
 
 
 def _readable_problem(problem: Problem) -> Problem:
@@ -365,13 +373,21 @@ def _dialect_page(
     )
 
 
-def exported_document(line: Line, requested_version: str) -> tuple[dict[str, Any], str, str]:
-    """The document, the text if one was typed, and what marks the file's name. Raises NotFound."""
+class ExportedDocument(NamedTuple):
+    """Document of a line; `text` as somebody typed it, else ""; `file_mark`: part of the file's name, such as `v3`."""
+
+    document: dict[str, Any]
+    text: str
+    file_mark: str
+
+
+def exported_document(line: Line, requested_version: str) -> ExportedDocument:
+    """Return a version of a line, or its draft, as it is downloaded. Raises NotFound."""
     if requested_version == "draft" or (not requested_version and line.live is None):
-        return line.draft, line.draft_text, "draft"
+        return ExportedDocument(line.draft, line.draft_text, "draft")
     version = (
         access.version_of_permitted_line(line, requested_version)
         if requested_version or line.live is None
         else line.live
     )
-    return published_document(version.document, version.revision), "", f"v{version.number}"
+    return ExportedDocument(published_document(version.document, version.revision), "", f"v{version.number}")

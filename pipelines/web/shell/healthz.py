@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import NamedTuple
 
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
@@ -44,18 +45,26 @@ async def health_response(request: HttpRequest) -> JsonResponse:
     return answer
 
 
-def _read_health() -> tuple[bool, bool, bool, int]:
-    """Return whether the database answers, whether a worker was active lately by the database's clock,
-    whether all such workers have room, and how many jobs no worker offers to do."""
+class HealthFigures(NamedTuple):
+    """Answers of the database: whether it answers, whether a worker was active lately by its clock, whether all such
+    workers have room on their disks, and how many jobs no worker offers to do."""
+
+    is_database_up: bool
+    is_worker_active: bool
+    have_workers_room: bool
+    unclaimable_jobs: int
+
+
+def _read_health() -> HealthFigures:
     try:
         execute(PING)
         alive_since = Now() - timedelta(seconds=ALIVE_SECONDS)
         # Workers of this installation; a runner elsewhere has a token.
         alive = Worker.objects.filter(seen_at__gte=alive_since, stopped_at=None, token=None)
         full = list(alive.values_list("no_space", flat=True))
-        return True, bool(full), not any(full), unclaimable_jobs.count_unclaimable()
+        return HealthFigures(True, bool(full), not any(full), unclaimable_jobs.count_unclaimable())
     except Error:
-        return False, False, False, 0
+        return HealthFigures(False, False, False, 0)
 
 
 async def _is_channel_layer_up() -> bool:

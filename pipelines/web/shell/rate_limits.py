@@ -8,6 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -65,13 +66,21 @@ wrong_tokens = RateLimiter("token ", "GUESSES_PER_MINUTE")
 wrong_invitations = RateLimiter("join ", "GUESSES_PER_MINUTE")
 
 
-def count_request(address: str) -> tuple[int, float, int]:
-    """Count one request: those of this minute, its second, and those of the minute before."""
+class CountedRequests(NamedTuple):
+    """Requests of an address in this minute and in the one before; `second` of this minute, by the database's clock."""
+
+    requests: int
+    second: float
+    before: int
+
+
+def count_request(address: str) -> CountedRequests:
+    """Count one request of an address."""
     [(requests, second, before)] = fetch(COUNT_REQUEST, {"address": address})
     # Once for each address and minute, so sweeping costs little.
     if requests == 1:
         execute(SWEEP_MINUTES)
-    return requests, second, before
+    return CountedRequests(requests, second, before)
 
 
 def seconds_until_room(requests: int, second: float, before: int, most: int) -> int:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dulwich.graph import find_merge_base
 from dulwich.object_format import DEFAULT_OBJECT_FORMAT
@@ -93,12 +93,20 @@ def prepare_workspace(
     return Prepared(access, state, files, earlier, stood or tree.decode(), settles, modules)
 
 
+class AttemptStart(NamedTuple):
+    """Commits that an attempt starts from. `settles`: the merge whose conflicts it has to settle; `tree_before_push`:
+    "" where nobody pushed."""
+
+    state: GitState
+    settles: PendingMerge | None
+    tree_before_push: str
+
+
 def state_to_start_from(
     access: RepositoryAccess, mirror: Mirror, remote: Remote, report: ProgressCallback
-) -> tuple[GitState, PendingMerge | None, str]:
+) -> AttemptStart:
     """Return the state that the attempt starts from: joined branches are merged, a person's push and a moved
-    base are taken in. Also the merge that still has to be settled, and the tree before a person's push (""
-    without one). :raises GitRefused"""
+    base are taken in. :raises GitRefused"""
     state, settles, stood = access.state, None, ""
     if state.branches:
         state, settles = branch_joins.join_branches(access, mirror, report)
@@ -110,7 +118,7 @@ def state_to_start_from(
     # then
     if state.moved and settles is None:
         state, settles = _merge_base(access, state, mirror, remote, report)
-    return state, settles, stood
+    return AttemptStart(state, settles, stood)
 
 
 def _is_there(path: Path) -> bool:
@@ -209,6 +217,15 @@ class Trailers:
     job: int
 
 
+class CommittedAttempt(NamedTuple):
+    """Commits that an attempt leaves, the facts about them, and the files of new objects as {digest: (path below the
+    root, size in bytes)}."""
+
+    left: GitLeft
+    facts: dict[str, Any]
+    object_files: dict[str, tuple[str, int]]
+
+
 def commit_attempt(
     prepared: Prepared,
     root: Path,
@@ -216,9 +233,9 @@ def commit_attempt(
     manifest: tuple[Entry, ...],
     trailer_data: Trailers,
     pins: Mapping[str, ObjectID] | None = None,
-) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
-    """Commit what the station changed. Its processes are gone. The state, the facts, and the file of the new objects as
-    {digest: (path below the root, size)}. `pins`: {path: commit} of the submodules. In a thread. :raises GitRefused"""
+) -> CommittedAttempt:
+    """Commit what the station changed. Its processes are gone. `pins`: {path: commit} of the submodules. In
+    a thread. :raises GitRefused"""
     with refusing_damage("What the station left cannot be committed"):
         return _commit_in_mirror(prepared, root, workspace, manifest, trailer_data, pins or {})
 
@@ -230,7 +247,7 @@ def _commit_in_mirror(
     manifest: tuple[Entry, ...],
     trailer_data: Trailers,
     pins: Mapping[str, ObjectID],
-) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
+) -> CommittedAttempt:
     access, state = prepared.access, prepared.state
     # The station could write beside its workspace, links too: what we write goes where it has never been.
     own = Path(tempfile.mkdtemp(prefix="git-", dir=root))
@@ -276,7 +293,7 @@ def _commit_in_mirror(
         next(iter(packs), ""),
         before,
     )
-    return (
+    return CommittedAttempt(
         left,
         group,
         {digest: (f"{own.name}/{name}", size) for digest, (name, size) in {**base_blobs, **packs}.items()},

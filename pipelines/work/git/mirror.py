@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from dulwich.object_store import DiskObjectStore
 from dulwich.objects import ObjectID, RawObjectID, sha_to_hex
@@ -92,15 +93,21 @@ class Mirrors:
         return True
 
 
+class FetchedReference(NamedTuple):
+    """Branch or tag of a remote repository with its commit, and all that the remote has."""
+
+    name: str
+    commit: str
+    references: References
+
+
 class Mirror:
     """Mirror that is open and locked."""
 
     def __init__(self, repository: Repo, most: int) -> None:
         self.repository, self._most = repository, most
 
-    def fetch_branch_or_tag(
-        self, remote: Remote, name: str, report: ProgressCallback
-    ) -> tuple[str, str, References]:
+    def fetch_branch_or_tag(self, remote: Remote, name: str, report: ProgressCallback) -> FetchedReference:
         """The branch or tag of this name, with its commit; "" is the branch that HEAD is on.
 
         :raises GitRefused: it cannot be reached, or has no such branch"""
@@ -114,7 +121,7 @@ class Mirror:
         self.fetch_commits(remote, [commit], report)
         if refs.branch_commit(branch):
             self.repository.refs[stored_ref(branch)] = _object_id(commit)
-        return branch, commit, refs
+        return FetchedReference(branch, commit, refs)
 
     def fetch_commits(self, remote: Remote, commits: list[str], report: ProgressCallback) -> None:
         try:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 # The supervisor gives up killing after 15 s; then this side kills the supervisor.
@@ -58,6 +59,15 @@ class ProcessEnd:
     limit: str = ""
 
 
+class SupervisorPipes(NamedTuple):
+    """Our ends of the pipes of a supervisor, as file descriptors. `input`: -1 where the command reads none."""
+
+    status: int
+    output: int
+    errors: int
+    input: int
+
+
 @dataclass
 class Process:
     """Running command. Leaving the block kills whatever remains of it and waits until it has ended."""
@@ -88,8 +98,8 @@ class Process:
             raise
         return self
 
-    def _spawn_supervisor(self) -> tuple[int, int, int, int]:
-        """Start the supervisor. :return: our ends of its status, output, errors and input (-1: none)"""
+    def _spawn_supervisor(self) -> SupervisorPipes:
+        """Start the supervisor."""
         control_read, self._control = os.pipe()
         status_read, status_write = os.pipe()
         out_read, out_write = os.pipe()
@@ -112,7 +122,7 @@ class Process:
             # The supervisor has copies: a stream ends only when nobody else can write to it
             for end in (control_read, status_write, out_write, err_write, in_read):
                 os.close(end)
-        return status_read, out_read, err_read, in_write
+        return SupervisorPipes(status_read, out_read, err_read, in_write)
 
     async def __aexit__(self, *_: object) -> None:
         closing = asyncio.ensure_future(self._close_control_pipe())

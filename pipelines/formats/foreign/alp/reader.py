@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pipelines.formats.foreign.alp import gate_tools as alp_tools
 from pipelines.formats.foreign.alp import typed_conditions as alp_typed
@@ -335,10 +335,18 @@ def _decision_mode(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Jso
     return {"mode": "auto" if bare else "checks_then_manual", "tool": tool}
 
 
-def combine_files(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Problem]]:
-    """Return one document of the parsed files of a folder, which file each part of it is from, and the files
-    that are no part: `assembly-line.json`, `transitions.json`, `gates.json`, `init.json` and
-    `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in the order of the
+class CombinedFiles(NamedTuple):
+    """Document made of the files of a folder. `places`: {path in the document: file that this part is from};
+    `unread`: files that are no part of it, as losses."""
+
+    document: Json
+    places: dict[str, str]
+    unread: list[Problem]
+
+
+def combine_files(files: Mapping[str, Any]) -> CombinedFiles:
+    """Make one document of the parsed files of a folder: `assembly-line.json`, `transitions.json`, `gates.json`,
+    `init.json` and `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in the order of the
     folders' names."""
     # A testbench may hold files of the same names, which are no part of the line.
     path_by_name = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
@@ -369,7 +377,9 @@ def combine_files(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[
     # Behind all others: whatever is of no other file.
     places |= {"": head_path} if head_path else {}
     root = head_path.removesuffix("assembly-line.json")
-    return {**head, "stations": stations}, places, _unread_files(files, root, set(places.values()))
+    return CombinedFiles(
+        {**head, "stations": stations}, places, _unread_files(files, root, set(places.values()))
+    )
 
 
 def _unread_files(files: Iterable[str], root: str, read: Container[str]) -> list[Problem]:

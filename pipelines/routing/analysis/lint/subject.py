@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
@@ -40,6 +41,14 @@ RequiredChecks = Mapping[tuple[str, str], tuple[str, ...]]
 """{(repository, base as a line says it): names of the checks that its host requires before it merges there}."""
 
 
+class PlacedLiveness(NamedTuple):
+    """Rule of a station, by its index there, with what the analysis says of it."""
+
+    station: Station
+    rule_index: int
+    liveness: Liveness
+
+
 class LintSubject:
     def __init__(
         self, line: ParsedLine, people: People | None = None, required: RequiredChecks | None = None
@@ -61,10 +70,10 @@ class LintSubject:
             left = max(left - studies[station.key].cost, 0)
         return studies
 
-    def liveness_of_all_rules(self) -> Iterator[tuple[Station, int, Liveness]]:
+    def liveness_of_all_rules(self) -> Iterator[PlacedLiveness]:
         for station in self.line.stations:
             for index, liveness in enumerate(self.analysis(station).standings):
-                yield station, index, liveness
+                yield PlacedLiveness(station, index, liveness)
 
     @cached_property
     def dead_rules(self) -> frozenset[str]:
@@ -165,13 +174,21 @@ def places_with_paths_of_rule(rule: Rule, form: type[PathTest]) -> Iterator[tupl
             yield f"compose[{index}].path", compose.path
 
 
-def gate_checks(line: ParsedLine) -> Iterator[tuple[str, Gate, Check]]:
+class PlacedGateCheck(NamedTuple):
+    """Check of a gate with its place in the document, such as `gates[0].checks`."""
+
+    place: str
+    gate: Gate
+    check: Check
+
+
+def gate_checks(line: ParsedLine) -> Iterator[PlacedGateCheck]:
     """List the checks of all gates, and those by which a sample always asks, each with its place."""
     for index, gate in enumerate(line.gates):
         sampled = gate.sample.always if gate.sample else None
         for place, group in (("checks", gate.checks), ("sample.always", sampled)):
             for check in group.checks() if group else ():
-                yield f"gates[{index}].{place}", gate, check
+                yield PlacedGateCheck(f"gates[{index}].{place}", gate, check)
 
 
 def edge_tests(condition: Condition) -> Iterator[EdgeTest]:
