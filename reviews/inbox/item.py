@@ -58,7 +58,8 @@ class InboxViewer:
 @dataclass(frozen=True)
 class InboxItem:
     """Item of the inbox. `key` names its row within its kind; `version` is that of the visible position (0:
-    none). `votes`: how many approvals there are of how many. `about` is for the forms of its kind alone."""
+    none). `votes`: how many approvals there are of how many. `note`: in the list instead of the
+    sentence, which others have, too. `about` is for the forms of its kind alone."""
 
     kind: str
     key: str
@@ -72,6 +73,7 @@ class InboxItem:
     shape: str = "station"
     icon: str = "other"
     votes: str = ""
+    note: str = ""
     about: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -230,11 +230,13 @@ def permission_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     )
     for row in rows[:LIMIT]:
         station = station_name(versions.by_id(row.job.pinned_id), row.job.station)
-        sentence = ProblemAndRemedy(f"{station} asks to call {row.tool}.", "It counts for this call alone.")
+        remedy = "Your answer counts for this call alone. Without one it is denied."
+        sentence = ProblemAndRemedy(f"{station} asks to call {row.tool}.", remedy)
         call = call_text(row.tool, row.arguments)
+        note = shortened(" ".join(call[:400].split()), 100)
         yield InboxItem(
             "permission", str(row.pk), row.task, station, sentence, row.requested_at, WAITING_FOR_INPUT,
-            due_at=row.due_at, icon="agent", about={"call": call, "digest": row.digest},
+            due_at=row.due_at, icon="agent", note=note, about={"call": call, "digest": row.digest},
         )  # fmt: skip
 
 

@@ -264,7 +264,7 @@ def row_of_item_that_is_no_gate(offered: OfferedItem, selection: ReviewList) -> 
         since=need.since,
         at=need.since if selection.sort == OLDEST else due_time_or_after_all_due(need.due_at, need.since),
         due_at=need.due_at,
-        note=need.sentence.text,
+        note=need.note or need.sentence.text,
         shape=need.shape,
         icon=need.icon,
         tone="danger" if need.status == Status.STUCK else "attention",

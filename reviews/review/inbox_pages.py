@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
+from pipelines.engine.commands.tool_permissions import NOT_WAITING
 from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import GateVisit, Job, Task, Token, ToolPermission
 from pipelines.queries import versions
@@ -195,11 +196,9 @@ def _item_drawn_anew_if_changed(
     viewer = InboxViewer(request.user)
     need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
     if need is None:
-        context = {
-            "task": _visible_subject_of_item(viewer, kind, key).task,
-            "id": f"{kind.key}-{key}",
-            "words": GONE,
-        }
+        subject = _visible_subject_of_item(viewer, kind, key)
+        words = _answer_to_call(subject) or GONE
+        context = {"task": subject.task, "id": f"{kind.key}-{key}", "words": words}
         return render(request, "reviews/inbox/gone.html", {**context, "typed": "", "renewed": True})
     row = InboxRow(item_with_its_offered_verbs(kind, need, viewer))
     if row.seen == request.GET.get("seen"):
@@ -300,8 +299,9 @@ def _gone_item_response(
     request: SignedInRequest, viewer: InboxViewer, kind: InboxKind, key: str
 ) -> HttpResponse:
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
-    task: Task = _visible_subject_of_item(viewer, kind, key).task
-    words = f"Somebody was faster: {GONE[:1].lower()}{GONE[1:]}"
+    subject = _visible_subject_of_item(viewer, kind, key)
+    task: Task = subject.task
+    words = _answer_to_call(subject) or f"Somebody was faster: {GONE[:1].lower()}{GONE[1:]}"
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted_metadata(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))
     if not _is_htmx(request):
@@ -311,6 +311,17 @@ def _gone_item_response(
     response = render(request, "reviews/inbox/gone.html", context, status=409)
     response["HX-Retarget"] = f"#need-{kind.key}-{key}"
     return response
+
+
+def _answer_to_call(subject: Any) -> str:
+    """Return how a call of an agent was answered, and by whom; "" of any other subject."""
+    if not isinstance(subject, ToolPermission):
+        return ""
+    if subject.answered_by:
+        reason = f": {subject.reason}" if subject.reason else "."
+        return f"{subject.get_state_display()} by {subject.answered_by}{reason}"
+    denied = subject.state == ToolPermission.State.DENIED
+    return "Denied, because nobody answered in time." if denied else NOT_WAITING
 
 
 def _is_htmx(request: SignedInRequest) -> bool:

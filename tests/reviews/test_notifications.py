@@ -16,6 +16,7 @@ from pipelines import engine
 from pipelines.lines import comments
 from pipelines.models import Agent, Delivery, Due, Membership, Repository, Role, Task, User
 from pipelines.people import departures, invitations, members
+from pipelines.templatetags.gateline import icon
 from pipelines.work.scheduler import timers
 from reviews.models import Notification
 from reviews.notifications import notification_queries, retention
@@ -299,6 +300,10 @@ def test_old_ones_go(world: World, waiting: Task, settings: Any) -> None:
 
 def test_every_kind_is_in_the_table_once() -> None:
     assert len(BY_KEY) == len(KINDS)
+
+
+def test_every_kind_has_an_icon_that_pages_can_draw() -> None:
+    assert [icon(kind.icon) for kind in KINDS if "<svg" not in icon(kind.icon)] == []
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ KIND = NotificationKind(
     "permission",
     "Your agent asks for permission",
     "An agent that works on a task that you requested asks whether it may call a tool.",
-    "tools",
+    "actor-agent",
     MailChoice.NOW,
     (PermissionAsked, PermissionAnswered),
     events,
