@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,13 @@ LEAST: Final = 0.01
 """US dollars: a program takes no cap of nothing."""
 SERVER: Final = "gateline"
 """Name of the server with the tools of the task, as programs call it."""
+_STRICT_VALUE: Final = {
+    "anyOf": [
+        *({"type": name} for name in ("string", "number", "boolean", "null")),
+        {"type": "array", "items": {"type": "string"}},
+    ]
+}
+"""Value of an output key where no type may be left open: an object would have to name its fields."""
 _PLACE = re.compile(r"\{([a-z]+)\}")
 
 
@@ -49,11 +56,14 @@ def agent_argv(
     isolated: bool,
     places: Mapping[str, str],
     tools: ToolCommand | None = None,
+    schema: str = "",
 ) -> tuple[str, ...]:
-    """The program and its arguments. `places`: what {prompt}, {file} and {folder} are."""
+    """The program and its arguments. `places`: what {prompt}, {file}, {folder} and {schemafile} are; `schema`: that of
+    its last answer, "" for any."""
     preset = call.preset
     known = {
         **places,
+        "schema": schema,
         "session": call.session,
         "model": call.model,
         "cost": f"{max(call.cost or 0, LEAST):.2f}",
@@ -70,6 +80,7 @@ def agent_argv(
         *(preset.model if call.model else ()),
         *(preset.cap if call.cost is not None else ()),
         *(preset.tools.argv if preset.tools and tools else ()),
+        *(preset.output_schema.argv if preset.output_schema and schema else ()),
     ]
     if tools:
         # JSON: Codex reads TOML, in which such texts and lists are written the same
@@ -88,6 +99,18 @@ def agent_argv(
         *options,
         *(_filled_part(part, known) for part in parts[at:]),
     )
+
+
+def output_schema(call: AgentCall, keys: Sequence[str]) -> str:
+    """Return the schema of a last answer with these keys as JSON, "" where the program takes none."""
+    option = call.preset.output_schema
+    # The state of the repository is Gateline's to say
+    required = [key for key in keys if key != "git"]
+    if option is None or not required:
+        return ""
+    values: dict[str, Any] = dict.fromkeys(required, _STRICT_VALUE if option.strict else {})
+    fields = {"type": "object", "properties": values, "required": required, "additionalProperties": False}
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def _permission_options(call: AgentCall, *, asks: bool) -> Iterator[str]:

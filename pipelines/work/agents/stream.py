@@ -60,6 +60,8 @@ class Stream:
         self.name, self.version, self.session, self.model = "", "", "", ""
         self.claim = ""
         """What it said last."""
+        self.structured = ""
+        """Its last answer in the form to which it was held, as JSON, beside what it said."""
         self.claim_cut = False
         self.earlier_block = ""
         """A message before the last one in which a json block stands."""

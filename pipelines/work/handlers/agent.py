@@ -16,7 +16,13 @@ from typing import Any, Final
 from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK, REPORT, facts_with_claim
 from pipelines.work.agents import sign_in
-from pipelines.work.agents.call_arguments import ToolCommand, agent_argv, agent_environment, can_resume
+from pipelines.work.agents.call_arguments import (
+    ToolCommand,
+    agent_argv,
+    agent_environment,
+    can_resume,
+    output_schema,
+)
 from pipelines.work.agents.facts import REPORTED, agent_facts, facts_so_far, reported_or_computed_cost
 from pipelines.work.agents.line_feed import LineFeed, last_output
 from pipelines.work.agents.permission_desk import PermissionDesk
@@ -37,6 +43,7 @@ from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 CODEMOD: Final = Path(__file__).parents[1] / "agents" / "codemod.py"
 ISOLATED: Final = ("bubblewrap", "landlock")
 PROMPT_FILE: Final = "prompt.txt"
+SCHEMA_FILE: Final = "output-schema.json"
 IDLE_SECONDS: Final = 1200.0
 """Where the station says nothing: a program that hangs is silent."""
 FINAL_SECONDS: Final = 15.0
@@ -182,8 +189,14 @@ def _program_spec(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(prompt or "", "utf-8", "backslashreplace")
     places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": prompt or ""}
+    schema = "" if tools or spec.result_document == "required" else output_schema(call, spec.output_keys)
+    if schema:
+        schema_file = attempt.inputs_folder / SCHEMA_FILE
+        schema_file.parent.mkdir(parents=True, exist_ok=True)
+        schema_file.write_text(schema, "utf-8")
+        places["schemafile"] = str(schema_file)
     isolated = spec.isolation.name in ISOLATED
-    argv = agent_argv(call, resumed=resumed, isolated=isolated, places=places, tools=tools)
+    argv = agent_argv(call, resumed=resumed, isolated=isolated, places=places, tools=tools, schema=schema)
     if preset.fixed:
         locks = (part for name in LOCK_FILES for part in ("--leave", name))
         # With -I neither variables nor the folder of the station change what Python loads.
@@ -320,6 +333,8 @@ class AgentWatch(command.Watch):
         reported = self.tools.reported if self.tools else None
         if reported is not None and reported.output is not None:
             return output.TextOutput(dict(reported.output))
+        if self.stream.structured:
+            return output.output_in_text(self.stream.structured, self.spec.output_keys)
         if self.call.preset.dialect == "text":
             return super()._from_text()
         return last_output(self.stream, self.spec.output_keys, self.spec.prompt or "")

@@ -205,6 +205,59 @@ async def test_output_and_signals_come_from_what_it_says_last(program: Programs,
     assert outcome["signals"] == [{"verdict": "needs_human", "reason": "Which?"}]
 
 
+ANY: dict[str, Any] = {}
+LISTED = {"type": "array", "items": {"type": "string"}}
+STRICT = {"anyOf": [*({"type": name} for name in ("string", "number", "boolean", "null")), LISTED]}
+
+
+@pytest.mark.parametrize(
+    ("preset", "value", "risk"),
+    [("claude", ANY, {"level": 2}), ("codex", STRICT, 2)],
+    ids=["claude", "codex"],
+)
+async def test_a_program_without_tools_is_held_to_the_output_keys_by_its_own_option(
+    program: Programs, sink: Collected, preset: str, value: Any, risk: Any
+) -> None:
+    keep = """
+if "--output-schema" in sys.argv:
+    schema = open(sys.argv[sys.argv.index("--output-schema") + 1]).read()
+    open(os.environ["HOME"] + "/schema.json", "w").write(schema)
+"""
+    program(preset, f"{TOLD}{keep}show('{preset}-structured')")
+    spec = replace(program.spec(preset), output_keys=("plan", "risk", "git"))
+    outcome = await ran(spec, sink)
+    argv = told(program)["argv"]
+    if preset == "claude":
+        schema = argv[argv.index("--json-schema") + 1]
+    else:
+        schema = (program.attempt.home / "schema.json").read_text()
+    assert json.loads(schema) == {
+        "type": "object",
+        "properties": {"plan": value, "risk": value},
+        "required": ["plan", "risk"],
+        "additionalProperties": False,
+    }
+    assert outcome["output"] == {"plan": "Count by account", "risk": risk}
+    assert "output" not in outcome["facts"], "nothing of it was lost"
+
+
+@pytest.mark.parametrize(
+    "more", [{"output_keys": ()}, {"output_keys": ("git",)}, {"result_document": "required"}]
+)
+async def test_nobody_is_held_to_keys_that_are_not_asked_for_or_come_in_a_document(
+    program: Programs, sink: Collected, more: dict[str, Any]
+) -> None:
+    program("claude", TOLD + "show('claude-ok')")
+    await ran(replace(program.spec("claude"), **{"output_keys": ("plan",), **more}), sink)
+    assert "--json-schema" not in told(program)["argv"]
+
+
+async def test_a_program_that_breaks_the_form_has_given_no_output(program: Programs, sink: Collected) -> None:
+    program("claude", "show('claude-ok')")
+    outcome = await ran(replace(program.spec("claude"), output_keys=("plan",)), sink)
+    assert "output" not in outcome and outcome["summary"] == "I made made.txt."
+
+
 async def test_tokens_cost_what_the_station_says_where_the_program_says_nothing(
     program: Programs, sink: Collected
 ) -> None:

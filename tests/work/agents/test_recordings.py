@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,22 @@ SAID = ("text", "say", "I made made.txt.", "done", None)
 
 def test_there_are_recordings_of_four_programs() -> None:
     assert {name.partition("-")[0] for name in NAMES} == {"claude", "codex", "opencode", "gemini"}
-    assert len(NAMES) == 11
+    assert len(NAMES) == 13
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_line_of_a_recording_stays_log(name: str) -> None:
     assert read(name).unread == 0
+
+
+def test_an_answer_in_the_form_to_which_the_program_was_held() -> None:
+    """Claude Code (`--json-schema`) gives it beside what it says, Codex (`--output-schema`) as what it says last."""
+    assert json.loads(read("claude-structured").structured) == {
+        "plan": "Count by account",
+        "risk": {"level": 2},
+    }
+    assert read("claude-structured").claim == read("codex-structured").structured == ""
+    assert json.loads(read("codex-structured").claim) == {"plan": "Count by account", "risk": 2}
 
 
 def test_a_command_that_ran() -> None:

@@ -144,6 +144,7 @@ def test_agents_of_alp_report_as_they_know_it_and_the_tools_name_the_output_keys
     world: World, bench: Bench, tmp_path: Path
 ) -> None:
     body = (
+        "assert '--json-schema' not in sys.argv, 'it has a tool to report them by'\n"
         "c = Client()\nopen('made.txt', 'w').write('x')\n"
         "listed = c.ask('tools/list')['result']['tools']\n"
         "keys = {t['name']: sorted(t['inputSchema']['properties']['output'].get('properties', ()))\n"

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import GOOGLE_KEY, AgentSignIn, Preset, ToolServerOptions
+from pipelines.routing.document.agents.preset import (
+    GOOGLE_KEY,
+    AgentSignIn,
+    OutputSchemaOption,
+    Preset,
+    ToolServerOptions,
+)
 
 _UNATTENDED = ("--permission-mode", "acceptEdits", "--permission-prompts", "none")
 _FLAGS = (
@@ -28,6 +34,7 @@ PRESET = Preset(
     tools=ToolServerOptions(
         argv=("--mcp-config", "{servers}", "--allowedTools", "mcp__gateline"), entry=(("alwaysLoad", True),)
     ),
+    output_schema=OutputSchemaOption(argv=("--json-schema", "{schema}")),
     dialect="claude",
     final_event="result",
     priced=True,

@@ -3,7 +3,12 @@ there."""
 
 from __future__ import annotations
 
-from pipelines.routing.document.agents.preset import AgentSignIn, Preset, ToolServerOptions
+from pipelines.routing.document.agents.preset import (
+    AgentSignIn,
+    OutputSchemaOption,
+    Preset,
+    ToolServerOptions,
+)
 
 PRESET = Preset(
     key="codex",
@@ -20,6 +25,7 @@ PRESET = Preset(
             *("-c", 'mcp_servers.gateline.default_tools_approval_mode="approve"'),
         )
     ),
+    output_schema=OutputSchemaOption(argv=("--output-schema", "{schemafile}"), strict=True),
     dialect="codex",
     final_event="turn.completed",
     environment=("OPENAI_BASE_URL",),

@@ -45,6 +45,16 @@ class ToolServerOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutputSchemaOption:
+    """Way in which a program is told the form of its last answer, for one call."""
+
+    argv: tuple[str, ...]
+    """Arguments: {schema} is it as JSON, {schemafile} the file that holds it."""
+    strict: bool = False
+    """Whether its model takes no value whose type is left open."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preset:
     """Arguments may hold {model}, {prompt}, {file}, {folder}, {session}, {cost}, {command} and {tool}; each is filled
     in as one argument, and no shell reads it."""
@@ -85,6 +95,9 @@ class Preset:
 
     tools: ToolServerOptions | None = None
     """None where the program has no tools for its task."""
+    output_schema: OutputSchemaOption | None = None
+    """How it is held to the output keys of its station where it has no tool to report them by; None where it cannot
+    be."""
 
     dialect: str
     """Which reader of `pipelines/work/agents/streams` understands what it writes."""

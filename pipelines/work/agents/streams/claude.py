@@ -143,7 +143,9 @@ class Claude(Stream):
             # Told before by a line of its own; where it was not, its step is still open.
             self.mark_step_as_denied(text_or_empty(denial.get("tool_use_id")), "")
         words = text_or_empty(line.get("result")).strip()
-        if words:
+        if isinstance(line.get("structured_output"), dict):
+            self.structured = words
+        elif words:
             self.set_claim(words, len(words))
         self._note_refusal(line)
         subtype = text_or_empty(line.get("subtype"))
