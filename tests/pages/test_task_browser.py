@@ -162,7 +162,6 @@ def test_an_ended_task_is_retried_from_a_station_that_it_visited(
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Start at")).to_have_value("look")
     dialog.get_by_label("Start at").select_option("Build")
-    dialog.get_by_label("Reason").fill("Once more.")
     dialog.get_by_role("button", name="Retry").click()
     expect(page.get_by_text(f"This task retries {task.name}.")).to_be_visible()
     new = Task.objects.get(follows=task)
