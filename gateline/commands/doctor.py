@@ -1,4 +1,4 @@
-"""`doctor`: what this machine, or an account at GitHub or GitLab, offers to Gateline."""
+"""`doctor`: what this machine, or an account at a code host, offers to Gateline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DOCTOR = "pipelines.work.program.doctor"
 
 
 def doctor(ctx: typer.Context) -> None:
-    """Say what this machine offers to stations, or what a token may do at GitHub or GitLab.
+    """Say what this machine offers to stations, or what a token may do at GitHub, GitLab, Gitea or Forgejo.
 
     It asks as the server's own workers do, and only reads: gateline doctor github --repository owner/name"""
     runner.replace_process_with_module(DOCTOR, ctx.args)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.published.packages import LOCK
+
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(
     r"^\| (?P<name>[\w@/.-]+) \| (?P<licence>[^|]+?) \| (?P<purpose>[^|]+?) \| (?P<rejected>[^|]+?) \|$", re.M
@@ -45,6 +47,11 @@ def _declared_node() -> set[str]:
     return {*package["dependencies"], *package["devDependencies"]}
 
 
+def _published_node() -> dict[str, str]:
+    """{package of which the tests read single files: its licence}."""
+    return {name: locked["license"] for name, locked in LOCK.items()}
+
+
 def _rows() -> dict[str, str]:
     text = (ROOT / "docs/dependencies.md").read_text("utf-8")
     return {row["name"]: row["licence"] for row in ROW.finditer(text) if row["name"] != "library"}
@@ -68,7 +75,7 @@ def _licences_of(distribution: str) -> set[str]:
 
 
 def test_each_declared_library_has_its_row_and_no_row_is_left_over() -> None:
-    assert set(_rows()) == _declared_python() | _declared_node()
+    assert set(_rows()) == _declared_python() | _declared_node() | _published_node().keys()
 
 
 @pytest.mark.parametrize("name", sorted(_declared_python()))
@@ -85,6 +92,7 @@ def test_a_row_of_the_front_end_names_the_licence_of_its_package() -> None:
     for name in _declared_node():
         package = json.loads((ROOT / "node_modules" / name / "package.json").read_text("utf-8"))
         assert rows[name] == package["license"], name
+    assert {name: rows[name] for name in _published_node()} == _published_node()
 
 
 OURS = ("config", "gateline", "pipelines", "reviews", "tests", "proof")

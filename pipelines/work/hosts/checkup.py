@@ -3,7 +3,7 @@ unless asked to write a comment or a status."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -11,7 +11,7 @@ from typing import Literal
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.host import Host, HostToken
 
-State = Literal["ok", "failed", "unknown"]
+State = Literal["ok", "failed", "unknown", "untried"]
 Step = tuple[str, Callable[[], Awaitable[str]], str]
 # Nobody has this branch: only whether the list can be read is tried.
 NEVER = "gateline/tried-and-never-pushed"
@@ -114,6 +114,25 @@ def _checkup_steps(host: Host, scope: CheckupScope, base_branch: str) -> list[St
             (f"the status of {scope.commit[:7]}", status, "Give the token write access to statuses.")
         )
     return steps
+
+
+def untried_lines(host: Host, scope: CheckupScope) -> Iterator[CheckupLine]:
+    """Yield what only a change at the host shows, which the owner has to try."""
+    request = host.request
+    steps = {
+        "a comment": "" if scope.issue else "run this again with --issue and the number of an issue",
+        "a status": "" if scope.commit else "run this again with --commit and a commit of a branch",
+        f"a {request}": f"run a task of a line that delivers to a {request}, send it back once, then approve it: "
+        f"one {request} is opened, and updated by the second round",
+        "a merge": "approve a task of a line that merges: what was approved lands under the rules of the branch, "
+        "by the way that is named above",
+        "a failed check": "let a check fail that the branch requires: the task waits, then says which one failed",
+        "a webhook": "enter it at the host, label an issue, and send the delivery again from there: one task starts, "
+        "and the repository's page lists both deliveries",
+    }
+    for check, words in steps.items():
+        if words:
+            yield CheckupLine(check, "untried", words)
 
 
 def _token_lines(token: HostToken, host: Host) -> list[CheckupLine]:

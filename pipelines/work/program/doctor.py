@@ -21,7 +21,7 @@ from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.work import images
 from pipelines.work.agents.installed import describe_agents, installed_agents_on_path
 from pipelines.work.agents.sign_in import NotSignedIn, sign_in_folders
-from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, check_host
+from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, check_host, untried_lines
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.page import parsed_host_page
 from pipelines.work.hosts.table import open_host
@@ -36,9 +36,10 @@ from pipelines.work.workspace_folder.choice import server_choice
 from pipelines.work.workspace_folder.outer_config import config_file_above
 
 OK, FAILED, WRONG = 0, 1, 2
-SERVERS = {"github": "https://github.com", "gitlab": "https://gitlab.com"}
-VARIABLES = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN"}
-WORDS = {"ok": "ok     ", "failed": "FAILED ", "unknown": "unknown"}
+SERVERS = {"github": "https://github.com", "gitlab": "https://gitlab.com", "gitea": ""}
+"""{host: its public server}. Of Gitea and Forgejo there is none that everybody means."""
+VARIABLES = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "gitea": "GITEA_TOKEN"}
+WORDS = {"ok": "ok     ", "failed": "FAILED ", "unknown": "unknown", "untried": "to try "}
 
 
 def main(words: Sequence[str]) -> int:
@@ -82,8 +83,13 @@ async def _host_lines(
     # Whoever names a server here may reach it anyway.
     guard = Guard((page.server,))
     host = await open_host(HostAccess(arguments.what, str(page), token), guard)
-    async for line in check_host(host, CheckupScope(arguments.branch, arguments.issue, arguments.commit)):
+    scope, can_be_read = CheckupScope(arguments.branch, arguments.issue, arguments.commit), True
+    async for line in check_host(host, scope):
+        can_be_read = can_be_read and (line.check, line.state) != ("repository", "failed")
         yield line
+    if can_be_read:
+        for line in untried_lines(host, scope):
+            yield line
 
 
 def _read_token(name: str, environment: Mapping[str, str]) -> str:
@@ -101,16 +107,18 @@ def _read_token(name: str, environment: Mapping[str, str]) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="gateline doctor",
-        description="What this machine offers to stations, or what a token may do at GitHub or GitLab.",
+        description="What this machine offers to stations, or what a token may do at GitHub, GitLab, Gitea or Forgejo.",
         epilog="Ends with 1 where something failed.",
     )
     parser.add_argument("--json", action="store_true", help="Print JSON, for programs.")
-    hosts = parser.add_subparsers(dest="what", metavar="github|gitlab")
+    hosts = parser.add_subparsers(dest="what", metavar="|".join(SERVERS))
     for key in SERVERS:
         one = hosts.add_parser(key, prog=f"gateline doctor {key}")
         add = one.add_argument
         add("--repository", required=True, metavar="OWNER/NAME", help="The repository, as in its address.")
-        add("--server", default="", metavar="URL", help=f"Where it is, if not at {SERVERS[key]}.")
+        public = SERVERS[key]
+        where = f"Where it is, if not at {public}." if public else "Where it is."
+        add("--server", default="", required=not public, metavar="URL", help=where)
         add("--branch", default="", help="Whose rules are read. Default: the default branch.")
         add("--token-variable", default="", metavar="NAME", help=f"That holds the token ({VARIABLES[key]}).")
         add("--issue", type=int, default=0, metavar="N", help="Also write a comment on this issue.")

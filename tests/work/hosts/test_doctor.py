@@ -27,7 +27,7 @@ def doctor(*words: str, token: str = TOKEN) -> tuple[int, dict[str, dict[str, st
     """(exit code, {check: line}, standard error) of the real program."""
     said = subprocess.run(
         [sys.executable, "-m", "gateline", "doctor", *words, "--json"],
-        env={"PATH": "/usr/bin:/bin", "GITHUB_TOKEN": token, "GITLAB_TOKEN": token},
+        env={"PATH": "/usr/bin:/bin"} | dict.fromkeys(("GITHUB_TOKEN", "GITLAB_TOKEN", "GITEA_TOKEN"), token),
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -56,6 +56,28 @@ def test_an_account_is_looked_at_and_nothing_is_changed(origin: RemoteRepository
     )
 
 
+@pytest.mark.parametrize("key", ["gitea", pytest.param("github", marks=pytest.mark.wide)])
+def test_it_ends_with_what_the_owner_has_to_try(origin: RemoteRepository, key: str) -> None:
+    def to_try(*words: str) -> list[str]:
+        _code, found, _said = doctor(key, "--repository", PATH, "--server", server.server.url, *words)
+        states = [line["state"] for line in found.values()]
+        assert states == sorted(states, key=lambda state: state == "untried"), "they come last"
+        return [line["check"] for line in found.values() if line["state"] == "untried"]
+
+    with host(key, origin) as server:
+        wrote = ("--issue", "3", "--commit", origin.head())
+        assert to_try() == [
+            "a comment",
+            "a status",
+            "a pull request",
+            "a merge",
+            "a failed check",
+            "a webhook",
+        ]
+        assert to_try(*wrote) == ["a pull request", "a merge", "a failed check", "a webhook"]
+        assert server.comments and server.statuses
+
+
 @pytest.mark.wide
 def test_what_is_missing_is_named_with_its_remedy(origin: RemoteRepository) -> None:
     with host("github", origin) as server:
@@ -69,6 +91,7 @@ def test_what_is_missing_is_named_with_its_remedy(origin: RemoteRepository) -> N
         assert (code, found["merge call"]["state"], found["scopes"]["state"]) == (0, "unknown", "unknown")
         code, found, _said = doctor(*where, token="wrong")
         assert code == 1 and "refuses the credential" in found["repository"]["said"]
+        assert [line["state"] for line in found.values()] == ["failed"], "nothing else can be tried"
         code, found, said = doctor(*where, token="")
         assert (code, found) == (2, {}) and "GITHUB_TOKEN" in said
         head = origin.head()

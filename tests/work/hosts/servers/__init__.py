@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.outgoing.servers import serving
+from tests.published.table import exchange_faults
 from tests.work.hosts.servers.base import PATH, TOKEN, FakeHost, issue
 from tests.work.hosts.servers.gitea import GiteaServer
 from tests.work.hosts.servers.github import GitHubAppServer, GitHubServer
@@ -38,3 +39,5 @@ def host(key: str, origin: RemoteRepository) -> Iterator[Any]:
     with serving(made.answer) as server:
         made.server = server
         yield made
+    if faults := exchange_faults(key, made.exchanges):
+        raise AssertionError("Nobody published this:\n" + "\n".join(faults))

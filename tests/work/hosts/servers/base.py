@@ -18,6 +18,7 @@ from dulwich.objects import ObjectID
 from dulwich.repo import Repo
 
 from tests.outgoing.servers import Asked, Server, say
+from tests.published.operations import Exchange
 from tests.work.remotes import RemoteRepository
 
 TOKEN = "planted-canary-host-token"
@@ -54,6 +55,8 @@ class FakeHost:
     # (branch, before, after, login) of pushes, in order.
     pushes: list[tuple[str, str, str, str]] = field(default_factory=list)
     no_activity: bool = False
+    # What was asked and answered, to be held against what the host publishes
+    exchanges: list[Exchange] = field(default_factory=list)
     # Of the token, as a header of GitHub says them; None: it says nothing.
     scopes: str | None = "repo"
     lose: int = 0
@@ -133,6 +136,10 @@ class FakeHost:
             found = re.fullmatch(whole, url.path)
             if found and method == asked.method:
                 status, said = route(*(unquote(part) for part in found.groups()), query=query, body=body)
+                # As it goes out: the rows change later
+                said = json.loads(json.dumps(said))
+                path, sent = url.path.removeprefix(self.prefix), body if asked.body else None
+                self.exchanges.append(Exchange(asked.method, path, query, sent, status, said))
                 if self.lose and method != "GET":
                     self.lose -= 1
                     to.close_connection = True

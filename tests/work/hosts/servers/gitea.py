@@ -33,6 +33,16 @@ class GiteaServer(GitHubServer):
         repo = f"/repos/{PATH}"
         return [*super().routes(), ("GET", rf"{repo}/pulls/([^/]+)/([^/]+)", self.of_branches)]
 
+    def repository(self) -> dict[str, Any]:
+        return {key: said for key, said in super().repository().items() if not key.startswith("allow_")}
+
+    def branch(self) -> dict[str, Any]:
+        return {"name": "main", "commit": {"id": self.origin.head()}, "protected": self.protected}
+
+    def status(self, commit: str, query: Any, body: dict[str, str]) -> Reply:
+        code, said = super().status(commit, query, body)
+        return code, {"status" if key == "state" else key: value for key, value in said.items()}
+
     def combined(self, commit: str, query: dict[str, str], body: Any) -> Reply:
         found = [{"context": name, "status": said} for name, said in self.checks.items()]
         return 200, {"state": "pending", "statuses": found}
@@ -41,6 +51,10 @@ class GiteaServer(GitHubServer):
         body, headers = super().hook(secret, said, event)
         made = headers["x-hub-signature-256"].removeprefix("sha256=")
         return body, {"x-gitea-event": event, "x-gitea-signature": made}
+
+    def push(self, branch: str, commit: str) -> Any:
+        """Whoever pushes is an account, and no name of git."""
+        return {**super().push(branch, commit), "pusher": {"login": "rosa", "email": "rosa@example.com"}}
 
     def labelled(self, label: str, number: int = 7, **more: Any) -> Any:
         """It sends all labels of the issue."""
@@ -54,6 +68,10 @@ class GiteaServer(GitHubServer):
         """Any one of them, of this repository: here the oldest."""
         found = [each for each in self.requests if _of(each) == (head, base) and not is_from_fork(each)]
         return (200, found[0]) if found else (404, self.not_found)
+
+    def fork(self, head: str, base: str, body: str) -> None:
+        super().fork(head, base, body)
+        self.requests[-1]["merged"] = False
 
     def opened(self, query: Any, body: dict[str, str]) -> Reply:
         status, said = super().opened(query, body)

@@ -25,7 +25,7 @@ class GitLabServer(FakeHost):
         trains: dict[str, Any] = {"only_allow_merge_if_pipeline_succeeds": bool(self.requires)}
         trains |= {"default_branch": "main", "merge_trains_enabled": self.queues}
         return [
-            ("GET", project, lambda query, body: (200, {"permissions": level, **trains})),
+            ("GET", project, lambda query, body: (200, {"id": 5, "permissions": level, **trains})),
             ("GET", f"{project}/repository/branches/main", self.branch),
             ("GET", "/personal_access_tokens/self", lambda query, body: (200, {"scopes": ["api"]})),
             ("GET", rf"{project}/merge_requests/(\d+)", self.one),
