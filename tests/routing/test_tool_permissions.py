@@ -66,7 +66,7 @@ def test_what_no_list_names_goes_as_the_station_says(work: dict[str, Any], unlis
 
 
 @pytest.mark.parametrize("work", [{"ask": ["git"]}, {"deny": ["git"]}, {"unlisted": "ask"}])
-@pytest.mark.parametrize("agent", ["claude", "codex"])
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini-acp"])
 def test_only_an_agent_that_asks_is_published_with_such_lists(work: dict[str, Any], agent: str) -> None:
     told = {"kind": "agent", "agent": agent, "prompt": "Do it.", "network": "open", **work}
     line = read_line({"key": "line", "stations": [{"key": "a", "work": told}]})

@@ -44,6 +44,13 @@ def servers_document(command: ToolCommand, options: ToolServerOptions) -> dict[s
     return {"mcpServers": {SERVER: entry}}
 
 
+def acp_servers(command: ToolCommand | None) -> list[dict[str, Any]]:
+    """Return the server as the Agent Client Protocol names it to a program."""
+    if command is None:
+        return []
+    return [{"name": SERVER, "command": command.program, "args": list(command.arguments), "env": []}]
+
+
 def can_resume(call: AgentCall) -> bool:
     """Return whether there is a session to continue, and its name is valid: it comes from an agent."""
     return bool(call.preset.resume) and bool(SESSION.fullmatch(call.session)) and call.remark is not None

@@ -6,30 +6,25 @@ reports them, whether its final event came, whether its model answered."""
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
 from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK, REPORT, facts_with_claim
 from pipelines.work.agents import sign_in
-from pipelines.work.agents.call_arguments import (
-    ToolCommand,
-    agent_argv,
-    agent_environment,
-    can_resume,
-    output_schema,
-)
+from pipelines.work.agents.acp_conversation import AcpConversation
+from pipelines.work.agents.call_arguments import ToolCommand, acp_servers, can_resume
 from pipelines.work.agents.facts import REPORTED, agent_facts, facts_so_far, reported_or_computed_cost
 from pipelines.work.agents.line_feed import LineFeed, last_output
 from pipelines.work.agents.permission_desk import PermissionDesk
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
+from pipelines.work.agents.streams.acp import Acp
 from pipelines.work.agents.task_tools import TaskTools
 from pipelines.work.handlers import command
+from pipelines.work.handlers.agent_program import agent_program_spec
 from pipelines.work.handlers.agent_tools import ToolSocket, listening_for_tools
 from pipelines.work.handlers.program_start import NotPrepared, starting_program
 from pipelines.work.processes.process import CannotStart, ProcessEnd
@@ -40,12 +35,6 @@ from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.agent_call import AgentCall, LentFiles
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 
-CODEMOD: Final = Path(__file__).parents[1] / "agents" / "codemod.py"
-ISOLATED: Final = ("bubblewrap", "landlock")
-PROMPT_FILE: Final = "prompt.txt"
-SCHEMA_FILE: Final = "output-schema.json"
-IDLE_SECONDS: Final = 1200.0
-"""Where the station says nothing: a program that hangs is silent."""
 FINAL_SECONDS: Final = 15.0
 """That a program may take to end after its final event."""
 MOST_RETRIES: Final = 6
@@ -85,7 +74,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         await sink.note("[gateline] The agent's session is continued.")
     async with listening_for_tools(spec, call, sink) as tools:
         words = tools.command if tools else None
-        made = await asyncio.to_thread(_program_spec, spec, call, prompt, resumed, words)
+        made = await asyncio.to_thread(agent_program_spec, spec, call, prompt, resumed, words)
         outcome = await _run_with_files(made, call, tools, sink)
     took = {"duration_sec": round(time.monotonic() - began, 3)}
     outcome["usage"] = {**outcome.get("usage", {}), **took}
@@ -125,7 +114,8 @@ async def _run_signed_in(
 async def _run_watched(made: Spec, call: AgentCall, tools: ToolSocket | None, sink: Sink) -> Outcome:
     try:
         async with starting_program(made, sink, command.command_launch) as (connected_spec, process):
-            watch = AgentWatch(connected_spec, sink, process, call=call)
+            tool_command = tools.command if tools else None
+            watch = AgentWatch(connected_spec, sink, process, call=call, tool_command=tool_command)
             if tools is None or watch.tools is None:
                 outcome = await watch.until_the_end()
             else:
@@ -178,44 +168,12 @@ def _has_files(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
 
 
-def _program_spec(
-    spec: Spec, call: AgentCall, prompt: str | None, resumed: bool, tools: ToolCommand | None
-) -> Spec:
-    """The spec of the program itself: its arguments, and its prompt by the channel that it takes."""
-    preset, attempt = call.preset, spec.attempt
-    attempt.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = attempt.inputs_folder / PROMPT_FILE
-    if preset.prompt == "file":
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(prompt or "", "utf-8", "backslashreplace")
-    places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": prompt or ""}
-    schema = "" if tools or spec.result_document == "required" else output_schema(call, spec.output_keys)
-    if schema:
-        schema_file = attempt.inputs_folder / SCHEMA_FILE
-        schema_file.parent.mkdir(parents=True, exist_ok=True)
-        schema_file.write_text(schema, "utf-8")
-        places["schemafile"] = str(schema_file)
-    isolated = spec.isolation.name in ISOLATED
-    argv = agent_argv(call, resumed=resumed, isolated=isolated, places=places, tools=tools, schema=schema)
-    if preset.fixed:
-        locks = (part for name in LOCK_FILES for part in ("--leave", name))
-        # With -I neither variables nor the folder of the station change what Python loads.
-        argv = (sys.executable, "-I", str(CODEMOD), *argv[1:], *locks)
-    idle = IDLE_SECONDS if spec.limits.idle is None else spec.limits.idle
-    return replace(
-        spec,
-        argv=argv,
-        prompt=prompt if preset.prompt == "stdin" else None,
-        env={**spec.env, **agent_environment(call, tools), "HOME": str(attempt.home)},
-        limits=replace(spec.limits, idle=idle),
-    )
-
-
 @dataclass(kw_only=True)
 class AgentWatch(command.Watch):
     """Watch over one running agent. `stopped`: why Gateline ended it, "" while it has not."""
 
     call: AgentCall
+    tool_command: ToolCommand | None = None
     stopped: str = ""
     last_words: str = ""
     asking_since: float = 0.0
@@ -237,6 +195,20 @@ class AgentWatch(command.Watch):
 
     def _hear(self) -> None:
         self.heard_at = time.monotonic()
+
+    async def _write_prompt(self) -> None:
+        writer, stream = self.process.stdin, self.stream
+        if not isinstance(stream, Acp) or writer is None:
+            return await super()._write_prompt()
+        try:
+            desk = self.tools.desk if self.tools and self.tool_command else None
+            folder = str(self.spec.attempt.workspace.resolve())
+            conversation = AcpConversation(self.call, stream, writer, desk)
+            await conversation.hold(folder, self.spec.prompt or "", acp_servers(self.tool_command))
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # how it ended says why
+        finally:
+            writer.close()
 
     # What its tools ask
 

@@ -21,6 +21,7 @@ PACKAGES = {
     "codex": "@openai/codex",
     "opencode": "opencode-ai",
     "gemini": "@google/gemini-cli",
+    "gemini-acp": "@google/gemini-cli",
 }
 # npm leaves out what packages want to run after they were unpacked; these two fetch nothing, and link their program.
 AFTER = ("@anthropic-ai/claude-code/install.cjs", "opencode-ai/postinstall.mjs")

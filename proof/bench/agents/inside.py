@@ -39,12 +39,14 @@ MODELS = {
     "codex": "stub-model",
     "opencode": "stub/stub-model",
     "gemini": "gemini-2.5-flash",
+    "gemini-acp": "gemini-2.5-flash",
 }
 ENVIRONMENT = {
     "claude": {"ANTHROPIC_BASE_URL": HERE, "ANTHROPIC_API_KEY": "stub"},
     "codex": {"CODEX_API_KEY": "stub"},
     "opencode": {},
     "gemini": {"GOOGLE_GEMINI_BASE_URL": HERE, "GEMINI_API_KEY": "stub"},
+    "gemini-acp": {"GOOGLE_GEMINI_BASE_URL": HERE, "GEMINI_API_KEY": "stub"},
 }
 SETTINGS = {
     "codex": (

@@ -6,7 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from pipelines.routing.document.agents import aider, claude, codemod, codex, copilot, gemini, opencode
+from pipelines.routing.document.agents import (
+    aider,
+    claude,
+    codemod,
+    codex,
+    copilot,
+    gemini,
+    gemini_acp,
+    opencode,
+)
 from pipelines.routing.document.agents.preset import AgentSignIn as AgentSignIn
 from pipelines.routing.document.agents.preset import Preset as Preset
 
@@ -16,6 +25,7 @@ TABLE: Final = (
     codex.PRESET,
     opencode.PRESET,
     gemini.PRESET,
+    gemini_acp.PRESET,
     copilot.PRESET,
     aider.PRESET,
 )

@@ -90,6 +90,8 @@ class Preset:
     """Those of its arguments that are left out where it asks before a call."""
     asking: tuple[str, ...] = ()
     """Added where the program asks the tool `permission` of its task; () where it cannot."""
+    acp_sign_in: str = ""
+    """The way to sign in that is chosen where it speaks the Agent Client Protocol, and offers that."""
     permissions: str = ""
     """The variable that says in OpenCode's JSON what is allowed."""
 
@@ -143,11 +145,16 @@ class Preset:
     @property
     def asks_first(self) -> bool:
         """Return whether a person can be asked before it calls a tool."""
-        return bool(self.asking)
+        return bool(self.asking) or self.speaks_acp
+
+    @property
+    def speaks_acp(self) -> bool:
+        """Return whether it is prompted, and asks, by the Agent Client Protocol."""
+        return self.dialect == "acp"
 
     @property
     def limits_commands(self) -> bool:
-        return bool(self.allow_command or self.permissions)
+        return bool(self.allow_command or self.permissions) or self.speaks_acp
 
 
 def _https_host(address: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pipelines.work.agents.stream import Stream
+from pipelines.work.agents.streams.acp import Acp
 from pipelines.work.agents.streams.claude import Claude
 from pipelines.work.agents.streams.codemod import Codemod
 from pipelines.work.agents.streams.codex import Codex
@@ -18,6 +19,7 @@ STREAMS: Final[Mapping[str, type[Stream]]] = {
     "codex": Codex,
     "opencode": OpenCode,
     "gemini": Gemini,
+    "acp": Acp,
     "codemod": Codemod,
     "text": TextStream,
 }
