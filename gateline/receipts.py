@@ -1,5 +1,6 @@
-"""Verification of signed receipts of deliveries: an in-toto Statement in a DSSE envelope, signed with Ed25519. Nothing
-of the server is used or believed: whoever verifies brings the public key, and git says what a commit holds."""
+"""Verification of signed receipts of deliveries, and of tombstones of purged tasks: an in-toto Statement in a DSSE
+envelope, signed with Ed25519. Nothing of the server is used or believed: whoever verifies brings the public key, and
+git says what a commit holds."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import binascii
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import rfc8785
@@ -19,11 +20,16 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "urn:gateline:delivery:1"
+TOMBSTONE_TYPE: Final = "urn:gateline:tombstone:1"
 MOST_BYTES: Final = 1 << 20
 TEXTS: Final = ("project", "task", "line", "to", "repository", "branch", "base", "at")
 NUMBERS: Final = ("version", "delivery")
 OPTIONAL: Final = ("rebase", "host", "requester", "producers", "protection", "too_large_to_read")
 APPROVAL: Final = ("gate", "visit", "round", "evidence", "tree", "by", "at", "votes")
+TOMBSTONE: Final = (
+    *("project", "task", "line", "version", "status", "end", "started", "ended", "purged", "days"),
+    *("events", "receipts"),
+)
 VOTE: Final = ("by", "word", "evidence", "at")
 SAME_PATCH: Final = "same_patch"
 # Commits and trees of git: 40 digits of SHA-1, or 64 of SHA-256; nothing where it is not known
@@ -58,6 +64,44 @@ class Receipt:
         return self.approval is not None and self.fields.get("rebase") == SAME_PATCH and not self.is_exact
 
 
+class PurgedTask:
+    """Content of a tombstone that the key signed. `fields`: of its predicate, by the names of the format."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.fields = fields
+
+    def check_events(self, lines: Iterable[bytes]) -> int:
+        """Compare exported events, one a line, with the digests of what was purged; how many were of this task.
+        Raises UnverifiableReceipt: one of them was changed."""
+        numbers = set()
+        for line in filter(None, map(bytes.strip, lines)):
+            event = _event(line)
+            if event["work_item_id"] != self.fields["task"]:
+                continue
+            digest, number = _canonical_digest(event), event["sequence"]
+            if not 1 <= number <= len(self.fields["events"]) or self.fields["events"][number - 1] != digest:
+                raise UnverifiableReceipt(f"Event {number} is not the one that was purged.")
+            numbers.add(number)
+        return len(numbers)
+
+
+def _event(line: bytes) -> Mapping[str, Any]:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UnverifiableReceipt("A line of the events is no JSON.") from error
+    if not isinstance(event, dict) or type(event.get("sequence")) is not int or "work_item_id" not in event:
+        raise UnverifiableReceipt("A line of the events is no exported event.")
+    return event
+
+
+def _canonical_digest(value: Any) -> str:
+    try:
+        return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        raise UnverifiableReceipt("A line of the events is no exported event.") from error
+
+
 def read_public_key(pem: bytes) -> Ed25519PublicKey:
     """Raises UnverifiableReceipt."""
     try:
@@ -71,6 +115,29 @@ def read_public_key(pem: bytes) -> Ed25519PublicKey:
 
 def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
     """Return the receipt, if this key signed it and it is canonical. Raises UnverifiableReceipt."""
+    statement = _signed_statement(data, key)
+    _check_statement(statement)
+    return Receipt(statement)
+
+
+def verify_tombstone(data: bytes, key: Ed25519PublicKey) -> PurgedTask:
+    """Return the tombstone of a purged task, as `verify_receipt` does. Raises UnverifiableReceipt."""
+    statement = _signed_statement(data, key)
+    _require_keys(statement, ("_type", "subject", "predicateType", "predicate"), "The statement")
+    if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, TOMBSTONE_TYPE):
+        raise UnverifiableReceipt("It is no tombstone of a purged task.")
+    predicate = statement["predicate"]
+    _require_keys(predicate, TOMBSTONE, "The predicate")
+    _require_types({name: predicate[name] for name in ("task", "purged", "line")}, str, "text")
+    events = predicate["events"]
+    if not isinstance(events, list) or not all(
+        isinstance(one, str) and DIGEST.fullmatch(one) for one in events
+    ):
+        raise UnverifiableReceipt("Its events are no list of digests.")
+    return PurgedTask(predicate)
+
+
+def _signed_statement(data: bytes, key: Ed25519PublicKey) -> Any:
     envelope = _canonical_object(data, "The receipt")
     _require_keys(envelope, ("payload", "payloadType", "signatures"), "The receipt")
     signatures = envelope["signatures"]
@@ -89,9 +156,7 @@ def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
     except InvalidSignature as error:
         raise UnverifiableReceipt("The signature is wrong: the receipt was changed, or forged.") from error
     # Read after the signature held: nothing of a forged one is parsed
-    statement = _canonical_object(payload, "The statement")
-    _check_statement(statement)
-    return Receipt(statement)
+    return _canonical_object(payload, "The statement")
 
 
 def _check_statement(statement: Mapping[str, Any]) -> None:

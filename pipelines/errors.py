@@ -49,6 +49,10 @@ class Conflict(Refused):
         self.by, self.at = by, at
 
 
+class Purged(Conflict):
+    says = "The retention of the project purged this."
+
+
 class NotThisVisit(Conflict):
     """The vote names another gate visit than the one that is open now.
 

@@ -43,6 +43,13 @@ def verify(
     approved: Annotated[
         bool, typer.Option("--approved", help="End with 1 unless it is exactly what a gate approved.")
     ] = False,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events",
+            help="RECEIPT is the tombstone of a purged task; these are its events, as they were exported.",
+        ),
+    ] = None,
     project: Annotated[
         str,
         typer.Option(
@@ -55,6 +62,9 @@ def verify(
 
     Example: gateline verify --key gateline.pem --commit HEAD --repository . --approved"""
     receipts = _receipt_format()
+    if events:
+        _verify_events(receipts, receipt, key, events)
+        return
     # What HEAD means is for git to say, and not for the receipt
     sha = _git(repository or Path(), "rev-parse", "--verify", f"{commit}^{{commit}}") if commit else ""
     data = _file_bytes(receipt, receipts.MOST_BYTES) if receipt else _fetched_receipt(ctx, project, sha)
@@ -83,6 +93,29 @@ def verify(
         raise NotApproved(
             "It is not what a gate approved.", "Send the change through the gate again, and deliver it."
         )
+
+
+def _verify_events(receipts: Any, tombstone: Path | None, key: Path, events: Path) -> None:
+    """Compare exported events of a purged task with its tombstone."""
+    if tombstone is None:
+        raise UsageFailure("Name the tombstone of the purged task.", "gateline verify TOMBSTONE --key …")
+    public = receipts.read_public_key(_file_bytes(key, receipts.MOST_BYTES))
+    try:
+        verified = receipts.verify_tombstone(_file_bytes(tombstone, receipts.MOST_BYTES), public)
+        with events.open("rb") as lines:
+            number = verified.check_events(lines)
+    except receipts.UnverifiableReceipt as fault:
+        raise NotApproved(f"Not valid: {fault}") from fault
+    except OSError as error:
+        raise UsageFailure(f"{events} cannot be read: {error.strerror}") from error
+    fields = verified.fields
+    print_text(
+        unstyled(f"Valid: signed by this key. {fields['task']} was purged {fields['purged']}."),
+        soft_wrap=True,
+    )
+    if number < len(fields["events"]):
+        raise NotApproved(f"Only {number} of its {len(fields['events'])} events are in {events.name}.")
+    print_text(unstyled(f"All {number} events are those that were purged."), soft_wrap=True)
 
 
 def receipt_sentences(verified: Any, is_looked_up: bool) -> list[str]:

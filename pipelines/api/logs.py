@@ -11,6 +11,7 @@ from pipelines.api.auth import Request
 from pipelines.api.lookup import TASK, Operations
 from pipelines.errors import NotFound
 from pipelines.models import Job, Task
+from pipelines.queries.retention import refuse_deleted_files
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.work import logs
 
@@ -40,6 +41,7 @@ def log(
 ) -> LogOut:
     """Return the log of the last attempt, or of the `attempt` with this number: the lines from the position
     `from` on, as many as are sent at once. Signs that steer a terminal are spelt out."""
+    refuse_deleted_files(task)
     # Beyond a bigint PostgreSQL would refuse the number.
     job = Job.objects.filter(task=task, pk=visit).first() if 0 < visit < 2**63 else None
     if job is None or not 0 <= attempt <= job.attempt:

@@ -17,6 +17,7 @@ from pipelines.api.auth import Request
 from pipelines.api.problems import ProblemOut
 from pipelines.errors import Forbidden
 from pipelines.models import Line, Project, Task
+from pipelines.queries.retention import refuse_purged
 from pipelines.web.shell.costly_requests import taking_turn
 
 PROJECT = "/owners/{owner}/projects/{project}"
@@ -51,6 +52,8 @@ class Operations(Router):
         answers = more["response"] if isinstance(more["response"], dict) else {200: more["response"]}
         # What anybody may ask, with no key in its address, refuses nobody.
         refusals = self._refusals if more["auth"] is not None or "{" in path else {}
+        if Task in get_type_hints(view_func).values() and not getattr(view_func, "answers_purged", False):
+            refusals = {**refusals, 410: ProblemOut}
         status = None if 200 in answers or len(answers) > 1 else next(iter(answers))
         operation = _wrap_operation(view_func, status)
         super().add_api_operation(path, methods, operation, **more | {"response": {**answers, **refusals}})
@@ -67,6 +70,12 @@ def action_required(action: str, refusal: str | Promise = "") -> Callable[[View]
         return view
 
     return mark
+
+
+def answering_for_purged_tasks(view: View) -> View:
+    """Decorate an operation that has an answer for a task that was purged, too: others are refused with 410."""
+    view.answers_purged = True  # type: ignore[attr-defined]
+    return view
 
 
 def costly_operation(view: View, *, saves: bool = False) -> View:
@@ -99,6 +108,8 @@ def _wrap_operation(view: Callable[..., Any], status: int | None) -> Callable[..
             # Found, so the caller may know of it: 403, not 404
             if not access.is_permitted(request.auth, action, project):
                 raise Forbidden(str(refusal))
+            if isinstance(target, Task) and not getattr(view, "answers_purged", False):
+                refuse_purged(target)
             values[subject] = target
         answer = view(request, **values)
         return answer if status is None or isinstance(answer, HttpResponseBase) else Status(status, answer)

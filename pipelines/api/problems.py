@@ -13,7 +13,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.operation import Operation
 from pydantic import BaseModel
 
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Refused
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Purged, Refused
 from pipelines.lines.drafts import DraftClash
 from pipelines.lines.publishing import DraftConflict, PublishRefused
 from pipelines.routing.analysis.lint.finding import Finding
@@ -42,6 +42,7 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
     (Invalid, 400),
     (DocumentError, 400),
     (NotFound, 404),
+    (Purged, 410),
     (Forbidden, 403),
     (PublishRefused, 409),
     (DraftConflict, 409),
@@ -94,6 +95,7 @@ TITLES = {
     404: "Not found",
     405: "Method not allowed",
     409: "Something else happened first",
+    410: "Purged",
     429: "Too many requests",
     503: "The server is busy",
     507: "The disk is full",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import date, time
 from decimal import Decimal
+from typing import Annotated
 
-from pydantic import BaseModel
+from django.utils import timezone
+from pydantic import BaseModel, Field
 
 from pipelines import access
 from pipelines.api.auth import Request, require_person
@@ -16,9 +18,11 @@ from pipelines.models import Project
 from pipelines.people import projects, working_time
 from pipelines.people.working_time import WorkingHours
 from pipelines.queries.project_quotas import quota_uses
+from pipelines.queries.retention import preview_retention
 
 QUOTA_FIELDS = ("day_tasks", "month_tasks", "day_cost_usd")
 router = Operations("projects", CHANGES)
+Days = Annotated[int, Field(ge=1, le=projects.MOST_DAYS)]
 
 
 class WorkingTimeOut(BaseModel):
@@ -44,6 +48,7 @@ class WorkingTimeIn(StrictBody):
 class ProjectOut(BaseModel):
     """`second_factor`: every member has to have one. `month_cost_usd`: what the runs of a month may cost together, null
     for any amount. `day_tasks`, `month_tasks`, `day_cost_usd`: quotas, null for none; what is used says `…/quotas`.
+    `file_days`, `record_days`: the retention, null for ever; what it would delete now says `…/retention`.
     `working_time`: what due times of gates count that say `business`."""
 
     owner: str
@@ -55,6 +60,8 @@ class ProjectOut(BaseModel):
     day_tasks: int | None
     month_tasks: int | None
     day_cost_usd: float | None
+    file_days: int | None
+    record_days: int | None
     working_time: WorkingTimeOut
 
     @classmethod
@@ -69,6 +76,8 @@ class ProjectOut(BaseModel):
             day_tasks=project.day_tasks,
             month_tasks=project.month_tasks,
             day_cost_usd=None if project.day_cost_usd is None else float(project.day_cost_usd),
+            file_days=project.file_days,
+            record_days=project.record_days,
             working_time=WorkingTimeOut(**WorkingHours.of(project).to_dict()),
         )
 
@@ -89,7 +98,7 @@ class ProjectIn(StrictBody):
 
 
 class ProjectChange(StrictBody):
-    """Change of a project. Omitted fields stay; null removes a limit or a quota."""
+    """Change of a project. Omitted fields stay; null removes a limit, a quota or a retention."""
 
     name: str | None = None
     archived: bool | None = None
@@ -98,6 +107,8 @@ class ProjectChange(StrictBody):
     day_tasks: int | None = None
     month_tasks: int | None = None
     day_cost_usd: Decimal | None = None
+    file_days: int | None = None
+    record_days: int | None = None
     working_time: WorkingTimeIn | None = None
 
 
@@ -147,6 +158,30 @@ def quotas(request: Request, project: Project) -> list[QuotaOut]:
     ]
 
 
+class RetentionOut(BaseModel):
+    """`file_tasks`, `record_tasks`: from how many tasks that ended the retention deletes logs and files now, and how
+    many it purges; null: it keeps them for ever. Those that later tasks need stay longer."""
+
+    file_days: int | None
+    record_days: int | None
+    file_tasks: int | None
+    record_tasks: int | None
+
+
+@router.get(PROJECT + "/retention", response=RetentionOut, summary="What a retention would delete")
+@action_required("settings")
+def retention(
+    request: Request, project: Project, file_days: Days | None = None, record_days: Days | None = None
+) -> RetentionOut:
+    """Count the tasks from which the retention of the project would delete something now; with `file_days` or
+    `record_days`, one of these numbers instead. Nothing is deleted."""
+    days = {"file_days": file_days, "record_days": record_days}
+    if file_days is None and record_days is None:
+        days = {"file_days": project.file_days, "record_days": project.record_days}
+    preview = preview_retention(project, **days, now=timezone.now())
+    return RetentionOut(**days, file_tasks=preview.files, record_tasks=preview.records)
+
+
 @router.patch(PROJECT, response=ProjectOut, summary="Change a project")
 @action_required("settings")
 def change(request: Request, project: Project, payload: ProjectChange) -> ProjectOut:
@@ -165,6 +200,11 @@ def change(request: Request, project: Project, payload: ProjectChange) -> Projec
     quotas = {name: getattr(payload, name) for name in QUOTA_FIELDS if name in payload.model_fields_set}
     if quotas:
         projects.change_quotas(project, quotas, by=by)
+    retention = {
+        name: getattr(payload, name) for name in projects.LEAST_DAYS if name in payload.model_fields_set
+    }
+    if retention:
+        projects.change_retention(project, retention, by=by)
     if payload.working_time is not None:
         working_time.change_working_hours(project, WorkingHours(**payload.working_time.model_dump()), by=by)
     return ProjectOut.of(project)

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from pipelines.errors import Invalid
-from pipelines.models import GateVisit, Line, LineVersion, PublishRequest, Status, Task
+from pipelines.models import GateVisit, Line, LineVersion, PublishRequest, Retention, Status, Task
 from pipelines.queries import versions
 from pipelines.queries.failures import failure_reasons
 from pipelines.queries.unmerged import unmerged_among
@@ -50,8 +50,9 @@ class TaskOut(BaseModel):
     `pendingGateId`; a vote names one of them. `error`: the named error by which it is stuck, or ended. `reason`: why it
     was rejected, cancelled, aborted, or failed. `forkEvent`: the event of the task that it follows, from which it was
     forked. `unmerged`: it completed,
-    and its change was delivered nowhere. Times in Unix milliseconds, as ALP has them; of
-    its other fields `order` is the number of the task, and there is no `assemblyLineRepo`."""
+    and its change was delivered nowhere. `retention`: what is left of it, `all`, or `record` where the retention of the
+    project deleted logs and files, or `tombstone` where it purged the task, at `purgedAt`. Times in Unix milliseconds,
+    as ALP has them; of its other fields `order` is the number of the task, and there is no `assemblyLineRepo`."""
 
     id: str
     owner: str
@@ -82,6 +83,8 @@ class TaskOut(BaseModel):
     createdAt: int
     updatedAt: int
     endedAt: int | None
+    retention: str
+    purgedAt: int | None
 
 
 class CancelIn(StrictBody):
@@ -289,6 +292,8 @@ def _task_out(task: Task, failure: str, unmerged: bool) -> TaskOut:
         createdAt=unix_milliseconds(task.created_at),
         updatedAt=unix_milliseconds(task.changed_at),
         endedAt=unix_milliseconds(task.ended_at) if task.ended_at else None,
+        retention=Retention(task.retention).name.lower(),
+        purgedAt=unix_milliseconds(task.purged_at) if task.purged_at else None,
     )
 
 

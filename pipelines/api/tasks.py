@@ -10,7 +10,15 @@ from django.http import HttpResponse
 from pipelines import access, engine
 from pipelines.api.auth import Caller, Request, caller_actor, caller_requesters
 from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
-from pipelines.api.lookup import CHANGES, TASK, TASKS, Operations, action_required, costly_operation
+from pipelines.api.lookup import (
+    CHANGES,
+    TASK,
+    TASKS,
+    Operations,
+    action_required,
+    answering_for_purged_tasks,
+    costly_operation,
+)
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
 from pipelines.models import ENDED, Line, Task, Token, with_display_status
@@ -87,6 +95,7 @@ def index(
 
 
 @router.get(TASK, response=TaskOut, summary="Look at a task", url_name="task")
+@answering_for_purged_tasks
 def show(request: Request, task: Task) -> TaskOut:
     return task_out(task)
 

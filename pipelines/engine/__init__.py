@@ -21,6 +21,7 @@ from pipelines.engine.commands.move import SUCCESS, MovePlan, move_or_retry_by_h
 from pipelines.engine.commands.override import override_gate_as_administrator
 from pipelines.engine.commands.pauses import PauseScope, pause, resume
 from pipelines.engine.commands.preview import ReportPreview, preview_report
+from pipelines.engine.commands.purge import PurgedTasks, purge_files, purge_records
 from pipelines.engine.commands.push_visits import ObservedPush, record_push_visit
 from pipelines.engine.commands.reconsider import decide_held_tokens_again
 from pipelines.engine.commands.report import report
@@ -59,6 +60,7 @@ __all__ = [
     "ObservedPush",
     "PauseScope",
     "PermissionCall",
+    "PurgedTasks",
     "Report",
     "ReportPreview",
     "ReportResult",
@@ -85,6 +87,8 @@ __all__ = [
     "plan_fork",
     "plan_move",
     "preview_report",
+    "purge_files",
+    "purge_records",
     "record_push_visit",
     "register_agent",
     "release",

@@ -187,6 +187,42 @@ PAUSE_DEADLINES = """
       AND task.paused_at IS DISTINCT FROM due.paused_at"""
 
 
+# Retention
+
+# What stays and follows a task, depends on it or is caught in a deadlock of its needs its record: they go first.
+_NEEDED = """EXISTS (SELECT FROM pipelines_task later WHERE later.follows_id = task.id AND later.retention < {kept})
+    OR EXISTS (SELECT FROM pipelines_dependency waits JOIN pipelines_task later ON later.id = waits.task_id
+               WHERE waits.on_id = task.id AND later.retention < {kept})
+    OR EXISTS (SELECT FROM pipelines_deadlock_tasks party JOIN pipelines_deadlock lock ON lock.id = party.deadlock_id
+               JOIN pipelines_task later ON later.id = lock.task_id
+               WHERE party.task_id = task.id AND later.id <> task.id AND later.retention < {kept})"""
+
+# Of each project a few, the longest ended first, by the index task_by_retention. Whoever works on one is passed over.
+_LOCK_EXPIRED = """
+    SELECT task.id FROM pipelines_project project
+    CROSS JOIN generate_series(0, {kept} - 1) AS before
+    CROSS JOIN LATERAL (
+      SELECT task.id FROM pipelines_task task
+      WHERE task.project_id = project.id AND task.retention = before AND task.retention < 2
+        AND task.ended_at < %(now)s - make_interval(days => project.{days}) AND task.ended_at IS NOT NULL
+        AND NOT ({needed})
+      ORDER BY task.ended_at LIMIT %(most)s FOR NO KEY UPDATE SKIP LOCKED) task
+    WHERE project.{days} IS NOT NULL LIMIT %(most)s"""
+
+LOCK_EXPIRED_RECORDS = _LOCK_EXPIRED.format(kept=2, days="record_days", needed=_NEEDED.format(kept=2))
+
+LOCK_EXPIRED_FILES = _LOCK_EXPIRED.format(kept=1, days="file_days", needed=_NEEDED.format(kept=1))
+
+# Behind the lock: who started a retry meanwhile held it.
+STILL_NEEDED = f"SELECT id FROM pipelines_task task WHERE id = ANY(%s) AND ({_NEEDED.format(kept=2)})"
+
+ALLOW_PURGE = "SET LOCAL gateline.purge = 'on'"
+
+REFUSE_PURGE = "SET LOCAL gateline.purge = 'off'"
+
+DELETE_ROWS = "DELETE FROM {table} WHERE {column} = ANY(%s)"
+
+
 # Invariants
 
 # A ticket that found nothing to do is spent; the workers' sweep of unattended jobs finds the job

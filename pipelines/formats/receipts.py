@@ -145,7 +145,12 @@ def read_key(pem: bytes) -> Ed25519PublicKey:
 
 def sign_receipt(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
     """The receipt, ready to be kept as a file."""
-    payload = canonical_json(change.statement())
+    return sign_statement(change.statement(), key)
+
+
+def sign_statement(statement: Mapping[str, Any], key: Ed25519PrivateKey) -> bytes:
+    """Return the envelope of a statement, in the one way that is allowed."""
+    payload = canonical_json(statement)
     envelope = {
         "payload": base64.b64encode(payload).decode(),
         "payloadType": PAYLOAD_TYPE,
@@ -176,7 +181,7 @@ def verify_receipt(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
         key.verify(_decode_base64(signatures[0]["sig"], "signatures[0].sig"), _bytes_to_sign(payload))
     except InvalidSignature as error:
         raise ReceiptInvalid("The signature is wrong: the receipt was changed, or forged.") from error
-    return _landed_change(_parse_canonical(payload, "The statement"))
+    return read_statement(_parse_canonical(payload, "The statement"))
 
 
 def _bytes_to_sign(payload: bytes) -> bytes:
@@ -219,7 +224,8 @@ def _check_keys(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any
     return value
 
 
-def _landed_change(statement: Any) -> LandedChange:
+def read_statement(statement: Any) -> LandedChange:
+    """Read the statement of a receipt. Raises ReceiptInvalid."""
     _check_keys(statement, ("_type", "subject", "predicateType", "predicate"), "the statement")
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
         raise ReceiptInvalid("The statement is of another type.")

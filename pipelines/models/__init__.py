@@ -52,6 +52,7 @@ from pipelines.models.repositories import (
     RepositoryProtection,
     VisitCommit,
 )
+from pipelines.models.retention import KeptReceipt, Tombstone
 from pipelines.models.runners import RunnerResult, RunnerUpload
 from pipelines.models.stored_values import StoredValue
 from pipelines.models.tasks import (
@@ -61,6 +62,7 @@ from pipelines.models.tasks import (
     UNKNOWN,
     WAITING_FOR_INPUT,
     Priority,
+    Retention,
     Status,
     Task,
     TaskText,
@@ -124,6 +126,7 @@ __all__ = [
     "Invitation",
     "IssueTrigger",
     "Job",
+    "KeptReceipt",
     "Lease",
     "LimitPolicy",
     "Line",
@@ -143,6 +146,7 @@ __all__ = [
     "RecordedAnswer",
     "Repository",
     "RepositoryProtection",
+    "Retention",
     "Role",
     "RunnerResult",
     "RunnerUpload",
@@ -158,6 +162,7 @@ __all__ = [
     "TaskCounter",
     "TaskText",
     "Token",
+    "Tombstone",
     "ToolPermission",
     "Trigger",
     "TriggerDelivery",

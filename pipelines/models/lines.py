@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 
 from pipelines.models.people import Project, slug
 from pipelines.routing.document.model import REVISION
@@ -68,7 +68,7 @@ class Line(models.Model):
         related_name="+",
         help_text="The member who answers for it.",
     )
-    tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)
+    tags = ArrayField(models.CharField(max_length=40), default=list, db_default=[], blank=True)
     limit_tasks = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="So many of its tasks may be open at once; empty: any number."
     )
@@ -382,9 +382,13 @@ class StationTrial(models.Model):
     )
     check_outcome = models.JSONField(null=True, blank=True, help_text="Of the check of an evaluation.")
     comparison = models.JSONField(
-        default=dict, help_text="With what was accepted: {seconds, tree, files, added, removed}."
+        default=dict,
+        db_default=Value({}, models.JSONField()),
+        help_text="With what was accepted: {seconds, tree, files, added, removed}.",
     )
-    difference = models.TextField(blank=True, help_text="From what was accepted, as a unified diff; bounded.")
+    difference = models.TextField(
+        blank=True, db_default="", help_text="From what was accepted, as a unified diff; bounded."
+    )
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     log = models.TextField(blank=True, help_text="Whole lines, each “seconds<TAB>text”; bounded.")

@@ -118,6 +118,16 @@ class Project(models.Model):
     month_tasks = models.PositiveIntegerField(
         null=True, blank=True, help_text="So many tasks may start in a calendar month (UTC)."
     )
+    file_days = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Days after its end for which logs and files of a task are kept; empty: for ever.",
+    )
+    record_days = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Days after its end until a task is purged; empty: never.",
+    )
     left_at = models.DateTimeField(
         null=True,
         blank=True,
@@ -349,7 +359,7 @@ class Absence(models.Model):
 
 
 class AddressMinute(models.Model):
-    """Kept for minutes, in a table that is not logged: lost in a crash, and nothing is lost with it."""
+    """Retention for minutes, in a table that is not logged: lost in a crash, and nothing is lost with it."""
 
     address = models.CharField(max_length=64)
     minute = models.DateTimeField()

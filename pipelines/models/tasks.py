@@ -42,6 +42,14 @@ ASKS = Q(status=Status.BLOCKED, wait__has_key="question") & ~Q(wait__has_key="ev
 """A token that is blocked with a question."""
 
 
+class Retention(models.IntegerChoices):
+    """Retention part of a task that has ended, by the retention of its project."""
+
+    ALL = 0, "Everything"
+    RECORD = 1, "Without logs and files"
+    TOMBSTONE = 2, "Purged"
+
+
 UNKNOWN = "unknown"
 """Among the requesters of a task: an issue started it, and nobody is known who may have asked for it there."""
 
@@ -157,6 +165,12 @@ class Task(Deadline):
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
+    retention = models.PositiveSmallIntegerField(
+        choices=Retention.choices, default=Retention.ALL, db_default=Retention.ALL
+    )
+    purged_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the retention of the project last deleted something of it."
+    )
 
     class Meta:
         constraints = [
@@ -189,6 +203,12 @@ class Task(Deadline):
                 condition=Q(ended_at__isnull=True, due_at__isnull=False),
                 name="task_due",
             ),
+            # What the retention of a project deletes next, without what it has purged.
+            models.Index(
+                fields=["project", "retention", "ended_at"],
+                condition=Q(ended_at__isnull=False, retention__lt=Retention.TOMBSTONE),
+                name="task_by_retention",
+            ),
             # Healing of lost hints reads what changed in the last seconds (house §4).
             models.Index(fields=["changed_at"], name="task_changed"),
         ]
@@ -213,6 +233,10 @@ class Task(Deadline):
         """Forget the status that was read with the row, too."""
         self.__dict__.pop("display_status", None)
         super().refresh_from_db(*args, **more)
+
+    @property
+    def is_purged(self) -> bool:
+        return self.retention == Retention.TOMBSTONE
 
     @property
     def followed_name(self) -> str:

@@ -245,6 +245,18 @@ class Blob(models.Model):
     size = models.PositiveBigIntegerField()
     name = models.CharField(max_length=300, help_text="Name in the artifact storage.")
     created_at = models.DateTimeField()
+    released_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When something that used it was deleted. If nothing uses it a day later, it is deleted.",
+    )
+
+    class Meta:
+        indexes = (
+            models.Index(
+                fields=["released_at"], condition=Q(released_at__isnull=False), name="blob_released"
+            ),
+        )
 
 
 class Upload(models.Model):

@@ -20,6 +20,9 @@ from pipelines.routing.document.line import Problem
 MOST_COST = Decimal(10_000_000)
 MOST_TASKS = 1_000_000_000
 LONGEST_NAME = 200
+LEAST_DAYS = {"file_days": 1, "record_days": 35}
+"""Of a retention. Limits of a month, figures of health and the changes that were brought back look 35 days back."""
+MOST_DAYS = 36_500
 
 
 def create_project(owner: Owner, key: str, name: str, *, by: User) -> Project:
@@ -139,6 +142,28 @@ def change_quotas(project: Project, quotas: Mapping[str, int | Decimal | None], 
             _record_in_audit("project.quotas", stored, by, before=before, after=after)
     for name in quotas:
         setattr(project, name, getattr(stored, name))
+
+
+def change_retention(project: Project, days: Mapping[str, int | None], *, by: User) -> None:
+    """Change for how many days after their end logs and files of tasks are kept (`file_days`), and tasks themselves
+    (`record_days`); None: for ever. What is left out stays. Raises Forbidden, Invalid (path: the retention)."""
+    access.require_permission(by, "settings", project)
+    problems = [
+        Problem(name, f"Enter a number from {LEAST_DAYS[name]} to {MOST_DAYS:,}, or nothing.")
+        for name, number in days.items()
+        if number is not None and not LEAST_DAYS[name] <= number <= MOST_DAYS
+    ]
+    if problems:
+        raise Invalid(problems)
+    with transaction.atomic():
+        stored = _lock_project(project)
+        before = {name: _amount_text(getattr(stored, name)) for name in days}
+        after = {name: _amount_text(number) for name, number in days.items()}
+        if before != after:
+            Project.objects.filter(pk=stored.pk).update(**days)
+            _record_in_audit("project.retention", stored, by, before=before, after=after)
+    for name, number in days.items():
+        setattr(project, name, number)
 
 
 def _quota_problems(name: str, most: int | Decimal | None) -> Iterator[Problem]:

@@ -48,6 +48,7 @@ KINDS: dict[str, str] = {
     "project.cost_unlimited": "Removed the monthly cost limit",
     "project.working_time": "Changed the working time",
     "project.quotas": "Changed the quotas of the project",
+    "project.retention": "Changed the retention of the project",
     "line.limited": "Changed the limit of the line",
     "line.renamed": "Renamed the line",
     "line.archived": "Archived the line",

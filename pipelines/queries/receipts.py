@@ -10,19 +10,37 @@ from django.db.models import QuerySet
 from dulwich.objects import Commit, ObjectID
 from dulwich.repo import Repo
 
-from pipelines.formats.receipts import SAME_PATCH, LandedChange, ReceiptApproval, ReceiptInvalid, SignedVote
-from pipelines.models import Delivery, GateVisit, Job, Project, Task, Token, VisitCommit, Vote
+from pipelines.formats.receipts import (
+    SAME_PATCH,
+    LandedChange,
+    ReceiptApproval,
+    ReceiptInvalid,
+    SignedVote,
+    read_statement,
+)
+from pipelines.models import Delivery, GateVisit, Job, KeptReceipt, Project, Task, Token, VisitCommit, Vote
 
 
 def landed_change(task: Task, job: int = 0) -> LandedChange | None:
     """Return the landed change of the delivery of this job, else of the last one; None where nothing landed."""
+    if task.is_purged:
+        receipts = KeptReceipt.objects.filter(task=task)
+        return _last_kept_change(receipts.filter(pk=job) if job else receipts)
     landed = _landed_deliveries().filter(task=task)
     return _last_change(landed.filter(job=job) if job else landed)
 
 
 def landed_commit(project: Project, commit: str) -> LandedChange | None:
     """Return the landed change with this commit, of a task of the project; None where there is none."""
-    return _last_change(_landed_deliveries().filter(task__project=project, commit=commit))
+    # One after the other: hardly any receipt is asked for of a task that was purged
+    return _last_change(
+        _landed_deliveries().filter(task__project=project, commit=commit)
+    ) or _last_kept_change(KeptReceipt.objects.filter(task__project=project, commit=commit))
+
+
+def _last_kept_change(receipts: QuerySet[KeptReceipt]) -> LandedChange | None:
+    receipt = receipts.order_by("-landed_at", "-pk").first()
+    return None if receipt is None else read_statement(receipt.statement)
 
 
 def _landed_deliveries() -> QuerySet[Delivery]:

@@ -189,3 +189,8 @@ WHERE u.at < %(before)s AND NOT EXISTS (
     SELECT 1 FROM pipelines_trigger r JOIN pipelines_line l ON l.id = r.line_id
     WHERE l.project_id = u.project_id AND strpos(r.inputs::text, u.blob_id) > 0)
 ORDER BY u.id LIMIT %(most)s FOR UPDATE OF u SKIP LOCKED"""
+
+# Read once for all of these digests, and never for each: a manifest has no index.
+DIGESTS_OF_SNAPSHOTS = """
+    SELECT DISTINCT entry ->> 'digest' FROM pipelines_snapshot snapshot
+    CROSS JOIN LATERAL jsonb_array_elements(snapshot.manifest) entry WHERE entry ->> 'digest' = ANY(%s)"""

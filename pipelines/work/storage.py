@@ -98,12 +98,20 @@ def _store_bytes(measured: Measured, file: BinaryIO, now: datetime) -> None:
 
 
 def stored_digests(digests: Iterable[str]) -> set[str]:
-    """Return those of these digests that are stored."""
-    return set(Blob.objects.filter(pk__in=list(digests)).values_list("pk", flat=True))
+    """Return those of these digests that are stored, and stay so: whoever asks is about to use them."""
+    rows = Blob.objects.filter(pk__in=list(digests))
+    stored = dict(rows.values_list("pk", "released_at"))
+    if released := [digest for digest, at in stored.items() if at is not None]:
+        # Waits for whoever deletes one at this moment
+        Blob.objects.filter(pk__in=released).update(released_at=None)
+        return set(rows.values_list("pk", flat=True))
+    return set(stored)
 
 
 def record_blobs(stored: Mapping[str, tuple[int, str]], now: datetime) -> None:
     """Write the rows of stored bytes, {digest: (size, name)}."""
+    # Before the insert: whoever is deleting one is waited for, and then it is gone and written anew
+    Blob.objects.filter(pk__in=list(stored), released_at__isnull=False).update(released_at=None)
     blobs = [
         # In one order: two workers that insert the same rows cannot deadlock
         Blob(digest=d, size=size, name=name, created_at=now)

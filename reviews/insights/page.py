@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import gate_sampling
 from pipelines.models import Incident, Line, Project
+from pipelines.queries.retention import purged_tasks_that_ended
 from pipelines.routing.sentences.escalations import unanswered_escalation_sentence
 from pipelines.web.shell.page import (
     SignedInRequest,
@@ -100,6 +101,7 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
     incidents = Incident.objects.filter(
         period.dates.condition_on("opened_at"), task__project=project, task__line__in=insights.selection.lines
     ).select_related("task__project", "escalation")
+    start, end = period.dates.bounds
     figures = health.health_figures(project, timezone.now(), insights.line)
     return {
         "insights": insights,
@@ -108,6 +110,7 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
         "dates": period.dates,
         "presets": [(days, name, days == period.preset) for days, name in PRESETS.items()],
         "range": _period_query(period),
+        "purged": purged_tasks_that_ended([*insights.selection.lines], start, end) if start and end else 0,
         "tiles": [] if insights.empty else insights.tiles(),
         "charts": [] if insights.empty else insights.charts(),
         "time": insights.time(),

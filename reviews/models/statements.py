@@ -176,13 +176,13 @@ BUCKET = "(({}.ended_at AT TIME ZONE %(zone)s)::date - %(first)s::date) / %(widt
 
 IN_PERIOD = "{0} >= %(start)s AND {0} < %(end)s"
 
-# UNMERGED is asked of completed tasks alone.
+# UNMERGED is asked of completed tasks alone. Of a purged one (`retention` 2) nothing says it any more.
 TASKS_ENDED = f"""tasks AS MATERIALIZED (
         SELECT task.id, task.line_id, task.status, {BUCKET.format("task")} AS bucket,
             CASE WHEN task.status = 'completed' THEN NOT {UNMERGED} ELSE false END AS accepted,
             extract(epoch FROM task.ended_at - task.created_at)::float8 AS seconds
         FROM pipelines_task task
-        WHERE task.line_id = ANY(%(lines)s::bigint[]) AND {IN_PERIOD.format("task.ended_at")})"""
+        WHERE task.line_id = ANY(%(lines)s::bigint[]) AND {IN_PERIOD.format("task.ended_at")} AND task.retention < 2)"""
 
 ENDED_TASKS = f"""
     WITH {TASKS_ENDED}, reverted AS MATERIALIZED (SELECT DISTINCT task_id FROM ({REVERTED_ON_LINES}) AS landed)

@@ -170,6 +170,7 @@ GET  project-general         >          0         -       -         -         - 
 POST project-general         >          0         -       -         -         -         y      >
 POST project-cost-limit      >          0         -       -         -         -         y      >
 POST project-quotas          >          0         -       -         -         -         y      >
+POST project-retention       >          0         -       -         -         -         y      >
 GET  project-working-time    >          0         -       -         -         -         y      >
 POST project-working-time    >          0         -       -         -         -         y      >
 POST project-second-factor   >          0         -       -         -         -         y      >
@@ -254,6 +255,7 @@ POST task-new                >          0         -       y         y         y 
 GET  tasks                   >          0         y       y         y         y         y      >
 GET  task                    >          0         y       y         y         y         y      >
 GET  task-receipt            >          0         y       y         y         y         y      >
+GET  task-tombstone          >          0         y       y         y         y         y      >
 GET  task-unchanged          >          0         y       y         y         y         y      >
 POST task-unchanged          >          0         -       -         y         -         y      >
 GET  task-log                >          0         y       y         y         y         y      >

@@ -20,6 +20,7 @@ GET  {LINE}                            >          0         y       y         y 
 GET  {LINE}/{{task}}                   >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/moment            >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/events            >          0         y       y         y         y         y      y
+GET  {LINE}/{{task}}/tombstone         >          0         y       y         y         y         y      y
 GET  {LINE}/{{task}}/decisions         >          0         y       y         y         y         y      y
 POST {LINE}/{{task}}/retry             >          0         -       y         y         y         y      y
 POST {LINE}/{{task}}/pause             >          0         -       y         y         y         y      -
@@ -78,6 +79,7 @@ POST /api/owners/{{owner}}/projects    >          0         -       -         - 
 GET  {PROJECT}                         >          0         y       y         y         y         y      y
 PATCH {PROJECT}                        >          0         -       -         -         -         y      -
 GET  {PROJECT}/quotas                 >          0         y       y         y         y         y      y
+GET  {PROJECT}/retention              >          0         -       -         -         -         y      -
 POST {PROJECT}/transfer                >          0         -       -         -         -         y      -
 GET  {DRAFTS}/{{line}}/start-form      >          0         -       y         y         y         y      y
 PATCH {DRAFTS}/{{line}}                >          0         -       -         y         -         y      -

@@ -195,7 +195,7 @@ PLAIN = """
     days_off time_zone work_days work_from work_until working_time
     check cost_limit
     title to traces transitions trigger typed until
-    day_tasks month_tasks day_cost_usd tasks key over
+    day_tasks month_tasks day_cost_usd file_days record_days tasks key over
     value values version versions within word Idempotency-Key fields
     abandoned again agents answers attempt jobs concurrency cuts_network isolation limits_hosts machine no_space offers
     label minutes

@@ -24,6 +24,7 @@ from pipelines.api.lookup import CHANGES, Operations
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ENDED, Job, Line, Status
 from pipelines.queries import versions
+from pipelines.queries.retention import refuse_purged
 from pipelines.routing.basics import jsontext
 
 router = Operations("Vibe Factory", CHANGES)
@@ -223,7 +224,9 @@ def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "")
 
 def _get_execution(who: Caller, execution_id: str, owner: str, action: str = "view") -> Execution:
     """Raises NotFound, Forbidden, Conflict."""
-    return Execution.of(task_by_number(who, execution_id, owner, action))
+    task = task_by_number(who, execution_id, owner, action)
+    refuse_purged(task)
+    return Execution.of(task)
 
 
 def _get_station_job(execution: Execution, job_id: str) -> Job:

@@ -28,6 +28,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import ENDED, Event, Job, Purpose, Task, User
 from pipelines.queries import versions
+from pipelines.queries.retention import refuse_deleted_files
 from pipelines.routing.guarantees.by_hand import MovedPast
 
 FORK = "fork"
@@ -109,7 +110,8 @@ def fork(
     for it.
 
     Raises NotFound, Invalid (path `at`, `position`, `station`, `reason`, or `accepts`: a promise would break that is
-    not named), Conflict (a file of it has expired; the repository is protected from its line; the line is archived),
+    not named), Purged (its files are deleted), Conflict (a file of it has expired; the repository is
+    protected from its line; the line is archived),
     Forbidden (only an administrator may break a promise)."""
     request = _fork_request(task_id, user, at, position, station, payload.checked_text(reason, "reason"))
     check_broken_promises_accepted(
@@ -171,6 +173,7 @@ def _fork_request(
     task_id: int, user: User | Actor, at: int | None, position: int | None, station: str, reason: str
 ) -> ForkRequest:
     old = existing(Task.objects.select_related("project", "line", "pinned", "requester").filter(pk=task_id))
+    refuse_deleted_files(old)
     moment = task_moment(old, at)
     place = _chosen_position(moment, position)
     target = _checked_station_or_own(old, place, payload.checked_text(station, "station"))
@@ -286,6 +289,8 @@ def _create_task_and_begin(request: ForkRequest) -> tuple[Batch, Task]:
         **more,
     )
     old = batch.tasks[request.old.pk]
+    # Behind the lock: its files may have been deleted meanwhile
+    refuse_deleted_files(old)
     batch.append_event(
         old, "task.forked", request.actor, trigger=FORK, fork=task.name, station=request.station, **more
     )

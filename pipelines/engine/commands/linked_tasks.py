@@ -19,6 +19,7 @@ from pipelines.engine.moves import escalations
 from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import ENDED, Event, Job, Purpose, Task
 from pipelines.queries import versions
+from pipelines.queries.retention import refuse_deleted_files
 from pipelines.routing.decide.steps.targets import RETRY_LIMIT
 from pipelines.routing.document.ends import FEEDBACK
 
@@ -36,11 +37,12 @@ def start_retry_task(task_id: int, *, station: str, actor: Actor, reason: str = 
     version, for the same requester, with the inputs, context and files of the ended task. It inherits no approvals
     and no counters: every gate on the way is asked again.
 
-    Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired),
-    Invalid (path `station`)."""
+    Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired), Purged
+    (its files are deleted), Invalid (path `station`)."""
     old = existing(Task.objects.select_related("project", "line", "pinned").filter(pk=task_id))
     if old.status not in ENDED:
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
+    refuse_deleted_files(old)
     # Files are not copied but named by their content: what has expired cannot be inherited
     gone = expired_file_names(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
@@ -162,6 +164,8 @@ def _start_retry_once(old: Task, new: Task, station: str, actor: Actor, reason: 
     task = save_task_with_next_number(new)
     # The lock on the ended task lets one retry at a time look for another.
     locked = Batch.of_tasks(old.pk).tasks[old.pk]
+    # Behind the lock: its files may have been deleted meanwhile
+    refuse_deleted_files(locked)
     open_retries = Task.objects.filter(
         follows=locked, retry_of__station=station, fork_event=None, ended_at=None
     )

@@ -13,7 +13,7 @@ from django.db.models.fields.json import KT
 
 from pipelines.engine.commands.event_export import handoff_id
 from pipelines.engine.core.handoffs import agent_or_station_name
-from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Task, Token
+from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Retention, Task, Token
 from pipelines.queries import versions
 from pipelines.routing.decide.budget_usage import rework_kind
 from pipelines.routing.document.line import ParsedLine
@@ -30,8 +30,9 @@ def exchange_item_of_task(task: Task) -> Item:
 
 
 def exchange_items_of_tasks(tasks: QuerySet[Task]) -> Iterator[Item]:
-    """Yield the tasks in the exchange format, ordered by number; a few statements for each fifty."""
-    rows = tasks.select_related("project").order_by("project_id", "number").iterator(chunk_size=AT_ONCE)
+    """Yield the tasks in the exchange format, ordered by number, but purged ones; a few statements for each fifty."""
+    recorded = tasks.filter(retention__lt=Retention.TOMBSTONE)
+    rows = recorded.select_related("project").order_by("project_id", "number").iterator(chunk_size=AT_ONCE)
     while chunk := list(islice(rows, AT_ONCE)):
         yield from _exchange_items_of_chunk(chunk)
 

@@ -41,6 +41,7 @@ from pipelines.engine.invariants.immutability import (
     append_only_guard_violations,
     changed_version_violations,
     cross_project_key_violations,
+    purge_remnant_violations,
 )
 from pipelines.engine.invariants.joins import join_decision_violations, unmerged_join_violations
 from pipelines.engine.invariants.pauses import endless_pause_violations
@@ -84,6 +85,7 @@ CHECKS: tuple[Invariant, ...] = (
     cross_project_key_violations,  # I13
     changed_version_violations,  # I14
     append_only_guard_violations,  # I15
+    purge_remnant_violations,  # I21
     forward_move_while_escalated_violations,  # I10
     work_while_blocked_violations,  # I10
     handoff_soundness_violations,  # I10

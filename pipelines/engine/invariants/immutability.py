@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, QuerySet, TextField, Value
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from pipelines.engine.statements import UNGUARDED_TABLES, VERSION_ROWS
@@ -23,11 +23,15 @@ from pipelines.models import (
     Job,
     LineVersion,
     MigrationEntry,
+    Retention,
     Task,
+    Token,
+    Tombstone,
     Trigger,
     TriggerDelivery,
 )
 from pipelines.models.plumbing.compiled_queries import fetch_prepared, server_prepared
+from pipelines.models.retention import DIGEST_BYTES
 from pipelines.ports.observers import Violation
 from pipelines.routing.document.line import canonical_digest, read_line
 
@@ -80,9 +84,9 @@ def _crossings_statement(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         ),
         (
             "forked from a moment that the task which it follows does not have",
-            tasks.filter(fork_event__isnull=False).exclude(
-                Exists(Event.objects.filter(task=OuterRef("follows"), seq=OuterRef("fork_event")))
-            ),
+            tasks.filter(fork_event__isnull=False)
+            .exclude(follows__retention=Retention.TOMBSTONE)
+            .exclude(Exists(Event.objects.filter(task=OuterRef("follows"), seq=OuterRef("fork_event")))),
         ),
         ("version of another line", tasks.exclude(pinned__line=F("line"))),
         ("job with the token of another task", jobs.exclude(token__task=F("task"))),
@@ -194,3 +198,20 @@ def append_only_guard_violations(task_ids: Ids) -> Iterable[Violation]:
     went around it shows as I2, I3 or I9.)"""
     for (name,) in fetch_prepared(UNGUARDED_TABLES, [list(GUARDED)]):
         yield Violation("I15", f"table {name}", "its guard against update and delete is missing or disabled")
+
+
+def purge_remnant_violations(task_ids: Ids) -> Iterable[Violation]:
+    """I21: a purged task has ended, has a digest of each of its events, and nothing else of its record."""
+    purged = _rows_of_tasks(Task, "pk", task_ids).filter(retention=Retention.TOMBSTONE)
+    left = Exists(Event.objects.filter(task=OuterRef("pk"))) | Exists(
+        Token.objects.filter(task=OuterRef("pk"))
+    )
+    for pk in purged.filter(left).values_list("pk", flat=True):
+        yield Violation("I21", f"task {pk}", "is purged and has events or positions still")
+    for pk in purged.filter(tombstone=None).values_list("pk", flat=True):
+        yield Violation("I21", f"task {pk}", "is purged without a tombstone")
+    size = Func("digests", function="octet_length", output_field=IntegerField())
+    wrong = ~Q(size=F("task__seq") * DIGEST_BYTES) | ~Q(task__retention=Retention.TOMBSTONE)
+    tombstones = _rows_of_tasks(Tombstone, "task", task_ids).annotate(size=size).filter(wrong)
+    for pk in tombstones.values_list("pk", flat=True):
+        yield Violation("I21", f"task {pk}", "has a tombstone that does not fit the number of its events")

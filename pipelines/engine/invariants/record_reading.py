@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Handoff, Job, Task, Token
+from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Handoff, Job, Retention, Task, Token
 from pipelines.models.plumbing.compiled_queries import CompiledQuery, array_field, server_prepared
 from pipelines.ports.observers import Violation
 
@@ -46,7 +46,9 @@ class CachedRecords:
     parts: set[str] = field(default_factory=set)
 
 
-_records: ContextVar[dict[tuple[int, ...] | None, CachedRecords] | None] = ContextVar("kept", default=None)
+_records: ContextVar[dict[tuple[int, ...] | None, CachedRecords] | None] = ContextVar(
+    "retention", default=None
+)
 
 
 @contextmanager
@@ -78,7 +80,9 @@ def _first_task_ids() -> QuerySet[Task, int]:
 
 
 def _tasks_in_order() -> QuerySet[Task]:
-    return Task.objects.select_related("project", "pinned", "line").order_by("pk")
+    """Read the tasks that have a record: of one that was purged nothing is left to compare."""
+    recorded = Task.objects.filter(retention__lt=Retention.TOMBSTONE)
+    return recorded.select_related("project", "pinned", "line").order_by("pk")
 
 
 _all = server_prepared()(_tasks_in_order)

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.db.models import F
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import access
@@ -19,6 +20,7 @@ from pipelines.people import projects
 from pipelines.queries import members as members_in
 from pipelines.queries import usage
 from pipelines.queries.project_quotas import quota_uses
+from pipelines.queries.retention import preview_retention
 from pipelines.queries.value_uses import uses_by_value
 from pipelines.web.shell.forms import ChoiceForm
 from pipelines.web.shell.page import (
@@ -73,6 +75,27 @@ class QuotasForm(forms.Form):
     day_tasks = forms.IntegerField(required=False, min_value=0, max_value=projects.MOST_TASKS - 1)
     month_tasks = forms.IntegerField(required=False, min_value=0, max_value=projects.MOST_TASKS - 1)
     day_cost_usd = forms.DecimalField(required=False, min_value=0, max_digits=9, decimal_places=2)
+
+
+class RetentionForm(forms.Form):
+    """Form of the retention; an empty field is for ever. `preview`: the numbers whose consequences were shown."""
+
+    file_days = forms.IntegerField(
+        required=False, min_value=projects.LEAST_DAYS["file_days"], max_value=projects.MOST_DAYS
+    )
+    record_days = forms.IntegerField(
+        required=False, min_value=projects.LEAST_DAYS["record_days"], max_value=projects.MOST_DAYS
+    )
+    preview = forms.CharField(required=False)
+
+    @property
+    def days(self) -> dict[str, int | None]:
+        return {name: self.cleaned_data[name] for name in projects.LEAST_DAYS}
+
+    @property
+    def numbers(self) -> str:
+        """The numbers as `preview` has them."""
+        return "/".join(str(number or "") for number in self.days.values())
 
 
 class TypedKeyForm(forms.Form):
@@ -186,6 +209,34 @@ def change_quotas(request: SignedInRequest, project: Project) -> HttpResponse:
     return _redirect_to_general(project)
 
 
+@project_required("settings")
+@require_POST
+def change_retention(request: SignedInRequest, project: Project) -> HttpResponse:
+    """Save the retention once its consequences were shown; until then show them."""
+    form = RetentionForm(request.POST)
+    if not form.is_valid():
+        return _general_page(request, project, form, 422)
+    if form.cleaned_data["preview"] != form.numbers:
+        return _general_page(request, project, form)
+    projects.change_retention(project, form.days, by=request.user)
+    messages.success(request, "Saved")
+    return _redirect_to_general(project)
+
+
+def _retention_context(project: Project, form: forms.Form) -> dict[str, Any]:
+    """Return the form of the retention; of numbers that were typed also what they would delete."""
+    stored = {name: getattr(project, name) for name in projects.LEAST_DAYS}
+    if not isinstance(form, RetentionForm):
+        return {"retention": RetentionForm(initial=stored), "deletes": None}
+    valid = form.is_valid()
+    now = timezone.now()
+    return {
+        "retention": form,
+        "deletes": preview_retention(project, **form.days, now=now) if valid else None,
+        "numbers": form.numbers if valid else "",
+    }
+
+
 def _quota_fields(project: Project, form: forms.Form) -> list[dict[str, Any]]:
     """Return each quota with the field of its form, and what of it is used."""
     stored = {name: getattr(project, name) for name in QuotasForm.base_fields}
@@ -213,6 +264,7 @@ def _general_page(
         form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
         limited=form if isinstance(form, CostLimitForm) else CostLimitForm(initial=limit),
         quotas=_quota_fields(project, form),
+        **_retention_context(project, form),
         spent=usage.spending_of_month(project.pk),
         # Not `isinstance`: the form of a transfer is one, too.
         confirmed=form if type(form) is TypedKeyForm else TypedKeyForm(project),

@@ -121,20 +121,28 @@ def line_required(action: str = "view") -> Callable[..., Callable[..., HttpRespo
     )
 
 
-def task_required(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
+def task_required(
+    action: str = "view", *, shows_purged: bool = False
+) -> Callable[..., Callable[..., HttpResponse]]:
     """Decorate a view so that it gets the Task instead of the three keys of its address; refused as in
-    `project_required`."""
+    `project_required`. Of one that was purged everything but what `shows_purged` leads to its page, which says so."""
     return _object_required(
-        lambda project, rest: access.task_of_permitted_project(project, rest.pop("wi")), action
+        lambda project, rest: access.task_of_permitted_project(project, rest.pop("wi")), action, shows_purged
     )
 
 
-def _object_required(find: Callable[..., Any], action: str) -> Callable[..., Callable[..., HttpResponse]]:
+def _object_required(
+    find: Callable[..., Any], action: str, shows_purged: bool = True
+) -> Callable[..., Callable[..., HttpResponse]]:
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @project_required(action)
         @wraps(view)
         def guarded(request: HttpRequest, project: Project, **rest: Any) -> HttpResponse:
-            return view(request, find(project, rest), **rest)
+            target = find(project, rest)
+            if not shows_purged and target.is_purged:
+                page = reverse("task", args=[project.owner.key, project.key, target.name])
+                return HttpResponseClientRedirect(page) if is_htmx_request(request) else redirect(page)
+            return view(request, target, **rest)
 
         return guarded
 

@@ -55,6 +55,7 @@ from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
 from pipelines.web.tasks.task_tabs import job_with_log_to_show, tab_context
 from pipelines.web.tasks.task_timeline import moment_part, moment_redirect, name_moment, timeline_context
+from pipelines.web.tasks.tombstone import tombstone_page
 from pipelines.work import logs
 from pipelines.work.logs import LogPart
 
@@ -63,9 +64,11 @@ TABS = (*LIVE_TABS, "changes", "outputs", "artifacts", "events")
 WORKING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING, Status.BLOCKED, Status.HELD)
 
 
-@task_required("view")
+@task_required("view", shows_purged=True)
 @require_safe
 def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
+    if task.is_purged:
+        return tombstone_page(request, task)
     view = TaskView(task, timezone.now())
     if "step" in request.GET and "fragment" not in request.GET:
         return moment_redirect(request, view)

@@ -53,6 +53,8 @@ DOES: dict[str, tuple[str, ...]] = {
     "answer_blocked_token": ("answer", "answer_wrong", "answer_stale", "answer_machine"),
     "answer_tool_permission": (),  # Of a call of a running agent: see tests/work/agents/test_tool_permissions
     "ask_tool_permission": (),
+    "purge_files": (),  # Of tasks that ended long ago: see tests/engine/test_purge
+    "purge_records": (),
     "cancel": ("cancel",),
     "change_agent": ("agent_returns",),
     "complete_manual_job": (
