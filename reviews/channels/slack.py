@@ -30,19 +30,18 @@ def _message_call(message: ReviewMessage, target: Target) -> Call:
         "channel": target.room,
         "text": escape_mentions(message.title),
         "blocks": _message_blocks(message),
-        # Else Slack fetches the page, without being signed in, and shows what it got below the
-        # message
-        "unfurl_links": False,
-        "unfurl_media": False,
     }
     method = "chat.postMessage"
     if message.ref:
         # `channel` has to be the id that the first answer named.
         channel, _colon, payload["ts"] = message.ref.partition(":")
         method, payload["channel"] = "chat.update", channel
-    elif message.thread:
-        # Shown in the channel, too: a reply alone would be seen by nobody who does not look for it
-        payload |= {"thread_ts": message.thread.partition(":")[2], "reply_broadcast": True}
+    else:
+        # Else Slack fetches the page, without being signed in, and shows what it got below the message
+        payload |= {"unfurl_links": False, "unfurl_media": False}
+        if message.thread:
+            # Shown in the channel, too: a reply alone would be seen by nobody who does not look for it
+            payload |= {"thread_ts": message.thread.partition(":")[2], "reply_broadcast": True}
     token = {"authorization": f"Bearer {target.secret}"}
     return json_call(f"{target.address.rstrip('/')}/{method}", payload, **token)
 

@@ -25,6 +25,7 @@ from reviews.channels.message_delivery import send_message_unless_sent_or_skippe
 from reviews.models import ChannelConnection, ChannelMessage
 from tests.factories import World
 from tests.outgoing.servers import Asked, Server, say, serving
+from tests.published.slack import call_faults
 from tests.reviews.conftest import gated
 from tests.reviews.test_pages import as_
 
@@ -74,6 +75,9 @@ def chat(settings: Any) -> Iterator[Chat]:
     with serving(found.answer) as server:
         found.server = server
         yield found
+    for path, payload in found.calls:
+        if "/chat." in path:
+            assert call_faults(path.rpartition("/")[2], payload) == []
 
 
 def connect(world: World, chat: Chat, kind: str, **more: Any) -> ChannelConnection:
@@ -112,6 +116,23 @@ def tickets() -> int:
             "SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'reviews.send_channel_message'"
         )
         return int(cursor.fetchone()[0])
+
+
+def test_what_slack_did_not_publish_is_found() -> None:
+    text = {"type": "plain_text", "text": "x", "emoji": False}
+    said = {"channel": "C1", "text": "x", "blocks": [{"type": "section", "text": text}]}
+    assert call_faults("chat.postMessage", said) == []
+    assert call_faults("chat.send", said) == ["chat.send: no such method is published"]
+    assert call_faults("chat.postMessage", {**said, "rooms": "C1"}) == [
+        "chat.postMessage rooms: nobody published it"
+    ]
+    assert call_faults("chat.update", said) == ["chat.update.ts: is required"]
+    for wrong in (
+        {"type": "sections", "text": text},
+        {"type": "section", "text": {**text, "text": "x" * 3_001}},
+        {"type": "section", "text": text, "colour": "red"},
+    ):
+        assert len(call_faults("chat.postMessage", {**said, "blocks": [wrong]})) == 1, wrong
 
 
 def test_slack_posts_and_changes_its_message_when_it_is_decided(world: World, chat: Chat) -> None:
