@@ -38,6 +38,15 @@ def variable_number(name: str, default: int, least: int = 0) -> int:
     return int(value)
 
 
+def variable_processes(name: str, most: int) -> int:
+    """So many processes: a number, or `auto`, one for each core and at most `most`."""
+    if variable_text(name) == "auto":
+        return min(
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, most
+        )
+    return variable_number(name, 1, least=1)
+
+
 def variable_secret(name: str, least: int) -> str:
     """A secret of at least so many characters; empty where none is set."""
     value = variable_text(name)

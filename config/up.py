@@ -71,13 +71,24 @@ def _commands_to_keep_running(
     preparing = supervisor.start_helper([*announce, "--tell", str(tell)], tell)
     # Ours, so that reading ends where `announce` goes without an answer.
     os.close(tell)
-    web = {"web": [*MANAGE, "web", *address]}
-    supervisor.start_early(web | worker_commands(1))
+    shares = os.environ.get("GATELINE_WEB", "") not in ("", "1")
+    supervisor.start_early(web_commands(address, 1, shares) | worker_commands(1))
     with os.fdopen(answers) as answer:
-        workers = answer.readline()
-    if not workers:
+        counts = answer.readline().split()
+    if not counts:
         sys.exit(_exit_code(preparing))
-    return web | worker_commands(int(workers))
+    workers, webs = map(int, counts)
+    return web_commands(address, webs, shares) | worker_commands(workers)
+
+
+def web_commands(address: Sequence[str], count: int, shares: bool) -> dict[str, Sequence[str]]:
+    """Name each web process. Those that share the port have a number, by which each has a port of its own besides."""
+    if not shares:
+        return {"web": [*MANAGE, "web", *address]}
+    return {
+        "web" if number == 1 else f"web {number}": [*MANAGE, "web", *address, "--number", str(number)]
+        for number in range(1, count + 1)
+    }
 
 
 def worker_commands(count: int) -> dict[str, Sequence[str]]:

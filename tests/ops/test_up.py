@@ -32,11 +32,11 @@ LINK = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/[\w-]+/")
 class Up:
     """`manage.py up` on a state folder of its own."""
 
-    def __init__(self, home: Path, port: int) -> None:
+    def __init__(self, home: Path, port: int, **more: str) -> None:
         self.home, self.port = home, port
         self.log = home.parent / f"up-{port}.log"
         self.environment = clean_environment(
-            GATELINE_HOME=str(home), XDG_STATE_HOME=str(home.parent / "user"), PORT=str(port)
+            GATELINE_HOME=str(home), XDG_STATE_HOME=str(home.parent / "user"), PORT=str(port), **more
         )
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(

@@ -37,7 +37,10 @@ class Command(BaseCommand):
         parser.add_argument("--host", required=True)
         parser.add_argument("--port", type=int, required=True)
         parser.add_argument(
-            "--tell", type=int, required=True, help="where to write how many workers to start"
+            "--tell",
+            type=int,
+            required=True,
+            help="where to write how many workers and web processes to start",
         )
         parser.add_argument("--step", choices=[DATABASE, START], help="which step is shown already")
         parser.add_argument("--began", type=float, help="since when, by the monotonic clock")
@@ -49,7 +52,7 @@ class Command(BaseCommand):
         # One that was killed is alive to others for a while yet, and is none of those that start here.
         before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
         with os.fdopen(tell, "w") as pipe:
-            pipe.write(f"{settings.WORKERS}\n")
+            pipe.write(f"{settings.WORKERS} {settings.WEB_PROCESSES}\n")
         with SetupStep(START, begins.get(START)) as start:
             start.show()
             _await_web_and_worker(host, port, before)
