@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from pipelines.engine.commands import linked_tasks
 from pipelines.engine.commands.supply_preconditions import fields_for_missing_metadata
 from pipelines.engine.core.unassigned import UNLEASED
-from pipelines.models import ENDED, Decision, HostLink, Job, Project, Purpose, Status, Task, Token
+from pipelines.models import ENDED, Decision, HostLink, Job, Project, Purpose, Retention, Status, Task, Token
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import usage
 from pipelines.queries.environment_preparation import PreparationProgress
@@ -284,7 +284,9 @@ def failure_reason(task: Task) -> FailureReason | None:
 def retry_context(task: Task, view: TaskView) -> dict[str, Any]:
     """Return key and name of the stations at which an ended task can be retried, and the one that is meant: which
     failed last, else the last one."""
-    keys = linked_tasks.retryable_station_keys(task) if task.status in ENDED else []
+    # Without its files nothing can be repeated
+    can_repeat = task.status in ENDED and task.retention == Retention.ALL
+    keys = linked_tasks.retryable_station_keys(task) if can_repeat else []
     failed = [job for job in view.jobs if has_failed_station_run(job) and job.station in keys]
     meant = max(failed, key=lambda job: job.pk).station if failed else next(iter(keys), "")
     return {"retry_from": [(key, station_name(view.line, key)) for key in keys], "retry_at": meant}
