@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -39,6 +40,7 @@ from pipelines.queries.receipts import landed_change, landed_commit
 from pipelines.routing.basics.canonical import canonical_json
 from pipelines.work import expiry, storage
 from tests.factories import World, make_project, station
+from tests.waiting import LONG, until
 
 pytestmark = pytest.mark.django_db
 LATER = timedelta(days=41)
@@ -260,3 +262,54 @@ def test_a_batch_costs_as_many_statements_whatever_it_holds(world: World) -> Non
             assert purge(world) == size
         counts.append(len(statements))
     assert counts[0] == counts[1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_that_somebody_works_on_is_passed_over(world: World) -> None:
+    busy, idle = ended(world), ended(world)
+    locked, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with transaction.atomic():
+            Task.objects.select_for_update(no_key=True).get(pk=busy.pk)
+            locked.set()
+            done.wait(LONG)
+        connection.close()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    assert locked.wait(LONG)
+    assert purge(world) == 1
+    done.set()
+    worker.join()
+    idle.refresh_from_db()
+    assert idle.retention == Retention.TOMBSTONE
+    assert purge(world) == 1 and not find_violations()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_retry_that_comes_while_its_task_is_purged_is_refused(world: World) -> None:
+    task, refusals = ended(world), list[str]()
+    actor = engine.Actor.person(world.operator)
+
+    def retry() -> None:
+        try:
+            engine.start_retry_task(task.pk, station="", actor=actor)
+        except Conflict as refusal:
+            refusals.append(str(refusal))
+        connection.close()
+
+    late = threading.Thread(target=retry)
+    with transaction.atomic():
+        assert purge(world) == 1
+        late.start()
+        until(lambda: is_somebody_waiting(), "the retry that waits for the lock")
+    late.join()
+    assert len(refusals) == 1 and "was purged on" in refusals[0]
+    assert Task.objects.count() == 1 and not find_violations()
+
+
+def is_somebody_waiting() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
