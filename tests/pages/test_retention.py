@@ -164,10 +164,15 @@ def test_where_only_files_are_deleted_the_task_stays(world: World, signed_in: As
     task = ended(world)
     keep_file(task, b"much")
     purge(world, file_days=1)
-    words = text(signed_in(world.viewer).get(at(world, "task", task.name)))
+    client, page = signed_in(world.viewer), at(world, "task", task.name)
+    words = text(client.get(page))
+    for tab in ("steps", "log", "changes", "outputs", "artifacts", "events"):
+        assert "Logs and files were deleted" in text(client.get(f"{page}?tab={tab}")), tab
+    visit = task.gate_visits.get()
+    assert client.get(reverse("gate-visit", args=[visit.pk])).status_code == 200
     assert "Logs and files were deleted by the retention of the project" in words and "A task" in words
-    visit = task.jobs.order_by("pk")[0].pk
-    status, problem = ask(world, "GET", f"/stages/{task.line.key}/tasks/{task.name}/visits/{visit}/log")
+    job = task.jobs.order_by("pk")[0].pk
+    status, problem = ask(world, "GET", f"/stages/{task.line.key}/tasks/{task.name}/visits/{job}/log")
     assert status == 410 and "were deleted on" in problem["detail"]
 
 
