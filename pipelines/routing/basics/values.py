@@ -26,6 +26,7 @@ MAX_VALUES = 50_000
 
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_TEXT_ALONE: Final = frozenset({str})
 
 
 class Absent(Enum):
@@ -186,12 +187,13 @@ def _is_sound(value: Any) -> bool:
                 if not _is_storable(node):
                     return False
             elif is_a is dict:
-                if not all(type(key) is str and _is_storable(key) for key in node):
+                # All keys at once: counts of a walk are checked at every step
+                if not (_TEXT_ALONE.issuperset(map(type, node)) and _is_storable("".join(node))):
                     return False
                 below += node.values()
             elif is_a is list:
                 below += node
-            elif _fault_in_leaf(node):
+            elif is_a is not int and _fault_in_leaf(node):
                 return False
         if not below:
             return True
@@ -330,9 +332,11 @@ def read_count(value: Any, path: str) -> int | None:
 
 def read_counts(value: Any, path: str) -> dict[str, int]:
     """`{name: n}`; a null entry is absent."""
-    by_key = {
-        key: read_count(member, member_path(path, key)) for key, member in read_mapping(value, path).items()
-    }
+    members = read_mapping(value, path)
+    # A walk reads its counts at every step: places are only made where one may be wrong
+    if all(type(member) is int and member >= 0 for member in members.values()):
+        return dict(members)
+    by_key = {key: read_count(member, member_path(path, key)) for key, member in members.items()}
     return {key: member for key, member in by_key.items() if member is not None}
 
 

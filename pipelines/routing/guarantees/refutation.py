@@ -71,10 +71,11 @@ class Refuter:
         if first.watched.broken:
             return Refutation(())
         known, number = {self._node_key(first, guarantee)}, 0
-        todo = [(0, 0, first)]
+        steps = self._possible_steps(start, guarantee)
+        todo = [(3 * near(start, first.watched), 0, first, steps)]
         while todo:
-            _, _, node = heapq.heappop(todo)
-            for step, record in self._possible_steps(node.walk, guarantee):
+            priority, _, node, steps = heapq.heappop(todo)
+            for step, record in steps:
                 most -= 1
                 self._left -= 1
                 if most < 0:
@@ -84,11 +85,17 @@ class Refuter:
                 if watched.broken:
                     return Refutation(new.steps())
                 key = self._node_key(new, guarantee)
-                if not record.walk.is_over and key not in known:
-                    known.add(key)
-                    number += 1
-                    # Nearness outweighs length; `number` settles ties, as nodes have no order.
-                    heapq.heappush(todo, (new.depth + 3 * near(record.walk, watched), number, new))
+                if record.walk.is_over or key in known:
+                    continue
+                known.add(key)
+                number += 2
+                # Nearness outweighs length; `number` settles ties, as nodes have no order.
+                nearer = new.depth + 3 * near(record.walk, watched)
+                heapq.heappush(todo, (nearer, number, new, self._possible_steps(record.walk, guarantee)))
+                if nearer < priority:
+                    # What else can happen here is tried when nothing nearer is left
+                    heapq.heappush(todo, (priority, number + 1, node, steps))
+                    break
         return Refutation(None)
 
     def _node_key(self, node: WatchedNode, guarantee: Guarantee) -> Hashable:
