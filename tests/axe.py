@@ -10,8 +10,10 @@ from playwright.sync_api import Page
 from tests.waiting import until
 
 SETTLED = """document.getAnimations().every(
-  ({playState, effect}) => playState !== "running" || effect.getComputedTiming().endTime === Infinity
+  ({playState, effect, timeline}) =>
+    timeline !== document.timeline || playState !== "running" || effect.getComputedTiming().endTime === Infinity
 )"""
+"""What follows the place that something is scrolled to never ends, and does not move."""
 
 
 def grave(page: Page, part: str | dict[str, Any] | None = None, **options: Any) -> list[str]:

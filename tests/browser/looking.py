@@ -24,7 +24,7 @@ def look(page: Page, kept: Path, name: str) -> None:
             kept_as = kept / f"{name}-{width}-{theme}.png"
             page.screenshot(path=kept_as, full_page=True, animations="disabled", caret=CARET)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} at {width}"
-    assert grave(page) == []
+    assert (found := grave(page)) == [], found
     page.set_viewport_size(DESKTOP)
     page.emulate_media(color_scheme="light")
 

@@ -4,8 +4,17 @@ Spacing comes from tokens: `static/build/check-tokens.mjs` looks at the sheets f
 
 from __future__ import annotations
 
+from typing import Any
+
 from playwright.sync_api import Page
 
+from tests.fixtures.browser import DESKTOP, PHONE
+
+SCREENS: dict[str, dict[str, Any]] = {
+    "1440": {"viewport": DESKTOP},
+    "390": {"viewport": PHONE, "has_touch": True, "is_mobile": True},
+}
+"""A mouse, and a finger."""
 SHOWN = """const shown = (e) => e.checkVisibility({ visibilityProperty: true, opacityProperty: true })
     && e.getBoundingClientRect().width > 1 && !e.closest('.visually-hidden');
   const name = (e) => e.outerHTML.replace(/\\s+/g, ' ').slice(0, 110);"""
@@ -23,7 +32,8 @@ CHECKS: dict[str, str] = {
           const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), broken = [];
           for (let node = walker.nextNode(); node; node = walker.nextNode()) {
             const parent = node.parentElement;
-            if (!parent || !shown(parent) || parent.closest('svg, code, pre, .mono, textarea, select')) continue;
+            if (!parent || !shown(parent)) continue;
+            if (parent.closest('svg, code, pre, .mono, .copyable, textarea, select')) continue;
             for (const word of node.data.matchAll(/\\p{L}{3,20}/gu)) {
               const range = document.createRange();
               range.setStart(node, word.index);
@@ -40,6 +50,18 @@ CHECKS: dict[str, str] = {
           return shown(e) && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1 && !e.closest('svg, .react-flow')
             && ['hidden', 'clip'].includes(style.overflowX) && style.textOverflow !== 'ellipsis'
             && e.innerText?.trim() && !e.matches('.react-flow, .ed-palette');
+        })""",
+    "what scrolls sideways fades where there is more": """
+        [...document.querySelectorAll('body *')].filter((e) => {
+          const style = getComputedStyle(e), hidden = e.scrollWidth - e.clientWidth;
+          if (!shown(e) || !['auto', 'scroll'].includes(style.overflowX) || hidden < 2) return false;
+          if (e.closest('svg, .react-flow, textarea, input, select')) return false;
+          const fades = (edge) => {
+            const veil = getComputedStyle(e, `::${edge}`);
+            if (veil.position === 'sticky') return parseFloat(veil.opacity) > 0;
+            return style.maskImage !== 'none' && parseFloat(style.getPropertyValue(`--more-${edge}`)) > 0;
+          };
+          return fades('before') !== e.scrollLeft > 1 || fades('after') !== e.scrollLeft < hidden - 1;
         })""",
     "targets are 44 px high for a finger": """
         !matchMedia('(pointer: coarse)').matches ? [] :

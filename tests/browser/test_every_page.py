@@ -1,4 +1,5 @@
-"""Every page of the product in a full project: axe finds nothing grave, nothing scrolls sideways; a picture is kept.
+"""Every page of the product in a full project: axe finds nothing grave, nothing scrolls sideways, and the table of
+`page_checks` holds; a picture is kept.
 
 The pictures stand below the folder that pytest makes for the test (`--basetemp=…` names one), by width and theme, to be
 looked at: `pytest -m wide --basetemp=/tmp/pictures tests/browser/test_every_page.py`.
@@ -23,13 +24,12 @@ from tests.access.place import ROUTES, Place
 from tests.access.test_matrix import PAGES
 from tests.axe import grave
 from tests.browser.looking import CARET
+from tests.browser.page_checks import SCREENS, unmet_checks
 from tests.factories import World, document, station
-from tests.fixtures.browser import DESKTOP, PHONE
 from tests.pages.conftest import at
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
-SIZES = {"1440": DESKTOP, "390": PHONE}
 QUIET = """() => {
   if (document.readyState !== 'complete' || document.querySelector('.htmx-request')) return false
   document.addEventListener('htmx:beforeRequest', (event) => event.preventDefault())
@@ -39,8 +39,10 @@ QUIET = """() => {
 to carry those over."""
 SIDEWAYS = """() => {
   const wide = document.documentElement.scrollWidth
-  if (wide <= innerWidth) return ''
-  const past = [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+  // The width of a phone's window is that of what is in it.
+  if (wide <= screen.width) return ''
+  const isPast = (e) => e.getBoundingClientRect().right > screen.width + 1
+  const past = [...document.querySelectorAll('body *')].filter(isPast)
   return wide + ' px: ' + past.slice(0, 3).map((e) => e.outerHTML.slice(0, 90)).join(' | ')
 }"""
 LONG = (
@@ -133,7 +135,7 @@ def _confirmed(context: BrowserContext, user: User) -> None:
 def _judged(page: Page, kept: Path) -> list[str]:
     page.wait_for_function(QUIET)
     page.screenshot(path=kept, full_page=True, animations="disabled", caret=CARET)
-    found = grave(page)
+    found = [*grave(page), *unmet_checks(page)]
     sideways = page.evaluate(SIDEWAYS)
     return [*found, *([sideways] if sideways else [])]
 
@@ -147,7 +149,7 @@ def _walk(
     theme: str,
     only: frozenset[str] = frozenset(),
 ) -> dict[str, list[str]]:
-    options = {"viewport": SIZES[width], "color_scheme": theme, "reduced_motion": "reduce"}
+    options = {**SCREENS[width], "color_scheme": theme, "reduced_motion": "reduce"}
     known, nobody = new_context(**options), new_context(**options)
     sign_in(known, place.world.admin)
     _confirmed(known, place.world.admin)
@@ -168,7 +170,7 @@ def _walk(
 
 @pytest.mark.wide
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize("width", SCREENS)
 def test_every_page_is_accessible_and_fits(
     new_context: Callable[..., BrowserContext],
     sign_in: SignIn,
