@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.lines.demo import lint_example
 from pipelines.models import AllowedFolder, Membership, Task, User
+from pipelines.work.spec.ecosystems import RUFF
 from tests.browser.looking import look
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP
@@ -58,6 +59,15 @@ def test_from_an_empty_project_to_a_task_that_runs(
     tests.focus()
     field, bar = tests.bounding_box(), page.locator(".setup-use").bounding_box()
     assert field and bar and field["y"] + field["height"] <= bar["y"], "what has the focus is never under it"
+    # Its packages would come from a registry, which a test does not ask: it runs with what the worker has
+    for label, text in (
+        ("Prepare", ""),
+        ("Lock file", ""),
+        ("Hosts", ""),
+        ("Lint", RUFF),
+        ("Tests", "python3 -m unittest"),
+    ):
+        page.get_by_role("textbox", name=label, exact=True).fill(text)
     use.click()
     expect(page.get_by_role("heading", name="First task")).to_be_visible()
     # Only administrators of the installation see where it lies.
