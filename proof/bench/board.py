@@ -82,6 +82,7 @@ class Replay:
     def __init__(self, page: Any) -> None:
         self.pictures: list[str] = []
         self.fetched, self.sent, self.replays, self._socket = 0, 0, False, None
+        self._version = 10_000
         page.route("**/*fragment=board*", self._answer)
         page.route_web_socket("**/live/**", self._open)
 
@@ -98,8 +99,10 @@ class Replay:
         self.sent += len(body)
         route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
 
-    def hint(self, names: list[str], version: int) -> None:
-        hints = [{"task": name, "version": version} for name in names]
+    def hint(self, names: list[str]) -> None:
+        """Send news of these tasks: a page leaves out a version that it has heard of."""
+        self._version += 1
+        hints = [{"task": name, "version": self._version} for name in names]
         self._socket.send(json.dumps({"hints": hints}))  # type: ignore[attr-defined]
 
 
@@ -143,7 +146,7 @@ def replayed(
     while (passed := time.monotonic() - began) < seconds:
         due = int(passed * moves) - sent
         if due > 0:
-            replay.hint([names[(sent + place) % len(names)] for place in range(due)], 10_000 + sent)
+            replay.hint([names[(sent + place) % len(names)] for place in range(due)])
             sent += due
         page.wait_for_timeout(50)  # as long as a process merges hints
     frames, long = page.evaluate("[window.frames, window.long]")

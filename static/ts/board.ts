@@ -5,6 +5,8 @@ import "./moving";
 import "./windows";
 
 const MOVE_MS = 300;
+/** More at once nobody follows by eye, and each that moves is a layer of its own to the browser. */
+const MAX_MOVES = 24;
 const EASE = "cubic-bezier(0.2, 0, 0, 1)";
 
 function cards(): HTMLElement[] {
@@ -20,23 +22,24 @@ function isOnScreen(place: DOMRect): boolean {
   return place.bottom > 0 && place.top < innerHeight && place.right > 0 && place.left < innerWidth;
 }
 
+/** Returns the keyframes of a card on its way to its place; null where nobody sees it move. */
+function moveOf(from: DOMRect | undefined, to: DOMRect): Keyframe[] | null {
+  if (!isOnScreen(to) && !(from && isOnScreen(from))) return null;
+  if (!from) return [{ opacity: 0 }, { opacity: 1 }];
+  const x = from.left - to.left;
+  const y = from.top - to.top;
+  return x === 0 && y === 0 ? null : [{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }];
+}
+
 function animate(before: Map<string, DOMRect>): void {
   // All are measured before any is animated: each animation in between would have the page laid out anew
-  for (const [card, to] of cards().map((each): [HTMLElement, DOMRect] => [each, each.getBoundingClientRect()])) {
-    const from = before.get(card.dataset.card ?? "");
-    if (!isOnScreen(to) && !(from && isOnScreen(from))) continue;
-    if (!from) {
-      card.animate([{ opacity: 0 }, { opacity: 1 }], { duration: MOVE_MS, easing: EASE });
-      continue;
-    }
-    const x = from.left - to.left;
-    const y = from.top - to.top;
-    if (x === 0 && y === 0) continue;
-    card.animate([{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }], {
-      duration: MOVE_MS,
-      easing: EASE,
-    });
+  const moves: [HTMLElement, Keyframe[]][] = [];
+  for (const card of cards()) {
+    const move = moveOf(before.get(card.dataset.card ?? ""), card.getBoundingClientRect());
+    if (move) moves.push([card, move]);
   }
+  if (moves.length > MAX_MOVES) return;
+  for (const [card, move] of moves) card.animate(move, { duration: MOVE_MS, easing: EASE });
 }
 
 let cardsBefore = new Map<string, DOMRect>();
