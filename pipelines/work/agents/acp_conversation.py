@@ -8,15 +8,20 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipelines.routing.document.work.tool_permissions import ALLOW, DENY, ToolPolicy
+from pipelines.work.agents.call_arguments import SERVER
 from pipelines.work.agents.json_values import dict_or_empty, list_or_empty, text_or_empty
 from pipelines.work.agents.permission_desk import ALLOWED, PermissionDesk
 from pipelines.work.agents.streams.acp import ASKS, Acp
+from pipelines.work.agents.streams.gemini import AWAY
+from pipelines.work.agents.task_tools import BY_NAME
 from pipelines.work.spec.agent_call import AgentCall
 
 PROTOCOL: Final = 1
 NO_SUCH_METHOD: Final = -32601
 CALL_FIELDS: Final = ("rawInput", "title", "locations", "content")
 """What a program may tell of a call. What it runs is in the first, or, of Gemini CLI, in the others."""
+OWN_TOOLS: Final = frozenset(f"{name} ({SERVER} MCP Server)" for name in BY_NAME)
+"""Titles of the tools of the task, which no list forbids."""
 
 
 class AcpFailed(Exception):
@@ -49,6 +54,7 @@ class AcpConversation:
             )
         except AcpFailed as error:
             self._stream.add_error(str(error))
+            self._stream.unavailable = bool(AWAY.search(str(error)))
             self._stream.record_final_event("error", str(error))
         finally:
             for task in self._serving:
@@ -112,7 +118,8 @@ class AcpConversation:
         tool_call = dict_or_empty(params.get("toolCall"))
         tool = (text_or_empty(tool_call.get("kind")) or "other")[:200]
         arguments = _arguments_of_call(tool, tool_call)
-        is_allowed = await self._allows(tool, arguments)
+        is_own = tool == "other" and tool_call.get("title") in OWN_TOOLS
+        is_allowed = is_own or await self._allows(tool, arguments)
         if not is_allowed:
             self._stream.mark_step_as_denied(text_or_empty(tool_call.get("toolCallId")), "")
         option_kind = "allow_once" if is_allowed else "reject_once"

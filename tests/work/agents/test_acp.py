@@ -48,7 +48,8 @@ class Stub(Agent):
                    (("always", "allow_always"), ("once", "allow_once"), ("no", "reject_once"))]
         chosen = []
         for number, (kind, raw) in enumerate(CALLS):
-            call = {{"tool_call_id": f"t{{number}}", "title": raw.get("command", "Edit"), "kind": kind}}
+            title = raw.get("command") or raw.get("title", "Edit")
+            call = {{"tool_call_id": f"t{{number}}", "title": title, "kind": kind}}
             told_before = number % 2 == 0
             if told_before:
                 await tell(start_tool_call(status="pending", raw_input=raw, **call))
@@ -76,6 +77,11 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(permission_desk, "POLL_SECONDS", 0.05)
 
 
+CHOSEN = "once no once no once no once -32601"
+"""Of a call that a person allowed, one that they denied, an edit, one that the line denies, a tool of the task, one of
+another server, a command that the line allows; and what is answered to a method that there is not."""
+
+
 def program(tmp_path: Path, *calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     folder = tmp_path / "bin"
     folder.mkdir(exist_ok=True)
@@ -92,9 +98,12 @@ def test_it_asks_before_each_call_and_the_lists_or_a_person_answer(
         ("execute", permissions.PUSH),
         ("edit", {"path": "a"}),
         ("execute", {"command": "npm publish"}),
+        ("other", {"title": "what_if (gateline MCP Server)"}),
+        ("other", {"title": "what_if (their MCP Server)"}),
+        ("execute", {"command": "make test"}),
     )
     monkeypatch.setattr(permissions, "search", lambda path, _body: program(path, *calls))
-    task = permissions.task_of(world, agent="gemini-acp", deny=["npm publish"])
+    task = permissions.task_of(world, agent="gemini-acp", deny=["npm publish"], allow=["make"])
     acts = (
         lambda row: permissions.answer(row, world.operator),
         lambda row: permissions.answer(row, world.operator, allow=False, reason="Once is enough."),
@@ -102,9 +111,7 @@ def test_it_asks_before_each_call_and_the_lists_or_a_person_answer(
     permissions.while_it_works(bench, task, tmp_path, "", *acts)
     job: Job = done(task, "implement")
     said = text_of(job)
-    assert said.partition("CHOSEN ")[2].splitlines()[0].split() == ["once", "no", "once", "no", "-32601"], (
-        said
-    )
+    assert said.partition("CHOSEN ")[2].splitlines()[0] == CHOSEN, said
     assert "SERVERS ['gateline']" in said
     rows = ToolPermission.objects.order_by("pk").values_list("tool", "state", "arguments")
     assert list(rows) == [
@@ -121,7 +128,7 @@ def test_it_asks_before_each_call_and_the_lists_or_a_person_answer(
         True,
     )
     assert "error" not in agent, "it was signed in"
-    assert (commands["run"], commands["failed"], commands["denied"]) == (1, 0, 2)
+    assert (commands["run"], commands["failed"], commands["denied"]) == (2, 0, 3)
     assert outcome["usage"]["tokens_in"] == 5
 
 
@@ -132,6 +139,18 @@ async def test_a_program_that_cannot_be_signed_in_says_so(program: Programs, sin
     outcome = await ran(program.spec("gemini-acp"), sink)
     assert (outcome["result"], outcome["failure_type"]) == ("failure", "agent_failed")
     assert outcome["summary"] == "session/new: Authentication required"
+
+
+async def test_a_model_that_does_not_answer_is_told_from_an_agent_that_failed(
+    program: Programs, sink: Collected
+) -> None:
+    for error, failure in (("fetch failed", "provider_unavailable"), ("It broke", "agent_failed")):
+        body = PROGRAM.replace("CALLS", "()").replace("not self.signed_in", "False")
+        body = body.replace("        chosen = []\n", f"        raise RequestError(-32603, {error!r})\n")
+        (program.folder / "gemini").write_text(body)
+        (program.folder / "gemini").chmod(0o755)
+        outcome = await ran(program.spec("gemini-acp"), sink)
+        assert (outcome["result"], outcome["failure_type"]) == ("failure", failure)
 
 
 @pytest.mark.smoke(5)
