@@ -17,7 +17,7 @@ from io import BytesIO
 from typing import Any, Final
 
 from daphne.http_protocol import HTTPFactory, WebRequest
-from daphne.server import Server, twisted_loop
+from daphne.server import twisted_loop
 from django.conf import settings
 from django.http import HttpRequest
 from twisted.internet import reactor
@@ -38,6 +38,7 @@ from config.request_capacity import (
     raise_file_limit_for_connections,
     too_large,
 )
+from config.response_pace import PacedServer
 from config.socket_frames import frame_writer
 from pipelines.web.live.consumer import FRAMES
 from pipelines.web.shell.rate_limits import rate_limit_key
@@ -352,7 +353,7 @@ class BoundedFactory(HTTPFactory):
         return channel
 
 
-class BoundedServer(Server):
+class BoundedServer(PacedServer):
     """The server makes its factory when it runs: here it gets ours."""
 
     _factory: Any = None
