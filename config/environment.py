@@ -6,10 +6,12 @@ import ipaddress
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from pipelines.work.artifact_stores import table
 from pipelines.work.outgoing import authorities, nat64
 
 
@@ -130,6 +132,15 @@ def variable_address(name: str, default: str) -> str:
             f"{name} is “{value}”. Use an absolute address such as https://gateline.example.com/prefix."
         )
     return value
+
+
+def artifact_storage(name: str, default: str) -> dict[str, Any]:
+    """An entry of STORAGES out of an address: `file:///folder`, or `s3://bucket/prefix?endpoint=https://…`."""
+    address = variable_text(name, default)
+    try:
+        return table.storage_settings(address)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} is “{address}”: {error}.") from error
 
 
 @dataclass(frozen=True)

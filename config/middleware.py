@@ -22,7 +22,7 @@ from structlog.contextvars import bind_contextvars
 from config import metrics
 from pipelines.web.lines.images import IMMUTABLE
 from pipelines.web.shell import errors
-from pipelines.web.shell.outage_errors import is_database_unavailable, is_disk_full
+from pipelines.web.shell.outage_errors import is_disk_full, is_unavailable
 from pipelines.web.shell.rate_limits import PROBES
 
 View = Callable[[HttpRequest], HttpResponseBase]
@@ -41,7 +41,7 @@ class DatabaseAwayMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if is_disk_full(error):
             return errors.disk_full(request)
-        return errors.unavailable_response(request) if is_database_unavailable(error) else None
+        return errors.unavailable_response(request, error) if is_unavailable(error) else None
 
 
 class RoomMiddleware:

@@ -20,6 +20,9 @@ NAMES: Final = (
     "REDIS_URL",
     "EMAIL_URL",
     "OIDC_CLIENT_SECRET",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
 )
 SUFFIX: Final = "_FILE"
 

@@ -330,8 +330,7 @@ OBSERVERS = [
 # guarantees of a version anew that was published under an earlier revision of the law.
 EXPIRES = [
     "pipelines.work.expiry.delete_some_expired_uploads",
-    "pipelines.work.expiry.purge_some_expired_tasks",
-    "pipelines.work.expiry.delete_some_released_bytes",
+    "pipelines.work.runners.direct_uploads.delete_some_leftover_uploads",
     "pipelines.lines.trials.delete_some_old_trials",
     "pipelines.lines.evaluations.delete_some_old_evaluations",
     "pipelines.lines.bulk_commands.delete_some_old_commands",
@@ -364,14 +363,7 @@ STORAGES = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": DATA_DIR / "files"},
     },
-    "artifacts": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": DATA_DIR / "artifacts",
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
-        },
-    },
+    "artifacts": env.artifact_storage("GATELINE_ARTIFACT_STORE", (DATA_DIR / "artifacts").as_uri()),
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 

@@ -5,6 +5,7 @@ site       `site`: a web process on the test database; `worker`: a worker proces
            that has loaded what no setting changes (tests/fixtures/loaded.py)
 browser    `page`: a real Chromium that fails the test on script errors and policy violations
 mailbox    `mailbox`: a real SMTP server
+bucket     `artifact_store`: a folder, then a bucket of a real server of S3; `in_bucket`: that alone
 static     static files are read once
 prepared   statements that the server keeps are kept from test to test
 names      no name of another machine is looked up
@@ -27,6 +28,7 @@ pytest_plugins = [
     "tests.fixtures.database",
     "tests.fixtures.site",
     "tests.fixtures.static",
+    "tests.fixtures.bucket",
     "tests.fixtures.prepared",
     "tests.fixtures.browser",
     "tests.fixtures.mailbox",

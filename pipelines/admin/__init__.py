@@ -78,6 +78,7 @@ from pipelines.models import (
     Trigger,
     TriggerDelivery,
     Upload,
+    UploadAddress,
     VersionGate,
     VersionRule,
     VersionStation,
@@ -329,6 +330,7 @@ LIST_OPTIONS: dict[type[Model], dict[str, Any]] = {
             TaskText,
             Tombstone,
             ToolPermission,
+            UploadAddress,
             ViewedFile,
         )
     },

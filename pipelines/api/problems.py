@@ -180,7 +180,7 @@ def install_handlers(api: NinjaAPI) -> None:
 def _unavailable_response(api: NinjaAPI, request: HttpRequest, problem: Exception) -> HttpResponse:
     if is_disk_full(problem):
         return problem_response(api, request, 507, disk_full_message())
-    response = problem_response(api, request, 503, unavailable_message())
+    response = problem_response(api, request, 503, unavailable_message(problem))
     response["Retry-After"] = str(RETRY_SECONDS)
     return response
 

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Annotated, Any, Literal, TypeVar
 
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from ninja import Header
 from ninja.errors import AuthenticationError, HttpError
 from pydantic import BaseModel, Field, StrictBool, StrictInt
@@ -27,15 +28,19 @@ from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
+from pipelines.web.shell.file_stream import StoredFileResponse
+from pipelines.work.artifact_stores.store import digest_of_name
 from pipelines.work.runners import agent_questions, files, logs, presence, result_storage, runner_claims
 from pipelines.work.runners.presence import runner_claim
 from pipelines.work.spec.agent_call import PermissionRequest
+from pipelines.work.storage import artifact_storage
 from pipelines.work.transport.http import wire_format
 from pipelines.work.transport.local import permission_requests, stored_results
 from pipelines.work.transport.local.claimable import claimable_jobs
 from pipelines.work.transport.protocol import LeaseLost, NotStored, QuestionRefused, ReportFailed
 
-router = Operations("runners", (400, 401, 404, 409, 422, 429, 503), auth=RunnerBearer())
+ERRORS = (400, 401, 404, 409, 422, 429, 503)
+router = Operations("runners", ERRORS, auth=RunnerBearer())
 RUNNER = "/runner/{runner}"
 JOB = RUNNER + "/jobs/{job}"
 LEASE = Header(..., alias=wire_format.LEASE)
@@ -177,7 +182,10 @@ class PermissionAnswerOut(BaseModel):
 
 
 class MissingFilesOut(BaseModel):
+    """`direct`: large ones may go straight to the artifact store."""
+
     wanted: list[str]
+    direct: bool = False
 
 
 @contextmanager
@@ -210,7 +218,7 @@ def _get_runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
     return presence.registered_runner(request.auth, runner)
 
 
-def _get_leased_job(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
+def get_leased_job(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
     return runner_claims.job_under_lease(_get_runner(request, runner), bodies.checked_job_id(job), lease)
 
 
@@ -295,7 +303,7 @@ def give_back(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: GiveBackIn, lease: uuid.UUID = LEASE
 ) -> None:
     """Queue it again; no attempt is counted."""
-    _get_leased_job(request, runner, job, lease)
+    get_leased_job(request, runner, job, lease)
     presence.requeue_job(job, lease, payload.attempt)
 
 
@@ -306,7 +314,7 @@ def give_back(
 @translates_errors
 def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """Return what the attempt starts with; each file under a name that is valid as long as the lease."""
-    job_row = _get_leased_job(request, runner, job, lease)
+    job_row = get_leased_job(request, runner, job, lease)
     inputs = job_row.task.inputs
     what = stored_results.job_material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
     return wire_format.material_json(what, files.file_namer(job, lease))
@@ -316,30 +324,39 @@ def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UU
 @translates_errors
 def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """Return only the workspace of the material."""
-    _get_leased_job(request, runner, job, lease)
+    get_leased_job(request, runner, job, lease)
     return {
         "before": wire_format.before_json(stored_results.last_snapshot(job), files.file_namer(job, lease))
     }
 
 
-@router.get(RUNNER + "/files/{name}", response={200: None}, url_name="runner-file")
+@router.get(RUNNER + "/files/{name}", response={200: None, 307: None}, url_name="runner-file")
 @translates_errors
-def download_material_file(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
-    """The bytes of a file that the material names."""
-    return FileResponse(
-        files.open_named_file(name, _get_runner(request, runner).pk), content_type="application/octet-stream"
-    )
+def download_material_file(
+    request: RunnerRequest,
+    runner: uuid.UUID,
+    name: str,
+    direct: bool = Header(False, alias=wire_format.DIRECT),
+) -> HttpResponseBase:
+    """The bytes of a file that the material names; or, for who can follow, where the artifact store has them."""
+    place = files.stored_place(name, _get_runner(request, runner).pk)
+    store = artifact_storage()
+    if direct and store.signs_addresses:
+        headers = {"Location": store.download_address(place), wire_format.DIGEST: digest_of_name(place)}
+        return HttpResponse(status=307, headers=headers)
+    return StoredFileResponse(files.open_stored_file(place), content_type="application/octet-stream")
 
 
 @router.post(JOB + "/wanted", response=MissingFilesOut, url_name="runner-wanted")
 @translates_errors
 def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> MissingFilesOut:
     """`{"files": {digest: size}}`: which of these it has to send."""
-    job_row = _get_leased_job(request, runner, job, lease)
+    job_row = get_leased_job(request, runner, job, lease)
     sizes = bodies.read_document(request).get("files")
     if not isinstance(sizes, dict) or not all(type(size) is int and size >= 0 for size in sizes.values()):
         raise Invalid.at("files", "is no object of digests and sizes")
-    return MissingFilesOut(wanted=files.missing_digests(job_row, lease, sizes))
+    missing = files.missing_digests(job_row, lease, sizes)
+    return MissingFilesOut(wanted=missing, direct=artifact_storage().signs_addresses)
 
 
 @router.put(JOB + "/files/{digest}", response={204: None}, url_name="runner-upload")
@@ -348,14 +365,14 @@ def upload(
     request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
 ) -> None:
     """The bytes of one file, as they are, 8 MB at most; those of a larger one in parts, each by its own digest."""
-    files.receive_and_check_file(_get_leased_job(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
+    files.receive_and_check_file(get_leased_job(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
 
 
 @router.post(JOB + "/files/{digest}/parts", response={204: None}, url_name="runner-parts")
 @translates_errors
 def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE) -> None:
     """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
-    job_row = _get_leased_job(request, runner, job, lease)
+    job_row = get_leased_job(request, runner, job, lease)
     parts = bodies.read_document(request).get("parts")
     # 64: SHA-256 in hexadecimal
     if not isinstance(parts, list) or not all(isinstance(part, str) and len(part) == 64 for part in parts):
@@ -367,7 +384,7 @@ def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease
 @translates_errors
 def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> None:
     """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
-    job_row = _get_leased_job(request, runner, job, lease)
+    job_row = get_leased_job(request, runner, job, lease)
     result_storage.store_results(job_row, lease, bodies.read_document(request))
 
 
@@ -376,7 +393,7 @@ def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID 
 def log(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: LogIn, lease: uuid.UUID = LEASE
 ) -> None:
-    logs.append_to_log(_get_leased_job(request, runner, job, lease), payload.text, again=payload.again)
+    logs.append_to_log(get_leased_job(request, runner, job, lease), payload.text, again=payload.again)
 
 
 # Ask
@@ -399,7 +416,7 @@ def permission(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: PermissionIn, lease: uuid.UUID = LEASE
 ) -> PermissionAnswerOut:
     """Ask people whether the agent of this job may call a tool; asked again with the same key: their answer."""
-    _get_leased_job(request, runner, job, lease)
+    get_leased_job(request, runner, job, lease)
     tool_request = PermissionRequest(payload.key, payload.tool, payload.arguments, payload.digest)
     answer = permission_requests.answer_permission_request(job, lease, tool_request)
     return PermissionAnswerOut(state=answer.state, reason=answer.reason)

@@ -52,8 +52,7 @@ from pipelines.models.repositories import (
     RepositoryProtection,
     VisitCommit,
 )
-from pipelines.models.retention import KeptReceipt, Tombstone
-from pipelines.models.runners import RunnerResult, RunnerUpload
+from pipelines.models.runners import RunnerResult, RunnerUpload, UploadAddress
 from pipelines.models.stored_values import StoredValue
 from pipelines.models.tasks import (
     ASKS,
@@ -167,6 +166,7 @@ __all__ = [
     "Trigger",
     "TriggerDelivery",
     "Upload",
+    "UploadAddress",
     "User",
     "VersionGate",
     "VersionRule",

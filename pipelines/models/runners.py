@@ -21,6 +21,24 @@ class RunnerUpload(models.Model):
         ]
 
 
+class UploadAddress(models.Model):
+    """A signed address that a runner got for one file of a job. The row goes once the file is known by its digest; else
+    what came there is removed by it."""
+
+    # Without its job the row still says what has to be removed
+    job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="upload_addresses")
+    lease = models.UUIDField()
+    digest = models.CharField(max_length=64)
+    size = models.PositiveBigIntegerField()
+    name = models.CharField(max_length=300, help_text="Name in the artifact storage.")
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["job", "lease", "digest"], name="one_upload_address_of_a_file")
+        ]
+
+
 class RunnerResult(models.Model):
     """Facts of a runner's report, which the server determined from the files that the runner stored for a job
     (law §13)."""

@@ -14,16 +14,18 @@ from typing import Any, BinaryIO
 
 from django.conf import settings
 from django.core.files import File
-from django.core.files.storage import Storage, storages
+from django.core.files.storage import storages
 from django.db import IntegrityError, transaction
 
 from pipelines.models import Blob, Project, Upload
 from pipelines.routing.basics.file_signatures import LEAD, content_kind
+from pipelines.work.artifact_stores.store import ArtifactStore
 from pipelines.work.file_measure import PIECE, Measured, measure_file
 
 
-def artifact_storage() -> Storage:
-    return storages["artifacts"]
+def artifact_storage() -> ArtifactStore:
+    store: ArtifactStore = storages["artifacts"]  # type: ignore[assignment]
+    return store
 
 
 def storage_path(digest: str) -> str:
@@ -31,13 +33,18 @@ def storage_path(digest: str) -> str:
     return f"{digest[:2]}/{digest[2:4]}/{digest}"
 
 
-def save_bytes(storage: Storage, digest: str, file: BinaryIO) -> str:
+def new_name(digest: str) -> str:
+    """Return a name for these bytes that nobody else has: two who store the same at once must not write into one
+    file."""
+    return f"{storage_path(digest)}.{uuid.uuid4().hex[:12]}"
+
+
+def save_bytes(storage: ArtifactStore, digest: str, file: BinaryIO) -> str:
     """Store the bytes, without the database; the name under which they are. Nobody else has this name, so what a full
     disk cut off can be removed again.
 
     :raises OSError: nothing is stored"""
-    # Of its own: two who store the same bytes at once must not write into one file
-    name = f"{storage_path(digest)}.{uuid.uuid4().hex[:12]}"
+    name = new_name(digest)
     try:
         return storage.save(name, File(file))
     except OSError:
@@ -45,7 +52,7 @@ def save_bytes(storage: Storage, digest: str, file: BinaryIO) -> str:
         raise
 
 
-def has_room(storage: Storage, folder: Path) -> bool:
+def has_room(storage: ArtifactStore, folder: Path) -> bool:
     """Return whether something can be written: to the storage, and to a folder on this machine."""
     probe = folder / f".room-{uuid.uuid4().hex}"
     try:
@@ -125,7 +132,7 @@ def stored_names(digests: Iterable[str]) -> dict[str, str]:
     return dict(Blob.objects.filter(pk__in=list(digests)).values_list("pk", "name"))
 
 
-def copy_stored_bytes(storage: Storage, name: str, target: Path) -> None:
+def copy_stored_bytes(storage: ArtifactStore, name: str, target: Path) -> None:
     """Copy stored bytes into a new file. No database."""
     with storage.open(name, "rb") as source, target.open("xb") as file:
         while piece := source.read(PIECE):

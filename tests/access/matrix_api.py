@@ -209,6 +209,8 @@ POST {RUNNER}/jobs/{{job}}/before      >          >         >       >         > 
 POST {RUNNER}/jobs/{{job}}/wanted      >          >         >       >         >         >         >      >
 PUT  {RUNNER}/jobs/{{job}}/files/{{digest}}  >    >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/files/{{digest}}/parts  >  >     >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/files/{{digest}}/address  >  >     >       >         >         >         >      >
+POST {RUNNER}/jobs/{{job}}/files/{{digest}}/stored  >  >     >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/store       >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/log         >          >         >       >         >         >         >      >
 POST {RUNNER}/jobs/{{job}}/ask         >          >         >       >         >         >         >      >

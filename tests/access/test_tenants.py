@@ -192,7 +192,7 @@ PLAIN = """
     month_cost_usd name names one_at_a_time options outcome output own page peek place policy preset priority
     pushing reason renamed
     resolved revision route rows rules save scope second_factor secret since starter station stations status steps text
-    days_off time_zone work_days work_from work_until working_time
+    days_off size time_zone work_days work_from work_until working_time
     check cost_limit
     title to traces transitions trigger typed until
     day_tasks month_tasks day_cost_usd file_days record_days tasks key over

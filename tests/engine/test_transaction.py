@@ -13,7 +13,7 @@ from pipelines.engine.core import transaction as reruns
 from pipelines.engine.core.transaction import PAUSES, run_in_transaction
 from pipelines.models import Owner
 from pipelines.ports.queue import enqueue_token_tickets
-from pipelines.web.shell.outage_errors import is_database_unavailable
+from pipelines.web.shell.outage_errors import is_unavailable
 from tests.waiting import LONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -128,7 +128,7 @@ def test_a_connection_that_is_cut_while_a_ticket_is_written_says_so_as_any_other
 
     with pytest.raises(OperationalError) as failed:
         run_in_transaction(work)
-    assert is_database_unavailable(failed.value)
+    assert is_unavailable(failed.value)
     connection.close()
 
 

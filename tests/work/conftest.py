@@ -14,6 +14,7 @@ from django.core.files.storage import storages
 
 from pipelines.work.handlers import command
 from pipelines.work.spec.handler_io import Attempt, ProcessLimits, Spec
+from tests.fixtures.bucket import use_store
 from tests.work.driving import Bench
 
 PYTHON = sys.executable
@@ -90,10 +91,7 @@ def spec(attempt: Attempt) -> Callable[..., Spec]:
 @pytest.fixture
 def artifacts_here(settings: Any, tmp_path: Path) -> Iterator[None]:
     """The artifact storage of this test."""
-    folder = {"location": str(tmp_path / "artifacts")}
-    backend = "django.core.files.storage.FileSystemStorage"
-    settings.STORAGES = {**settings.STORAGES, "artifacts": {"BACKEND": backend, "OPTIONS": folder}}
-    storages._storages.pop("artifacts", None)
+    use_store(settings, (tmp_path / "artifacts").as_uri())
     yield
     storages._storages.pop("artifacts", None)
 

@@ -15,6 +15,7 @@ from config.backup import database, state
 from config.backup.archive import DATABASE, STATE, ArchiveWriter
 from config.embedded.errors import LauncherError
 from pipelines.management import printing
+from pipelines.work.storage import artifact_storage
 
 
 class Command(printing.Command):
@@ -46,6 +47,9 @@ class Command(printing.Command):
             f"Backed up {count} files, {file.stat().st_size:,} bytes, in {file}.\n"
             "It holds the keys of this installation: keep it as you keep a password."
         )
+        artifacts = artifact_storage().place
+        if not Path(artifacts).is_relative_to(settings.DATA_DIR):
+            self.stdout.write(f"Artifacts are not in it. Back up {artifacts} by its own means.")
 
 
 def write_archive(path: Path) -> int:

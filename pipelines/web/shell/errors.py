@@ -17,8 +17,8 @@ from pipelines.web.shell.navigation import is_htmx_request, return_path
 from pipelines.web.shell.outage_errors import (
     RETRY_SECONDS,
     disk_full_message,
-    is_database_unavailable,
     is_disk_full,
+    is_unavailable,
     unavailable_message,
 )
 
@@ -71,17 +71,17 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Called while the error is handled: that the database is away, or a disk is full, is no failure of the server."""
     if is_disk_full(sys.exc_info()[1]):
         return disk_full(request)
-    if is_database_unavailable(sys.exc_info()[1]):
-        return unavailable_response(request)
+    if is_unavailable(sys.exc_info()[1]):
+        return unavailable_response(request, sys.exc_info()[1])
     try:
         return _error_page(request, 500)
     except Exception:  # noqa: BLE001  # what failed may be the shell itself
         return _plain_error_page(500)
 
 
-def unavailable_response(request: HttpRequest) -> HttpResponse:
+def unavailable_response(request: HttpRequest, error: BaseException | None) -> HttpResponse:
     """503, as a page or, where a program asked, as JSON. Without the database."""
-    response = _error_without_database(request, 503, unavailable_message())
+    response = _error_without_database(request, 503, unavailable_message(error))
     response["Retry-After"] = str(RETRY_SECONDS)
     return response
 

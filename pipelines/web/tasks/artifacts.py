@@ -6,8 +6,8 @@ import codecs
 import re
 
 from django.core.files import File
-from django.core.files.storage import storages
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -15,11 +15,13 @@ from django.views.decorators.http import require_safe
 from pipelines.models import Artifact, Blob, Task, Upload
 from pipelines.routing.basics.file_signatures import content_kind
 from pipelines.routing.basics.hidden_characters import escape_hidden
+from pipelines.web.shell.file_stream import StoredFileResponse
 from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, task_required
+from pipelines.work.storage import artifact_storage
 
 BYTES = "application/octet-stream"
-LEAD, PREVIEW_BYTES = 16, 64 * 1024
-"""Bytes that tell a picture, and bytes of a text that a page shows."""
+LEAD, PREVIEW_BYTES, DIRECT_FROM = 16, 64 * 1024, 8 * 1024 * 1024
+"""Bytes that tell a picture, bytes of a text that a page shows, and the size beyond which the server is left out."""
 PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
 """Of what the first bytes tell, what holds no markup."""
 # A media type without parameters, such as `text/plain`
@@ -28,7 +30,7 @@ SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 
 @task_required("view")
 @require_safe
-def download_artifact(request: SignedInRequest, task: Task, artifact: int) -> FileResponse:
+def download_artifact(request: SignedInRequest, task: Task, artifact: int) -> HttpResponseBase:
     stored_artifact = get_object_or_404(
         Artifact.objects.filter(task=task, pk=artifact).select_related("blob")
     )
@@ -40,7 +42,7 @@ def download_artifact(request: SignedInRequest, task: Task, artifact: int) -> Fi
 
 @task_required("view")
 @require_safe
-def download_input(request: SignedInRequest, task: Task, key: str) -> FileResponse:
+def download_input(request: SignedInRequest, task: Task, key: str) -> HttpResponseBase:
     """Download the file uploaded for an input of the task; its type is not believed."""
     name, blob = _name_and_blob_of_input_file(task, key)
     with open_blob(blob) as file:
@@ -103,15 +105,18 @@ def text_preview(lead: bytes, size: int) -> str | None:
 
 def open_blob(blob: Blob) -> File:
     try:
-        return storages["artifacts"].open(blob.name, "rb")
+        return artifact_storage().open(blob.name, "rb")
     except FileNotFoundError as gone:
         raise Http404 from gone
 
 
-def attachment_response(blob: Blob, name: str, media: str) -> FileResponse:
-    """Never active content: a download, of a type that is not guessed, in a sandbox."""
-    file = open_blob(blob)
-    response = FileResponse(file, as_attachment=True, filename=name, content_type=media)
+def attachment_response(blob: Blob, name: str, media: str) -> HttpResponseBase:
+    """Never active content: a download, of a type that is not guessed, in a sandbox. A large one comes from the
+    artifact store itself, where that can; a picture never does, for pages show it."""
+    store = artifact_storage()
+    if store.signs_addresses and blob.size > DIRECT_FROM and not media.startswith("image/"):
+        return HttpResponseRedirect(store.download_address(blob.name, name, media))
+    response = StoredFileResponse(open_blob(blob), as_attachment=True, filename=name, content_type=media)
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = "sandbox"
     return response

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from django.http import FileResponse, Http404, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
@@ -20,7 +21,7 @@ LONGEST_PATH = 4096
 
 @task_required("view")
 @require_safe
-def download_file(request: SignedInRequest, task: Task, digest: str) -> FileResponse:
+def download_file(request: SignedInRequest, task: Task, digest: str) -> HttpResponseBase:
     """The bytes of a file of one of the task's trees: a download, whatever it is."""
     if not DIGEST.fullmatch(digest):
         raise Http404

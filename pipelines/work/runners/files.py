@@ -48,8 +48,8 @@ def file_namer(job_id: int, lease: uuid.UUID) -> partial[str]:
     return partial(signed_file_name, job_id, lease)
 
 
-def open_named_file(name: str, worker: uuid.UUID) -> File:
-    """The bytes behind a name. :raises NotFound: nobody gave this name; LeaseLost"""
+def stored_place(name: str, worker: uuid.UUID) -> str:
+    """Return the place in the storage behind a name. :raises NotFound: nobody gave this name; LeaseLost"""
     try:
         # Without a limit of time: a name opens nothing once its lease has ended
         job_id, lease, place = signing.loads(name, salt=SALT)
@@ -57,6 +57,11 @@ def open_named_file(name: str, worker: uuid.UUID) -> File:
         raise NotFound from error
     if not leases.has_lease(job_id, uuid.UUID(lease), worker):
         raise LeaseLost
+    return str(place)
+
+
+def open_stored_file(place: str) -> File:
+    """:raises NotFound"""
     try:
         return storage.artifact_storage().open(place, "rb")
     except FileNotFoundError as error:
@@ -101,8 +106,8 @@ def receive_and_check_file(job: Job, lease: uuid.UUID, digest: str, body: Binary
     """Read a file, or a part of one, to its end, compare it with its digest, keep it. Again for a repeat: the same.
 
     :raises Invalid: it is too large, another one, or one too many"""
-    _check_digest(digest)
-    room = most = min(MOST_PART, _bytes_left_to_send(job, lease))
+    check_digest(digest)
+    room = most = min(MOST_PART, bytes_left_to_send(job, lease))
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
         while piece := body.read(PIECE):
             room -= len(piece)
@@ -121,7 +126,7 @@ def join_parts(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) ->
     """Keep the file that these parts make in this order, and the parts no longer. Again for a repeat: the same.
 
     :raises Invalid: they make another file, a too large one, or were not sent under this lease"""
-    _check_digest(digest)
+    check_digest(digest)
     if RunnerUpload.objects.filter(job=job, lease=lease, blob=digest).exists():
         return
     if len(parts) > MOST_PARTS:
@@ -148,12 +153,12 @@ def join_parts(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) ->
     expiry.delete_unused_blobs(sizes.keys() - {digest})
 
 
-def _check_digest(digest: str) -> None:
+def check_digest(digest: str) -> None:
     if len(digest) != 64 or not set(digest) <= HEX:
         raise Invalid.at("digest", "is no SHA-256")
 
 
-def _bytes_left_to_send(job: Job, lease: uuid.UUID) -> int:
+def bytes_left_to_send(job: Job, lease: uuid.UUID) -> int:
     """Bytes that this attempt may still send. :raises Invalid: no more files"""
     sent = RunnerUpload.objects.filter(job=job, lease=lease)
     together = sent.aggregate(files=Count("pk"), size=Sum("blob__size", default=0))

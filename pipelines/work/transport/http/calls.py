@@ -11,14 +11,14 @@ import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 import httpx2
 import structlog
 
-from pipelines.work.file_measure import PIECE
 from pipelines.work.outgoing.authorities import trusted_authorities
-from pipelines.work.transport.http.wire_format import LEASE
+from pipelines.work.transport.http.store_calls import StoreCalls, write_answer
+from pipelines.work.transport.http.wire_format import DIGEST, DIRECT, LEASE
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ServerAway
 
 T = TypeVar("T")
@@ -60,6 +60,8 @@ class ServerCalls:
             verify=trusted_authorities().context,
             limits=httpx2.Limits(max_connections=64, max_keepalive_connections=32),
         )
+        # The token is for the server alone, and no answer of the store leads on
+        self.store = StoreCalls()
         self._refused = refused
         self._closed = threading.Event()
         self._threads = ThreadPoolExecutor(16, "server")
@@ -131,6 +133,11 @@ class ServerCalls:
             await asyncio.sleep(pause * random.uniform(0.5, 1))
             pause = min(pause * 2, 5.0)
 
+    async def send_to_store(self, url: str, headers: Mapping[str, str], file: BinaryIO) -> bool:
+        """Send a file to the address that the server gave; whether the store has it now."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self.store.upload, url, headers, file)
+
     async def call_once_in_thread(
         self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None
     ) -> Any:
@@ -143,18 +150,22 @@ class ServerCalls:
     # In a thread
 
     def download_file(self, path: str, target: Path, lease: uuid.UUID | None = None) -> None:
-        """Bytes into a new file; sits an absence out."""
-        until, pause = time.monotonic() + PATIENCE_SECONDS, 0.1
+        """Bytes into a new file, from the artifact store where the server names its address; sits an absence out."""
+        until, pause, direct = time.monotonic() + PATIENCE_SECONDS, 0.1, {DIRECT: "yes"}
         while True:
             try:
-                with self._client.stream("GET", self._base + path, headers=_lease_headers(lease)) as answer:
+                headers = {**_lease_headers(lease), **direct}
+                with self._client.stream("GET", self._base + path, headers=headers) as answer:
                     if answer.status_code >= 300:
                         # Nothing of a streamed answer was read yet, and its reason stands in it
                         answer.read()
-                    self._raise_refusal(answer)
-                    with target.open("wb") as file:
-                        for piece in answer.iter_bytes(PIECE):
-                            file.write(piece)
+                    if answer.status_code != 307:
+                        self._raise_refusal(answer)
+                        write_answer(answer, target)
+                        return
+                # Where this machine cannot reach the store, the file comes through the server
+                direct = {}
+                self.store.download(answer.headers["Location"], answer.headers[DIGEST], target)
                 return
             except (httpx2.TransportError, ServerAway) as error:
                 target.unlink(missing_ok=True)
@@ -165,6 +176,7 @@ class ServerCalls:
 
     def close(self) -> None:
         self._closed.set()
+        self.store.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._client.close()
 

@@ -13,6 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, TypeVar
 
+import structlog
+
 from pipelines.work.file_measure import PIECE
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.spec.agent_call import PermissionAnswer, PermissionRequest
@@ -31,6 +33,9 @@ from pipelines.work.transport.protocol import (
     Started,
     StartingWorkspace,
 )
+
+log = structlog.get_logger(__name__)
+STORE_TRIES: Final = 3
 
 
 class HttpTransport:
@@ -127,12 +132,34 @@ class HttpTransport:
 
     async def store(self, started: Started, left: AttemptResults) -> None:
         sizes = {digest: size for digest, (_path, size) in left.files.items()}
-        missing = (await self._call_about_job(started, "wanted", {"files": sizes}))["wanted"]
-        for digest in missing:
+        answer = await self._call_about_job(started, "wanted", {"files": sizes})
+        for digest in answer["wanted"]:
             path, size = left.files[digest]
+            # A server of before knows nothing of it
+            direct = answer.get("direct", False) and size > wire_format.MOST_PART
             with await asyncio.to_thread(open_plain_file, left.root, path) as file:
-                await self._send_file(started, digest, file, size)
+                if not (direct and await self._send_to_store(started, digest, file, size)):
+                    await self._send_file(started, digest, file, size)
         await self._call_about_job(started, "store", wire_format.leavings_json(left))
+
+    async def _send_to_store(self, started: Started, digest: str, file: BinaryIO, size: int) -> bool:
+        """Send a file to the address that the server gives for it; whether it came there. If not, it can still go
+        through the server."""
+        what = f"files/{digest}"
+        for _ in range(STORE_TRIES):
+            # Each time anew: an address is in force for a few minutes
+            address = await self._call_about_job(started, f"{what}/address", {"size": size})
+            if address["url"] is None:
+                break
+            if await self._calls.send_to_store(address["url"], address["headers"], file):
+                try:
+                    await self._call_about_job(started, f"{what}/stored")
+                except CallRefused as error:
+                    log.warning("file_not_stored", digest=digest[:12], error=str(error))
+                else:
+                    return True
+        await asyncio.to_thread(file.seek, 0)
+        return False
 
     async def _send_file(self, started: Started, digest: str, file: BinaryIO, size: int) -> None:
         """A file; a large one in parts, each of which comes again by itself where an answer got lost."""

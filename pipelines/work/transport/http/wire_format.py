@@ -27,6 +27,10 @@ PROTOCOL: Final = 3
 """Of what passes. A server refuses a runner that speaks another one, and says which of the two is older."""
 LEASE: Final = "Gateline-Lease"
 """The header of a call about one job: the key of its lease."""
+DIRECT: Final = "Gateline-Direct"
+"""The header of a call for a file by a runner that can fetch it from the artifact store itself."""
+DIGEST: Final = "Gateline-Digest"
+"""The header of the answer that leads there: SHA-256 of the file."""
 MOST_DOCUMENT: Final = 64 * 1024**2
 """Bytes of one JSON document: a manifest of 100,000 files has 20 MB."""
 MOST_PART: Final = 8 * 1024**2

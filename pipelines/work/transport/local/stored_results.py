@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from django.db import transaction
 from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.work import storage
+from pipelines.work.artifact_stores.store import repeat_while_away
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.statements import HOLD_LEASE
 from pipelines.work.transport.local.repositories import branch_state_for_job, store_commit_of_visit
@@ -113,7 +115,8 @@ def store_new_bytes(root: Path, sources: FileSources, known: set[str]) -> Stored
     for digest, (path, size) in sources.items():
         if digest not in known:
             with open_plain_file(root, path) as file:
-                stored[digest] = (size, storage.save_bytes(into, digest, file))
+                name = repeat_while_away(partial(storage.save_bytes, into, digest, file))
+                stored[digest] = (size, name)
     return stored
 
 

@@ -14,6 +14,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from pipelines.models import Worker
 from pipelines.ports import leases
 from pipelines.work import logs, storage
+from pipelines.work.artifact_stores.store import repeat_while_away
 from pipelines.work.config import WorkerConfig
 from pipelines.work.spec.agent_call import PermissionAnswer, PermissionRequest
 from pipelines.work.spec.repository import AtHost, DeliveryPermission
@@ -140,7 +141,11 @@ class LocalTransport:
         return await self.engine.call_until_connected(stored_results.last_snapshot, started.orders.job_id)
 
     def fetch(self, stored: str, path: Path) -> None:
-        storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
+        def copy() -> None:
+            path.unlink(missing_ok=True)
+            storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
+
+        repeat_while_away(copy)
 
     async def store(self, started: Started, left: AttemptResults) -> None:
         known = await self.engine.call_until_connected(storage.stored_digests, left.files)
