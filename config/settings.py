@@ -330,6 +330,8 @@ OBSERVERS = [
 # guarantees of a version anew that was published under an earlier revision of the law.
 EXPIRES = [
     "pipelines.work.expiry.delete_some_expired_uploads",
+    "pipelines.work.expiry.purge_some_expired_tasks",
+    "pipelines.work.expiry.delete_some_released_bytes",
     "pipelines.work.runners.direct_uploads.delete_some_leftover_uploads",
     "pipelines.lines.trials.delete_some_old_trials",
     "pipelines.lines.evaluations.delete_some_old_evaluations",

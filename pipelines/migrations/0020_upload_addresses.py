@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pipelines", "0018_tool_permissions"),
+        ("pipelines", "0019_retention"),
     ]
 
     operations = [

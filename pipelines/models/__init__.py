@@ -52,6 +52,7 @@ from pipelines.models.repositories import (
     RepositoryProtection,
     VisitCommit,
 )
+from pipelines.models.retention import KeptReceipt, Tombstone
 from pipelines.models.runners import RunnerResult, RunnerUpload, UploadAddress
 from pipelines.models.stored_values import StoredValue
 from pipelines.models.tasks import (
