@@ -7,10 +7,12 @@ import type { DropPoint } from "./canvas/connecting";
 import type { AnyNode, RuleEdge } from "./canvas/flow";
 import { gliding } from "./canvas/gliding";
 import { Marks } from "./canvas/Marks";
+import { Offered } from "./canvas/Offered";
 import { CodeView, TextTrouble } from "./code/CodeView";
 import { Drawer } from "./inspector/Drawer";
 import { Inspector } from "./inspector/Inspector";
 import { PastGate } from "./inspector/PastGate";
+import { InspectorRail } from "./inspector/Rail";
 import { arrive } from "./saving/arriving";
 import { Import } from "./saving/Import";
 import { startDrops } from "./saving/importing";
@@ -262,7 +264,9 @@ export function App({ editor, mayEdit }: Page) {
             {sides.folded.problems ? null : <Resizer side="problems" sides={sides} of=".ed-drawer-list" />}
             {problems}
           </div>
-          {sides.folded.inspector || (testing && nothing) || view === "code" || (view === "both" && !wide) ? null : (
+          {(testing && nothing) || view === "code" || (view === "both" && !wide) ? null : sides.folded.inspector ? (
+            <InspectorRail desk={desk} />
+          ) : (
             <>
               <Resizer side="inspector" sides={sides} of=".ed-inspector" />
               {inspector}
@@ -271,6 +275,7 @@ export function App({ editor, mayEdit }: Page) {
         </>
       )}
       {panel === "connect" ? <Connect editor={editor} close={closeConnect} dropped={dropped} /> : null}
+      <Offered editor={editor} />
       {menu ? <ContextMenu desk={desk} at={menu} close={closeMenu} /> : null}
       <Import desk={desk} />
       <TestLayer editor={editor} />

@@ -166,7 +166,8 @@ def test_who_was_signed_out_meanwhile_signs_in_again_and_loses_nothing(
     page = open_canvas(world.admin)
     Session.objects.all().delete()
     add_station(page)
-    banner = page.get_by_role("alert").filter(has_text="You are signed out")
+    # The form of what is chosen says so, too.
+    banner = page.locator(".ed-middle").get_by_role("alert").filter(has_text="You are signed out")
     expect(banner.get_by_role("link", name="Sign in")).to_be_visible()
     expect(banner.get_by_role("button", name="Try again")).to_be_enabled()
     assert keys(drawn) == ["build", "ship"]

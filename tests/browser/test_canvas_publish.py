@@ -168,3 +168,46 @@ def test_the_place_of_the_drawing_is_never_blank_while_it_loads(
     expect(drawing).to_have_attribute("aria-busy", "false")
     expect(drawing.locator(".ed-station").first).to_be_visible()
     expect(drawing.get_by_role("status")).to_have_count(0)
+
+
+@pytest.mark.wide
+def test_a_first_version_shows_its_drawing_and_guarantees_and_a_ticked_warning_goes(
+    enter: Enter, world: World
+) -> None:
+    stations = [
+        station("build", {**ON, "gates": ["look"]}, name="Build"),
+        station("ship", {"id": "out", "to": "completed"}, name="Ship"),
+    ]
+    given = document(
+        stations,
+        key="first",
+        policy={"no_match": "stuck"},
+        gates=[{"key": "look", "name": "Look"}],
+        guarantees=[{"id": "looked", "never": {"reach": "ship", "without": "look"}}],
+    )
+    first = publishing.create_line(world.project, "first", "First", given, world.admin)
+    page = enter(world.admin)
+    page.goto(at(world, "line-publish", "first"))
+    expect(page.locator("#changes .line-diff .ed-station")).to_have_count(2)
+    promise = page.locator("#guarantees tbody tr")
+    expect(promise).to_have_count(1)
+    expect(promise).to_contain_text("Nothing reaches Ship without Look")
+    expect(promise).to_contain_text("Proved")
+    one, other = page.get_by_role("group", name="warning").get_by_role("checkbox").all()
+    left = page.locator("#warnings-left")
+    expect(left).to_contain_text("Acknowledge 2 warnings to publish")
+    one.focus()
+    page.keyboard.press("Space")
+    expect(left).to_contain_text("Acknowledge 1 warning to publish")
+    expect(page.get_by_role("heading", name="Acknowledge 1 warning", exact=True)).to_be_visible()
+    other.check()
+    expect(left).to_be_hidden()
+    expect(page.get_by_role("heading", name="2 warnings acknowledged")).to_be_visible()
+    assert grave(page) == []
+    one.uncheck()
+    expect(left).to_be_visible()
+    one.check()
+    page.locator("#publish-go").get_by_role("button", name="Publish").click()
+    page.wait_for_url("**/lines/first/")
+    first.refresh_from_db()
+    assert first.live is not None

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pipelines.lines.publishing import create_line
-from pipelines.models import Line
+from pipelines.models import Line, User
 from tests.browser.canvas import draft, drag, middle, node, saved, settled
 from tests.browser.conftest import Enter
 from tests.factories import World, document
+from tests.pages.conftest import at
 from tests.waiting import until
 
 WAY = """element => element === document.activeElement ? '' :
@@ -393,3 +394,59 @@ def test_an_end_from_the_palette_is_led_to(hands: Hands, line: Line) -> None:
     document = draft(line)
     [station] = document["stations"]
     assert [rule["to"] for rule in station["rules"]] == [end["key"] for end in document["ends"]]
+
+
+@pytest.fixture
+def two(
+    new_context: Callable[..., BrowserContext],
+    world: World,
+    line: Line,
+    sign_in: Callable[[BrowserContext, User], None],
+) -> list[Hands]:
+    """Two people at the blank canvas of the line, each in a browser of their own."""
+    made = []
+    for user in (world.admin, world.designer):
+        context = new_context()
+        sign_in(context, user)
+        page = context.new_page()
+        page.goto(at(world, "line-draw", line.key))
+        expect(page.get_by_role("button", name="Add a first station")).to_be_visible()
+        made.append(Hands(page))
+    return made
+
+
+@pytest.mark.wide
+def test_six_stations_and_a_gate_are_drawn_published_and_run_by_two_people_at_once(
+    two: list[Hands], line: Line
+) -> None:
+    mine, theirs = two
+    mine.click(mine.page.get_by_role("button", name="Add a first station"))
+    mine.click(added(mine, "No-op"))
+    expect(theirs.page.locator(".ed-station")).to_have_count(2)
+    theirs.click(node(theirs.page, "no-op"))
+    # One adds before the last station, the other behind it, neither waits for what the other does.
+    for number, (before, behind) in enumerate([("Manual", "No-op"), ("No-op", "Manual")]):
+        mine.click(mine.page.locator(".ed-inspector-head").get_by_role("button", name="Close"))
+        mine.click(mine.page.locator(".ed-line-rules .ed-rule-head").first)
+        mine.click(added(mine, before))
+        theirs.click(added(theirs, behind))
+        for hands in two:
+            expect(hands.page.locator(".ed-station")).to_have_count(4 + 2 * number)
+            saved(hands.page)
+    theirs.click(added(theirs, "Person"))
+    for hands in two:
+        expect(hands.page.locator(".ed-station")).to_have_count(6)
+        expect(hands.page.locator('.ed-gate[data-gate="person"]').first).to_be_visible()
+        expect(hands.page.locator(".ed-conflict")).to_have_count(0)
+        saved(hands.page)
+    mine.page.goto(mine.page.url.replace("/draw/", "/publish/"))
+    publish = mine.page.locator("#publish-go").get_by_role("button", name="Publish")
+    expect(publish).to_be_enabled()
+    for box in mine.page.get_by_role("checkbox").all():
+        mine.tick(box)
+    published_and_run(mine, mine.enter)
+    has_run(line)
+
+
+def added(hands: Hands, name: str) -> Locator:
+    return hands.page.locator(".ed-palette").get_by_role("button", name=name, exact=True)

@@ -94,6 +94,7 @@ def test_a_line_is_drawn_changed_saved_and_looked_at_before_publishing(
     _is_renamed_undone_and_redone(editor, line)
     _grows_by_mouse(editor, line)
     _is_walked_by_keyboard(editor)
+    _gates_are_what_the_palette_shows(editor, line)
     _is_read_as_text(editor, line)
     editor.screenshot(path=tmp_path / "editor.png", caret=CARET)
     editor.goto(at(world, "line-publish", KEY))
@@ -158,6 +159,26 @@ def _is_walked_by_keyboard(page: Page) -> None:
     node(page, "lint").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".react-flow__node:focus")).not_to_have_attribute("data-id", "lint")
+
+
+def _gates_are_what_the_palette_shows(page: Page, line: Line) -> None:
+    """Of the chosen station, and with nothing chosen where the list says."""
+    gates = page.locator('.ed-gate[data-gate^="person"]')
+    node(page, "lint").click()
+    write(page, "#ed-search", "person")
+    page.keyboard.press("Enter")
+    expect(gates).to_have_count(1)
+    page.locator(".ed-inspector-head").get_by_role("button", name="Close").click()
+    page.locator("#ed-search").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog", name="Where is Person asked?").get_by_role(
+        "button", name="Tests →"
+    ).first.click()
+    expect(gates).to_have_count(2)
+    write(page, "#ed-search", " ")
+    page.keyboard.press("Backspace")
+    saved(page)
+    assert {"person", "person-2"} <= {gate["key"] for gate in draft(line)["gates"]}
 
 
 def _is_read_as_text(page: Page, line: Line) -> None:

@@ -48,6 +48,37 @@ describe("what is copied and pasted", () => {
     expect(notes.at(-1)?.y).toBe(positions["a-2"]?.[1]);
   });
 
+  it("has a name of its own, stands behind what it was copied from, and its joins wait for copies", () => {
+    const line: LineDocument = {
+      stations: [
+        { key: "a", name: "Alpha", rules: [{ id: "a-on", to: "j" }] },
+        { key: "j", name: "Join", join: { wait_for: ["a"] }, rules: [] },
+        { key: "z", name: "Last", rules: [] },
+      ],
+    };
+    const after = pasteParts(partsOf(line, ["a", "j"])).apply(line);
+    expect(after.stations.map(({ key, name }) => [key, name])).toEqual([
+      ["a", "Alpha"],
+      ["j", "Join"],
+      ["a-2", "Alpha 2"],
+      ["j-2", "Join 2"],
+      ["z", "Last"],
+    ]);
+    expect(after.stations[3]?.join?.wait_for).toEqual(["a-2"]);
+    expect(after.stations[1]?.join?.wait_for).toEqual(["a"]);
+  });
+
+  it("brings the ends that it leads to, with their words, to a line that lacks them", () => {
+    const sent = { key: "sent", kind: "completed", label: "SENT" };
+    const from: LineDocument = { stations: [{ key: "a", rules: [{ id: "on", to: "sent" }] }], ends: [sent] };
+    const parts = partsOf(from, ["a"]);
+    const after = pasteParts(parts).apply({ stations: [] });
+    expect(after.ends).toEqual([sent]);
+    expect(after.stations[0]?.rules?.[0]?.to).toBe("sent");
+    expect(leadingNowhere({ stations: [] }, parts)).toEqual([]);
+    expect(pasteParts(parts).apply(from).ends).toEqual([sent]);
+  });
+
   it("has its headings over the copies, and none over what was not pasted", () => {
     const over = (...keys: string[]): unknown[] => {
       const heading = { ...note("note-1"), over: ["a", "b", "completed"] };

@@ -39,7 +39,9 @@ export function pasteParts(parts: Parts): Command {
       let next = parts.stations.length > 0 ? paste(parts).apply(line) : line;
       const places: Positions = {};
       const newKeys = new Map<string, string>();
-      next.stations.slice(line.stations.length).forEach((station, index) => {
+      const had = new Set(line.stations.map(({ key }) => key));
+      const copies = next.stations.filter(({ key }) => !had.has(key));
+      copies.forEach((station, index) => {
         const from = parts.stations[index]?.key ?? "";
         newKeys.set(from, station.key);
         const at = parts.positions?.[from];

@@ -55,8 +55,9 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
 function Sound({ findings: { rules, guarantees } }: { findings: Findings }) {
   const live = Object.values(rules).filter(({ status }) => status === "live" || status === "partly shadowed").length;
   const proved = guarantees.filter(({ answer }) => answer === "proved").length;
-  const words = [say("rulesLive", live), proved > 0 ? say("promisesProved", proved) : ""];
-  return <p className="ed-problem strong">{words.filter(Boolean).join(" · ")}</p>;
+  const words = [live > 0 ? say("rulesLive", live) : "", proved > 0 ? say("promisesProved", proved) : ""];
+  const summary = words.filter(Boolean).join(" · ");
+  return summary ? <p className="ed-problem strong">{summary}</p> : null;
 }
 
 /** What every problem is put right by, one after the other, as one change: what that leaves is told by the next answer. */

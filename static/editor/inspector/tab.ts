@@ -24,6 +24,8 @@ export interface TabProps<C extends Chosen = Chosen> {
 export interface Tab {
   id: string;
   word: WordName;
+  /** Stands for it where the settings are folded. */
+  icon: string;
   shows(chosen: Chosen): boolean;
   /** Counts how many there are, beside the word. */
   count?(chosen: Chosen, line: LineDocument): number;

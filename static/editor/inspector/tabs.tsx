@@ -11,10 +11,11 @@ import { LineSettings } from "./LineSettings";
 import type { Chosen, Tab } from "./tab";
 
 export const TABS: readonly Tab[] = [
-  { id: "configure", word: "configure", shows: ({ what }) => what !== "line", component: Configure },
+  { id: "configure", word: "configure", icon: "edit", shows: ({ what }) => what !== "line", component: Configure },
   {
     id: "rules",
     word: "rules",
+    icon: "fork",
     shows: ({ what }) => what === "station" || what === "line",
     count: (chosen, line) =>
       (chosen.what === "station" ? [chosen.station] : line.stations).reduce(
@@ -23,22 +24,31 @@ export const TABS: readonly Tab[] = [
       ),
     component: RulesTab,
   },
-  { id: "settings", word: "settingsTab", shows: ({ what }) => what === "line", component: LineSettings },
+  {
+    id: "settings",
+    word: "settingsTab",
+    icon: "settings",
+    shows: ({ what }) => what === "line",
+    component: LineSettings,
+  },
   {
     id: "tests",
     word: "tests",
+    icon: "tasks",
     shows: (chosen) => chosen.what === "line" || chosen.what === "station",
     component: TestsTab,
   },
   {
     id: "run",
     word: "runTab",
+    icon: "run",
     shows: (chosen) => chosen.what === "station" && kindNamed(kindOf(chosen.station))?.alone === true,
     component: RunTab,
   },
   {
     id: "comments",
     word: "comments",
+    icon: "comment",
     shows: ({ what }) => ["line", "station", "gate"].includes(what),
     badge: CommentCount,
     component: Comments,

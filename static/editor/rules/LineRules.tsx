@@ -20,7 +20,9 @@ export function LineRules(props: TabProps) {
   const [count, setCount] = useState(STEP);
   return (
     <section className="ed-rules" aria-label={say("rulesInOrder")}>
-      <p className="muted small">{say("firstWins")}</p>
+      <p className="muted small">
+        <strong>{say("rulesInOrder")}</strong> {say("firstWins")}
+      </p>
       {stations.length === 0 ? <p className="muted small">{say("noRulesYet")}</p> : null}
       {stations.slice(0, count).map((station) => (
         <OfStation key={station.key} station={station} {...props} />

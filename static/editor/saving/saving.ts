@@ -12,6 +12,7 @@ import { canBeDrawn, type LineDocument } from "../store/document";
 import type { Findings } from "../store/findings";
 import { merge, type Side } from "../store/merge";
 
+/** Milliseconds between saves. */
 const PAUSE = 500;
 const AGAIN = [1000, 2000, 5000, 10000, 15000];
 
@@ -81,6 +82,8 @@ export class Saver {
   /** Keys that changed since what is stored. */
   #renames: readonly Rename[] = [];
   #timer = 0;
+  /** The time at which a save was sent last. */
+  #sent = Number.NEGATIVE_INFINITY;
   #busy = false;
   #failures = 0;
   #kept = true;
@@ -102,12 +105,14 @@ export class Saver {
     });
   }
 
-  save(line: LineDocument, renames: readonly Rename[] = []): void {
+  /** Saves a moment later; `now`: without waiting whether more comes, for what is found comes with the answer. */
+  save(line: LineDocument, renames: readonly Rename[] = [], now = false): void {
     this.#pending = line;
     this.#renames = [...this.#renames, ...renames];
     this.#keep(line);
     this.#say({ state: "waiting" });
-    this.#soon(PAUSE);
+    // Many in a row are sent together, as ever.
+    this.#soon(now && performance.now() - this.#sent > PAUSE ? 0 : PAUSE);
   }
 
   /** The server may be back, or somebody has signed in: no reason to wait. */
@@ -192,6 +197,7 @@ export class Saver {
     const line = this.#pending;
     if (!line || this.#busy) return;
     this.#busy = true;
+    this.#sent = performance.now();
     this.#say({ state: "saving" });
     try {
       const edit = this.#edit(line);

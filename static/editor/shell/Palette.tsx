@@ -1,14 +1,14 @@
 import { useReactFlow } from "@xyflow/react";
 import { useMemo, useState } from "react";
 
-import { announce } from "../../ts/dom";
+import { askOnTheWay, placesOfGates, stationsToLeadFrom } from "../canvas/asking";
 import { edgeId } from "../canvas/flow";
 import { END, STATION } from "../canvas/layout";
 import { mark } from "../canvas/pointer";
 import * as commands from "../store/commands";
-import { type Onto, putGate } from "../store/commands-canvas";
+import { type NewGate, type Onto, putGate } from "../store/commands-canvas";
 import { connectToNew, insertOn } from "../store/commands-connect";
-import { ruleOf, stationOf, targetsOf } from "../store/document";
+import { ruleOf, rulesOf, stationOf, targetsOf } from "../store/document";
 import { allKinds } from "../store/kinds";
 import { addNote, freshNoteKey, NOTE, noteId } from "../store/notes";
 import { type Editor, useEditor } from "../store/store";
@@ -94,16 +94,20 @@ function ontoOf(event: React.DragEvent): Onto | undefined {
 const stationUnder = (target: Element): string | undefined =>
   target.closest<HTMLElement>(".react-flow__node-station")?.dataset.id;
 
-/** An end that the station leads to; without one it stands there, chosen, and a rule is drawn to it. */
-function endAt(editor: Editor, { kind, name }: Made, station: string | undefined, at: [number, number]): void {
+/** An end that the station leads to; without one it stands there, chosen, and is asked where from. */
+function endAt(editor: Editor, { kind, name }: Made, station: string | undefined, at?: [number, number]): void {
   if (station !== undefined) {
     editor.run(connectToNew(say("added", name), station, { what: "end", kind, name }));
     return;
   }
   editor.run(commands.addEnd(kind, name, at));
   const end = editor.line.ends?.at(-1)?.key;
-  if (end !== undefined) editor.select({ keys: [end] });
-  announce(say("endNeeds"));
+  if (end === undefined) return;
+  editor.select({ keys: [end] });
+  const choices = stationsToLeadFrom(editor.line);
+  const take = (from: string): void => editor.run(commands.connect(from, end));
+  if (choices.length > 0) editor.offer({ title: say("endFrom", name), choices, take, left: say("endNeeds") });
+  else editor.tell(say("endNeeds"));
 }
 
 const cornerOf = (size: { width: number; height: number }, x: number, y: number) => ({
@@ -128,19 +132,37 @@ function showGhost(at: { x: number; y: number } | undefined, zoom: number): void
 
 const snap = (value: number): number => Math.round(value / 8) * 8;
 
-/** The gate is chosen then: its form opens in the inspector. */
+const gateOf = ({ kind, name }: Made): NewGate =>
+  GATES.some((mode) => mode === kind) ? { mode: kind, name } : { key: kind };
+
+/** Puts it where it was let go: on an edge, or after the work of a station. Elsewhere it is asked where it belongs. */
 function putOn(editor: Editor, made: Made, onto: Onto | undefined): void {
-  if (!onto || ("rule" in onto && !ruleOf(editor.line, onto.rule))) {
-    announce(say("gateNeeds"));
-    return;
-  }
+  if (onto && "station" in onto) choosingGate(editor, made, onto.station, putGate(onto, gateOf(made)));
+  else if (onto && ruleOf(editor.line, onto.rule)) putOnWay(editor, made, onto.rule);
+  else offerGate(editor, made);
+}
+
+/** Puts it, as the palette shows it, on the edge of this rule, or on that by which a task leaves this station when all goes well. */
+function putOnWay(editor: Editor, made: Made, key: string): void {
+  const station = ruleOf(editor.line, key)?.station.key;
+  const put = station ? putGate({ rule: key }, gateOf(made)) : askOnTheWay(key, gateOf(made), editor.state.findings);
+  choosingGate(editor, made, station ?? key, put);
+}
+
+function offerGate(editor: Editor, made: Made): void {
+  const choices = placesOfGates(editor.line, editor.state.findings);
+  const take = (key: string): void => putOnWay(editor, made, key);
+  if (choices.length > 0) editor.offer({ title: say("gateWhere", made.name), choices, take, left: "" });
+  else editor.tell(say("gateNeeds"));
+}
+
+/** The gate is chosen then: its form opens in the inspector. */
+function choosingGate(editor: Editor, made: Made, station: string, put: commands.Command): void {
   const before = new Set(editor.line.gates?.map((gate) => gate.key));
-  editor.run(
-    putGate(onto, GATES.some((mode) => mode === made.kind) ? { mode: made.kind, name: made.name } : { key: made.kind }),
-  );
+  editor.run(put);
   const gate = editor.line.gates?.find((each) => !before.has(each.key))?.key ?? made.kind;
-  const station = "rule" in onto ? (ruleOf(editor.line, onto.rule)?.station.key ?? "") : onto.station;
-  editor.select("rule" in onto ? { keys: [station], rule: onto.rule, gate } : { keys: [station], gate });
+  const rule = rulesOf(stationOf(editor.line, station) ?? { key: station }).find((each) => each.gates?.includes(gate));
+  editor.select({ keys: [station], ...(rule ? { rule: rule.id } : {}), gate });
 }
 
 function chooseFresh(editor: Editor, add: () => void): void {
@@ -191,16 +213,19 @@ export function Palette({ editor, rail = false }: { editor: Editor; rail?: boole
 
   function add(made: Made): void {
     if (made.what === "gate") {
-      putOn(editor, made, onto);
+      if (onto) putOnWay(editor, made, "rule" in onto ? onto.rule : onto.station);
+      else offerGate(editor, made);
       return;
     }
-    if (made.what === "end" || made.what === "note") {
+    if (made.what === "end") {
+      endAt(editor, made, onto && ("station" in onto ? onto.station : ruleOf(editor.line, onto.rule)?.station.key));
+      return;
+    }
+    if (made.what === "note") {
       const pane = document.querySelector(".react-flow")?.getBoundingClientRect();
       const centre = pane ? { x: pane.x + pane.width / 2, y: pane.y + pane.height / 2 } : { x: 0, y: 0 };
       const { x, y } = flow.screenToFlowPosition(centre);
-      const station = onto && "station" in onto ? onto.station : undefined;
-      if (made.what === "end") endAt(editor, made, station, [snap(x), snap(y)]);
-      else addNoteAt(editor, [snap(x), snap(y)]);
+      addNoteAt(editor, [snap(x), snap(y)]);
       return;
     }
     const chosenRule = ruleOf(editor.line, editor.state.selection.rule ?? "")?.rule;
@@ -226,7 +251,6 @@ export function Palette({ editor, rail = false }: { editor: Editor; rail?: boole
             className="ed-palette-item"
             title={rail ? [each.name, each.about].filter(Boolean).join(": ") : each.about}
             draggable
-            aria-describedby={what === "gate" && !onto ? "ed-gate-needs" : undefined}
             onDragStart={(event) => {
               event.dataTransfer.setData(TYPE, JSON.stringify(each));
               if (what === "gate") event.dataTransfer.setData(GATE_TYPE, "");
@@ -240,11 +264,6 @@ export function Palette({ editor, rail = false }: { editor: Editor; rail?: boole
             <span>{each.name}</span>
           </button>
         ))}
-        {what === "gate" && !onto ? (
-          <p id="ed-gate-needs" className="muted small">
-            {say("gateNeeds")}
-          </p>
-        ) : null}
       </section>
     );
   };

@@ -44,7 +44,8 @@ const isClip = (value: unknown): value is Parts =>
   value !== null &&
   (value as { gateline?: unknown }).gateline === "stations" &&
   Array.isArray((value as { stations?: unknown }).stations) &&
-  haveKeys((value as { gates?: unknown }).gates ?? []);
+  haveKeys((value as { gates?: unknown }).gates ?? []) &&
+  haveKeys((value as { ends?: unknown }).ends ?? []);
 
 const haveKeys = (parts: unknown): boolean =>
   Array.isArray(parts) && parts.every((part) => typeof (part as { key?: unknown } | null)?.key === "string");

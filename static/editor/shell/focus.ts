@@ -19,6 +19,7 @@ const REGIONS = [
   ".ed-palette",
   ".ed-canvas",
   ".ed-inspector",
+  ".ed-inspector-rail",
   ".ed-code",
   ".ed-problems",
   ".ed-promises",
@@ -70,7 +71,24 @@ export function choose(editor: Editor, spot: Spot): void {
   else if (edge && stationOf(editor.line, edge.source)) editor.select({ keys: [edge.source], part: "rules" });
 }
 
-/** Moves the canvas, if it has to, until this is in view. */
+/** Room for what lies over the canvas above and below, and beside it some air. */
+const [ABOVE, BESIDE] = [64, 24];
+
+/** The least that the canvas has to move for a node just out of view; undefined where it is far, or too small to be read. */
+function leastMove(flow: Flow, node: AnyNode, pane: DOMRect): { x: number; y: number } | undefined {
+  const zoom = flow.getZoom();
+  const { x, y } = flow.flowToScreenPosition(node.position);
+  const least = (from: number, to: number, first: number, last: number): number =>
+    from < first ? first - from : to > last ? last - to : 0;
+  const by = {
+    x: least(x, x + (node.width ?? 0) * zoom, pane.left + BESIDE, pane.right - BESIDE),
+    y: least(y, y + (node.height ?? 0) * zoom, pane.top + ABOVE, pane.bottom - ABOVE),
+  };
+  const isNear = Math.abs(by.x) < pane.width / 2 && Math.abs(by.y) < pane.height / 2;
+  return isNear && zoom >= 0.5 ? by : undefined;
+}
+
+/** Moves the canvas, if it has to, until this is in view: as little as that takes, so that nobody loses their place. */
 export function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
   const element = elementOf(spot);
   const pane = canvas()?.getBoundingClientRect();
@@ -89,6 +107,12 @@ export function bringIntoView(editor: Editor, flow: Flow, spot: Spot): void {
   if (edge && element) return;
   const node = flow.getNode(edge ? edge.source : spot.id);
   if (!node) return;
+  const by = pane && leastMove(flow, node, pane);
+  if (by) {
+    const { x, y, zoom } = flow.getViewport();
+    void flow.setViewport({ x: x + by.x, y: y + by.y, zoom }, { duration: element ? gliding() : 0 });
+    return;
+  }
   // What is out of view may not be drawn at all: there it must not glide, or there is nothing to give the focus to.
   void flow.setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, {
     zoom: Math.max(flow.getZoom(), 0.5),

@@ -40,9 +40,11 @@ export function removeTarget(id: string, target: string): Command {
 }
 
 export type Onto = { rule: string } | { station: string };
+/** Gate that the line has already, or a fresh one of this mode. */
+export type NewGate = { key: string } | { mode: string; name: string };
 
-/** A gate that the line has already, or a fresh one of this mode, on a rule's edge or after a station's work. */
-export function putGate(onto: Onto, gate: { key: string } | { mode: string; name: string }): Command {
+/** A gate on a rule's edge, or after a station's work. */
+export function putGate(onto: Onto, gate: NewGate): Command {
   return {
     label: (before) =>
       say(

@@ -2,21 +2,32 @@
 
 import { say } from "../shell/words";
 import { addEnd, addStation, type Command, connect } from "./commands";
-import { endsOf, freeRuleId, type LineDocument, type Rule, ruleOf, rulesOf, stationOf, targetsOf } from "./document";
+import {
+  endsOf,
+  freeRuleId,
+  type Json,
+  type LineDocument,
+  type Rule,
+  ruleOf,
+  rulesOf,
+  stationOf,
+  targetsOf,
+} from "./document";
 import { gateName } from "./names";
 
 const toOf = (targets: readonly string[]): string | string[] =>
   targets.length === 1 ? (targets[0] ?? "") : [...targets];
 
-/** A new rule to these targets, the last of its station; several are a fork. */
-export function connectTo(label: string, from: string, targets: readonly string[]): Command {
+/** A new rule to these targets, the last of its station; several are a fork. `when`: for these outcomes only. */
+export function connectTo(label: string, from: string, targets: readonly string[], when?: Json): Command {
   return {
     label,
     apply: (line) => {
       const station = stationOf(line, from);
       if (!station || targets.length === 0) return line;
       const id = freeRuleId(line, `${from}-to-${targets.join("-and-").replace("@", "")}`);
-      return withRules(line, from, [...rulesOf(station), { id, to: toOf(targets) }]);
+      const rule: Rule = { id, ...(when === undefined ? {} : { when }), to: toOf(targets) };
+      return withRules(line, from, [...rulesOf(station), rule]);
     },
   };
 }

@@ -61,7 +61,7 @@ describe("a change of the line", () => {
 
   it("pastes under free keys: rules among what is pasted stay among it, the others lead to what is here", () => {
     const line = made(commands.paste(commands.clip(LINE, ["build", "check"])));
-    expect(line.stations.map((each) => each.key)).toEqual(["build", "check", "scan", "build-2", "check-2"]);
+    expect(line.stations.map((each) => each.key)).toEqual(["build", "check", "build-2", "check-2", "scan"]);
     expect(rule(line, "built-2")?.to).toEqual(["check-2", "scan"]);
     expect(rule(line, "again-2")?.to).toBe("build-2");
     expect(rule(line, "checked-2")?.to).toBe("shipped");

@@ -203,8 +203,9 @@ export function startAt(key: string): Command {
 export interface Clip {
   gateline: "stations";
   stations: Station[];
-  /** Gates that the stations and their rules ask, for a line that lacks them. */
+  /** Gates that the stations and their rules ask, and ends that these lead to, for a line that lacks them. */
   gates?: Gate[];
+  ends?: End[];
 }
 
 export function clip(line: LineDocument, keys: readonly string[]): Clip {
@@ -213,12 +214,19 @@ export function clip(line: LineDocument, keys: readonly string[]): Clip {
     stations.flatMap((station) => [station.gate, ...rulesOf(station).flatMap(({ gates }) => gates)]),
   );
   const gates = (line.gates ?? []).filter(({ key }) => gateKeys.has(key));
-  return { gateline: "stations", stations, ...(gates.length > 0 ? { gates } : {}) };
+  const targets = new Set(stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)));
+  const ends = (line.ends ?? []).filter(({ key }) => targets.has(key));
+  return {
+    gateline: "stations",
+    stations,
+    ...(gates.length > 0 ? { gates } : {}),
+    ...(ends.length > 0 ? { ends } : {}),
+  };
 }
 
 /** Names rules of a clip, and targets of its forks, that lead to nothing in this line: a paste leaves them out. */
-export function leadingNowhere(line: LineDocument, { stations }: Clip): string[] {
-  const pasted = new Set(stations.map(({ key }) => key));
+export function leadingNowhere(line: LineDocument, { stations, ends = [] }: Clip): string[] {
+  const pasted = new Set([...stations, ...ends].map(({ key }) => key));
   return stations.flatMap((station) =>
     rulesOf(station).flatMap((rule) => {
       const unknown = targetsOf(rule).filter((target) => !pasted.has(target) && !isKnown(line, target));
@@ -227,18 +235,44 @@ export function leadingNowhere(line: LineDocument, { stations }: Clip): string[]
   );
 }
 
-/** The stations of a clip under free keys; rules among them stay among them, other rules lead to what is here. */
+/** Parts of a clip that this line lacks. */
+function lacking<Part extends { key: string }>(
+  own: readonly Part[] | undefined,
+  brought: readonly Part[] = [],
+): Part[] {
+  const present = new Set((own ?? []).map(({ key }) => key));
+  return brought.filter(({ key }) => !present.has(key));
+}
+
+/** The line with the gates and ends of a clip that this line lacks. */
+function withBrought(line: LineDocument, clipped: Clip): LineDocument {
+  const gates = lacking(line.gates, clipped.gates);
+  const ends = lacking(line.ends, clipped.ends).filter(({ key }) => !stationOf(line, key));
+  return {
+    ...line,
+    ...(gates.length > 0 ? { gates: [...(line.gates ?? []), ...gates] } : {}),
+    ...(ends.length > 0 ? { ends: [...(line.ends ?? []), ...ends] } : {}),
+  };
+}
+
+/** The stations of a clip under free keys and names, behind those that they are copies of, so that nothing else is led to
+ * them; rules and joins among them stay among them, other rules lead to what is here. */
 export function paste(clipped: Clip): Command {
   return command(say("pasted", String(clipped.stations.length)), (line) => {
     const newKeys = new Map<string, string>();
-    const present = new Set((line.gates ?? []).map(({ key }) => key));
-    const brought = (clipped.gates ?? []).filter(({ key }) => !present.has(key));
-    let next = brought.length > 0 ? { ...line, gates: [...(line.gates ?? []), ...brought] } : line;
+    const copied = new Set(clipped.stations.map(({ key }) => key));
+    const last = Math.max(-1, ...line.stations.map(({ key }, index) => (copied.has(key) ? index : -1)));
+    let at = last < 0 ? line.stations.length : last + 1;
+    let next = withBrought(line, clipped);
     for (const station of clipped.stations) {
       const key = freeKey(next, station.key);
       newKeys.set(station.key, key);
-      next = { ...next, stations: [...next.stations, { ...station, key, rules: [] }] };
+      const name = typeof station.name === "string" ? { name: freeName(next, station.name) } : {};
+      const made = { ...station, key, ...name, rules: [] };
+      next = { ...next, stations: [...next.stations.slice(0, at), made, ...next.stations.slice(at)] };
+      at += 1;
     }
+    next = { ...next, stations: next.stations.map((each) => waitingForCopies(each, newKeys)) };
     for (const station of clipped.stations) {
       for (const rule of rulesOf(station)) {
         const to = targetsOf(rule).map((target) => newKeys.get(target) ?? target);
@@ -250,6 +284,13 @@ export function paste(clipped: Clip): Command {
     }
     return next;
   });
+}
+
+/** A copy of a join waits for the copies of what it waits for. */
+function waitingForCopies(station: Station, newKeys: ReadonlyMap<string, string>): Station {
+  const { join } = station;
+  if (!join?.wait_for || ![...newKeys.values()].includes(station.key)) return station;
+  return { ...station, join: { ...join, wait_for: join.wait_for.map((key) => newKeys.get(key) ?? key) } };
 }
 
 function isKnown(line: LineDocument, target: string): boolean {

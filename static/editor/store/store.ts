@@ -23,6 +23,23 @@ export interface Notice {
   words: string;
 }
 
+/** Place that is offered. */
+export interface Choice {
+  key: string;
+  name: string;
+  note: string;
+  icon: string;
+}
+
+/** Asks where something belongs that was just made over nothing. */
+export interface Offer {
+  title: string;
+  choices: readonly Choice[];
+  take(key: string): void;
+  /** Words for when nothing was chosen. */
+  left: string;
+}
+
 export interface State {
   history: History;
   selection: Selection;
@@ -40,6 +57,7 @@ export interface State {
   /** Tells whether the browser keeps a copy of what is not saved. */
   kept: boolean;
   notice?: Notice | undefined;
+  offer?: Offer | undefined;
   /** A tab of the inspector that was asked for; each time another value. */
   asked?: { tab: string; naming?: string; opened?: string };
 }
@@ -189,6 +207,10 @@ export class Editor {
     this.#set({ selection });
   }
 
+  offer(offer: Offer | undefined): void {
+    this.#set({ offer });
+  }
+
   dismissElsewhere(): void {
     this.#set({ elsewhere: null });
   }
@@ -262,6 +284,7 @@ export class Editor {
   }
 
   #became(history: History, label: string, renames?: readonly Rename[], selection = this.state.selection): void {
+    const before = this.line;
     this.#typing = false;
     this.#forget(history.line);
     this.#set({ history, selection: renamedIn(selection, renames ?? [], history.line) });
@@ -270,7 +293,7 @@ export class Editor {
     if (asked && opened !== undefined) this.#set({ asked: { tab: asked.tab, opened } });
     announce(label);
     this.#nameLeft(history.line, renames ?? []);
-    this.#saver.save(history.line, renames);
+    this.#saver.save(history.line, renames, isOfRules(before, history.line));
     this.text.lineChanged(this.textIsShown);
   }
 
@@ -329,6 +352,10 @@ export class Editor {
     this.store.setState(changed);
   }
 }
+
+/** Tells whether it may break a promise: not where something was only moved, or a station was made, whose form comes next. */
+const isOfRules = (before: LineDocument, after: LineDocument): boolean =>
+  before.stations !== after.stations && after.stations.length <= before.stations.length;
 
 /** What is chosen stays chosen under the key that it has from then on. */
 function renamedIn(selection: Selection, renames: readonly Rename[], line: LineDocument): Selection {

@@ -1,4 +1,5 @@
-// The Publish page: a part that could not be loaded says so in its own place, and can be asked for again.
+// The Publish page: a part that could not be loaded says so in its own place, and can be asked for again; what is ticked is
+// asked for no more.
 import { on } from "../dom";
 
 const failed = document.getElementById("part-failed");
@@ -28,3 +29,22 @@ document.getElementById("publish-form")?.addEventListener("submit", (event) => {
   const { submitter } = event as SubmitEvent;
   if (submitter instanceof HTMLButtonElement) window.setTimeout(() => (submitter.disabled = true));
 });
+
+const warnings = (count: number): string => `${count} ${count === 1 ? "warning" : "warnings"}`;
+
+/** Says how many warnings are left to be ticked, beside the button and above them. */
+function countWarnings(): void {
+  const boxes = [...document.querySelectorAll<HTMLInputElement>('#findings [name="warnings"]')];
+  const left = boxes.filter((box) => !box.checked).length;
+  const asks = document.querySelector<HTMLElement>("#warnings-left");
+  const link = asks?.querySelector("a");
+  const title = document.getElementById("warnings-title");
+  if (!asks || !link || !title) return;
+  asks.hidden = left === 0;
+  link.textContent = `Acknowledge ${warnings(left)} to publish`;
+  title.textContent = left > 0 ? `Acknowledge ${warnings(left)}` : `${warnings(boxes.length)} acknowledged`;
+}
+
+on("change", '[name="warnings"]', countWarnings);
+// What was ticked before a page was refused is ticked when it comes again.
+document.addEventListener("htmx:afterSettle", countWarnings);
