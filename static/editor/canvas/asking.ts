@@ -32,7 +32,7 @@ function onwardOf(line: LineDocument, station: Station, { onward }: Said): strin
  * so from then on. */
 export function askOnTheWay(key: string, gate: NewGate, said: Said): Command {
   return {
-    label: (before) => say("putGate", "key" in gate ? gate.key : gate.name, partName(before, key)),
+    label: putGate({ station: key }, gate).label,
     apply: (line) => {
       const station = stationOf(line, key);
       if (!station) return line;

@@ -289,7 +289,7 @@ export function paste(clipped: Clip): Command {
 /** A copy of a join waits for the copies of what it waits for. */
 function waitingForCopies(station: Station, newKeys: ReadonlyMap<string, string>): Station {
   const { join } = station;
-  if (!join?.wait_for || ![...newKeys.values()].includes(station.key)) return station;
+  if (!Array.isArray(join?.wait_for) || ![...newKeys.values()].includes(station.key)) return station;
   return { ...station, join: { ...join, wait_for: join.wait_for.map((key) => newKeys.get(key) ?? key) } };
 }
 
