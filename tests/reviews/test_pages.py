@@ -307,7 +307,7 @@ def test_a_review_that_was_decided_is_opened_beside_its_own_list(world: World, w
     page = " ".join(client.get(address).content.decode().split())
     beside = page.partition('id="inbox-list"')[2].partition("<article")[0]
     assert waiting.title in beside and "Still open" not in beside
-    tab = f'<a class="tab" href="{reverse("inbox")}?tab=done" aria-current="page" >'
+    tab = f'<a class="tab" href="{reverse("inbox")}?tab=done" aria-current="page"'
     assert tab in page and f'class="inbox-back small row row-4" href="{reverse("inbox")}?tab=done"' in page
 
 
