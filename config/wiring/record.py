@@ -29,6 +29,7 @@ VARYING_PATHS = (
     "EMAIL_BACKEND: ",
     "CACHES: ",
     "CHANNEL_LAYERS: ",
+    "STORAGES: pipelines.work.artifact_stores.",
     "TEMPLATES: django.template.loaders.cached.Loader",
 )
 """What depends on the environment is not recorded."""
