@@ -13,6 +13,7 @@ folders    a folder that is connected is allowed for its owner
 look_ups   a template that asks for a name which nobody gives fails its test
 branches   every template is rendered, and both branches of each `{% if %}`
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
+node       `drawer`: the Node that draws lines, one for the tests of a file; `no_node`: a server without one
 drawn      the same examples in every run
 memory     what stays in memory is left alone by the garbage collector
 order      long files first
@@ -25,6 +26,7 @@ skips      in CI no browser test and no isolation test may be skipped
 
 pytest_plugins = [
     "tests.fixtures.drawn",
+    "tests.fixtures.node",
     "tests.fixtures.database",
     "tests.fixtures.site",
     "tests.fixtures.static",

@@ -16,6 +16,7 @@ from config.setup.steps import (
     digest_of_inputs,
     environment_for_tools,
     is_stamp_fresh,
+    print_at_once,
     run_long_command,
 )
 
@@ -24,6 +25,7 @@ OFFLINE = (
     "npm's registry could not be reached, or its certificate is not trusted here. Check the network, name a mirror "
     "(npm_config_registry) or a proxy (HTTPS_PROXY), and start again: what is done is not done twice."
 )
+SHIPPED = DIST / "server" / "shipped"
 AGAIN = "Start again; if it fails again, remove node_modules first."
 
 
@@ -46,6 +48,28 @@ def ensure_build() -> None:
         (MODULES / ".gateline-stamp").write_text(modules_digest)
     _run_npm("Building the front end", ["run", "build"], env)
     (DIST / ".gateline-stamp").write_text(built)
+
+
+def ensure_drawings(*, wait: bool = True) -> None:
+    """Has the lines drawn that ship with the product, which then starts no Node for them. Not `wait`: beside the start,
+    whose worker takes each as it is done. Where it fails the product draws them itself."""
+    stamp = _digest_of_drawing_inputs()
+    if is_stamp_fresh(SHIPPED / ".gateline-stamp", stamp):
+        return
+    env = node_environment()
+    # Not where this installation's settings are: it asks for none of its keys, and for no database
+    env = {name: env[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in env}
+    command = [str(packages.PYTHON), "-m", "config.draw_shipped", stamp]
+    if not wait:
+        # The shell leaves it to the system at once, which notices its end: this process becomes another one
+        subprocess.run(
+            ["sh", "-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", *command], cwd=ROOT, env=env, check=True
+        )
+        return
+    try:
+        run_long_command("Drawing the lines of the demo and the templates", command, env=env, remedy=AGAIN)
+    except StepFailed as failure:
+        print_at_once(f"{failure.output.strip()[-300:]}\nThese lines are drawn once somebody looks at them.")
 
 
 def ensure_modules() -> None:
@@ -135,3 +159,16 @@ def _digest_of_build_inputs() -> str:
     return digest_of_inputs(
         _digest_of_modules_inputs(), ROOT / "vite.config.ts", ROOT / "tsconfig.json", *kinds, *sources
     )
+
+
+def _digest_of_drawing_inputs() -> str:
+    """Return one of what the drawings are made of: files and programs; each drawing has one of its own."""
+    pipelines = ROOT / "pipelines"
+    folders = [pipelines / name for name in ("formats", "lines", "routing", "web/editor", "web/lines")]
+    return digest_of_inputs(
+        _digest_of_build_inputs(), *(path for folder in folders for path in _sources(folder))
+    )
+
+
+def _sources(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".yaml"})

@@ -49,7 +49,7 @@ def start_everything(rest: list[str]) -> int:
         raise SetupError(f"PORT is “{port}”.", "Use a number from 1 to 65535: make run PORT=8123")
     machine.check_platform()
     machine.check_port(host, int(port))
-    _ensure_packages_and_front_end(RUNTIME)
+    _ensure_packages_and_front_end(RUNTIME, wait=False)
     os.environ["PORT"] = port
     _become_python_program("manage.py", "up", "--host", host, "--port", port, *rest)
     return 0
@@ -93,12 +93,14 @@ def build_only(rest: list[str]) -> int:
     return 0
 
 
-def _ensure_packages_and_front_end(lock: str) -> None:
+def _ensure_packages_and_front_end(lock: str, *, wait: bool = True) -> None:
+    """Not `wait`: the lines that ship with the product are drawn while it starts."""
     with exclusive_setup():
         with SetupStep("Python packages"):
             packages.ensure_packages(lock)
         with SetupStep("Front end"):
             front_end.ensure_build()
+            front_end.ensure_drawings(wait=wait)
 
 
 def _become_python_program(*words: str) -> None:

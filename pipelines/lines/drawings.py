@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from pipelines.errors import Conflict, NotFound, existing
 from pipelines.formats.drawings import NotTheDrawing, check_geometry, checked_svg
+from pipelines.lines.shipped_drawings import is_drawn_at_set_up, shipped_drawing
 from pipelines.models import Drawing, Line, Project
 from pipelines.ports import queue
 from pipelines.ports.queue_tasks import DRAW, DRAWINGS
@@ -54,11 +55,13 @@ def stored_drawing(
     """Return the drawing of a picture; None where there is none yet, which is then drawn. `project_id`: None for what
     ships with Gateline. `line_id`: the line that lists show by it."""
     digest = picture_digest(picture)
-    try:
-        return _cached_drawing(project_id, digest, timezone.now().date())
-    except Drawing.DoesNotExist:
+    stored = _drawing_or_none(project_id, digest)
+    if stored is None and is_drawn_at_set_up(digest):
+        draw_unless_drawn(project_id, picture, line_id)
+        stored = _drawing_or_none(project_id, digest)
+    if stored is None:
         _request_drawing(project_id, digest, picture, line_id)
-        return None
+    return stored
 
 
 def draw_for_lists(line: Line, picture: Mapping[str, Any]) -> None:
@@ -74,24 +77,29 @@ def draw_unless_drawn(project_id: int | None, picture: Mapping[str, Any], line_i
 
 def find_drawing(project: Project, digest: str) -> StoredDrawing:
     """Return the drawing with this digest. :raises NotFound: the project has none, or it is not drawn yet"""
-    try:
-        return _cached_drawing(project.pk, digest, timezone.now().date())
-    except Drawing.DoesNotExist:
-        raise NotFound from None
+    stored = _drawing_or_none(project.pk, digest)
+    if stored is None:
+        raise NotFound
+    return stored
 
 
 def picture_digest(picture: Mapping[str, Any]) -> str:
     """Return the digest of everything that the drawing of a picture depends on."""
-    return hashlib.sha256(json.dumps([_program_digest(), picture], sort_keys=True).encode()).hexdigest()
+    # A build moves the icons, which the script shows and no drawing has
+    drawn = {**picture, "icons": ""}
+    return hashlib.sha256(json.dumps([_program_digest(), drawn], sort_keys=True).encode()).hexdigest()
 
 
 def draw_pending(drawing_id: int) -> None:
-    """Draw what is not drawn yet, where there is a Node."""
+    """Draw what is not drawn yet, where it is a shipped line or there is a Node."""
     row = Drawing.objects.filter(pk=drawing_id, wide="").first()
-    if row is None or not path_of_node_program():
+    if row is None:
+        return
+    shipped = shipped_drawing(row.digest)
+    if not shipped and not path_of_node_program():
         return
     try:
-        store_drawing(row, DRAWER.drawings_wide_and_narrow(row.picture))
+        store_drawing(row, shipped or DRAWER.drawings_wide_and_narrow(row.picture))
     except (NotDrawn, NotTheDrawing) as error:
         log.warning("line_not_drawn", drawing=row.pk, error=str(error))
         # Not again: it would fail as it did.
@@ -144,6 +152,13 @@ def delete_some_unused_drawings(now: datetime) -> int:
 @lru_cache(maxsize=1)
 def _program_digest() -> str:
     return hashlib.sha256(PROGRAM.read_bytes()).hexdigest() if PROGRAM.is_file() else ""
+
+
+def _drawing_or_none(project_id: int | None, digest: str) -> StoredDrawing | None:
+    try:
+        return _cached_drawing(project_id, digest, timezone.now().date())
+    except Drawing.DoesNotExist:
+        return None
 
 
 # A drawing never changes; a miss is an exception, which is not cached. By the day, so that its use is recorded.

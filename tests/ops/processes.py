@@ -43,15 +43,31 @@ def living_in(folder: Path) -> list[int]:
     return found
 
 
+def children() -> dict[int, list[int]]:
+    """Which processes each has started, of all that there are now."""
+    found: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            found.setdefault(parent, []).append(int(entry.name))
+    return found
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """What a process has started, and what that has."""
+    started, left = children(), [pid]
+    while left:
+        more = started.get(left.pop(), [])
+        yield from more
+        left += more
+
+
 def end_helper_of(up: int) -> None:
     """End what `manage.py up` has prepared the database with, and which checks the installation after that."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
+    for pid in children().get(up, []):
         with suppress(OSError):
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == up and b"\0announce\0" in (entry / "cmdline").read_bytes():
-                os.kill(int(entry.name), signal.SIGTERM)
+            if b"\0announce\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGTERM)
 
 
 OURS = {

@@ -21,9 +21,11 @@ import psycopg
 import pytest
 
 from config.embedded import layout
+from config.setup import front_end
+from pipelines.lines.demo import example
 from tests.fixtures.site import free_port
 from tests.ops.conftest import open_folder
-from tests.ops.processes import ROOT, clean_environment, end_helper_of, on_linux
+from tests.ops.processes import ROOT, clean_environment, descendants, end_helper_of, on_linux
 from tests.waiting import LONG, until
 
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/[\w-]+/")
@@ -118,6 +120,7 @@ class Visitor:
 @pytest.fixture(scope="module")
 def up() -> Iterator[Up]:
     with open_folder() as folder:
+        front_end.ensure_drawings()
         home = folder / "state" / "workspaces" / "homes" / "7.agent"
         home.mkdir(parents=True)
         (home / "session").write_text("goes on")
@@ -254,6 +257,18 @@ def test_the_administrator_may_do_everything_in_the_demo(up: Up) -> None:
 DRAWN_NEXT = (
     "SELECT count(*) FROM procrastinate_jobs WHERE queue_name = 'drawings' AND status IN ('todo', 'doing')"
 )
+
+
+def test_the_lines_of_the_demo_are_drawn_without_node(up: Up) -> None:
+    """A Node that has drawn stays for ten seconds after its last line."""
+    with psycopg.connect(layout.connection_url(up.home), autocommit=True) as database:
+        until(lambda: not database.execute(DRAWN_NEXT).fetchone()[0], "the drawings of the lines of the demo")
+        nodes = [pid for pid in descendants(up.process.pid) if "drawing.mjs" in _command(pid)]
+        [(drawn, missing)] = database.execute(
+            "SELECT count(*), count(*) FILTER (WHERE wide = '') FROM pipelines_drawing"
+        ).fetchall()
+    assert (nodes, missing) == ([], 0)
+    assert drawn == 2 * len(example.KEYS)
 
 
 def test_an_idle_installation_asks_little_and_sleeps_long(up: Up) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
+from config.setup import front_end
 from pipelines.formats.drawings import NotTheDrawing, checked_svg
 from pipelines.lines import drawings, publishing
+from pipelines.lines.shipped_drawings import shipped_drawing
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.models import Drawing, GateVisit
 from pipelines.models.plumbing.compiled_queries import fetch
@@ -25,7 +26,7 @@ from tests.pages.conftest import As, at
 from tests.pages.foreign_documents import ALP
 from tests.waiting import until
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("not_requested")]
 HOSTILE = (
     "</text></svg><script>alert(1)</script>",
     '"><image href="//evil.example/x.svg" onload="alert(1)"/>',
@@ -36,20 +37,6 @@ HOSTILE = (
     "-->{{ constructor.constructor('alert(1)')() }}${alert(1)}",
     "😀" * 60,
 )
-
-
-@pytest.fixture
-def drawer() -> Iterator[Drawer]:
-    process = Drawer()
-    yield process
-    process.stop()
-
-
-@pytest.fixture(autouse=True)
-def requested_by_none() -> Iterator[None]:
-    drawings._requested.clear()
-    yield
-    drawings.DRAWER.stop()
 
 
 def draw_all() -> None:
@@ -94,10 +81,13 @@ def simple() -> dict[str, Any]:
     )
 
 
-def test_each_shipped_line_is_drawn_with_all_that_it_has(drawer: Drawer) -> None:
+def test_each_shipped_line_is_drawn_with_all_that_it_has() -> None:
+    """As set-up had Node draw it; `tests/ops/test_shipped_drawings.py` compares that with what it draws now."""
+    front_end.ensure_drawings()
     for starter in STARTERS:
         given = picture_of(starter.line).given
-        drawn = drawer.drawings_wide_and_narrow(given)
+        drawn = shipped_drawing(drawings.picture_digest(given))
+        assert drawn, starter.key
         for frame in drawings.FRAMES:
             svg = checked_svg(drawn[frame]["svg"], given)
             assert all(f">{line_station.name}<" in svg for line_station in starter.line.stations)
@@ -241,12 +231,14 @@ def test_nine_places_hold_the_drawing_in_their_html(world: World, signed_in: As)
         assert {answer.status_code for answer in answers.values()} == {200}
         return {name: answer.content.decode().count("<svg xmlns") for name, answer in answers.items()}
 
-    assert not any(drawings_in_pages().values())
-    draw_all()
     # As wide as a page and for a phone.
     frames = len(drawings.FRAMES)
-    expected = dict.fromkeys([*pages, "import"], frames)
-    expected["templates"] *= len(STARTERS)
+    # The templates are drawn at set-up (tests/ops/test_shipped_drawings.py).
+    front_end.ensure_drawings()
+    drawn_before = {"templates": frames * len(STARTERS)}
+    assert drawings_in_pages() == dict.fromkeys([*pages, "import"], 0) | drawn_before
+    draw_all()
+    expected = dict.fromkeys([*pages, "import"], frames) | drawn_before
     assert drawings_in_pages() == expected
 
 

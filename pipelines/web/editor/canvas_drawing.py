@@ -24,23 +24,23 @@ def findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
 def stored_geometry(line: Line, findings: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return where the parts of the draft stand, by frame; None where it is not drawn yet, which it then is, or
     cannot be."""
-    picture = _canvas_picture(line, findings)
+    picture = canvas_picture(line.draft, findings)
     stored = picture and drawings.stored_drawing(line.project_id, picture)
     return stored.geometry if stored else None
 
 
 def draw_canvas(line: Line) -> None:
     """Draw the draft for its canvas, unless it is drawn already or is no line yet."""
-    picture = _canvas_picture(line, findings_with_ranks(line, line.project))
+    picture = canvas_picture(line.draft, findings_with_ranks(line, line.project))
     if picture is not None:
         drawings.draw_unless_drawn(line.project_id, picture)
 
 
-def _canvas_picture(line: Line, findings: Mapping[str, Any]) -> dict[str, Any] | None:
-    """None: it is no line that can be read."""
+def canvas_picture(draft: Mapping[str, Any], findings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the canvas of a draft draws; None where it is no line that can be read."""
     if not findings["rules"]:
         return None
-    parsed = read_line(document_to_publish(line.draft), keep_faulty_rules=True)
+    parsed = read_line(document_to_publish(draft), keep_faulty_rules=True)
     rules = findings["rules"]
     signs = findings["signs"]["stations"]
     return {

@@ -1,0 +1,107 @@
+"""Drawings of the lines that ship with Gateline: set-up has them drawn once (config/draw_shipped.py), and no start asks
+Node for them again. Each lies in a file named by the digest of its picture, which covers the program that draws, too:
+what another program drew is not found. It is checked as ever when it is stored."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipelines.work.drawing import PROGRAM, Drawer
+
+FOLDER = PROGRAM.with_name("shipped")
+LOCK, STAMP = ".lock", ".gateline-stamp"
+PROCESSES = 2
+LOOK_SECONDS = 0.1
+Drawing = Mapping[str, Any]
+
+
+def is_drawn_at_set_up(digest: str) -> bool:
+    return _file_of_drawing(digest).is_file()
+
+
+def shipped_drawing(digest: str) -> Drawing | None:
+    """Return what Node drew at set-up of the picture with this digest; None where it is no picture of a shipped line.
+    Waits where set-up is still drawing."""
+    while not is_drawn_at_set_up(digest) and _is_being_drawn(FOLDER):
+        time.sleep(LOOK_SECONDS)
+    try:
+        drawing: Drawing = json.loads(_file_of_drawing(digest).read_bytes())
+    except FileNotFoundError:
+        return None
+    return drawing
+
+
+def draw_missing(pictures: Callable[[], Mapping[str, Mapping[str, Any]]], folder: Path, stamp: str) -> int:
+    """Draw the pictures that have no file in the folder yet, delete the files of others, and return how many were
+    drawn. `pictures`: by their digests. `stamp`: what they were made of, as set-up knows it. :raises NotDrawn"""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _exclusive_drawing(folder):
+        pictures_by_digest = pictures()
+        there = {path.stem: path for path in folder.glob("*.json")}
+        for digest in there.keys() - pictures_by_digest.keys():
+            there[digest].unlink()
+        missing = [digest for digest in pictures_by_digest if digest not in there]
+        with _drawers() as draw, ThreadPoolExecutor(PROCESSES) as threads:
+
+            def draw_into_file(digest: str) -> None:
+                _write(folder / f"{digest}.json", json.dumps(draw(pictures_by_digest[digest])))
+
+            list(threads.map(draw_into_file, missing))
+        _write(folder / STAMP, stamp)
+    return len(missing)
+
+
+def _file_of_drawing(digest: str) -> Path:
+    return FOLDER / f"{digest}.json"
+
+
+@contextmanager
+def _drawers() -> Iterator[Callable[[Mapping[str, Any]], Drawing]]:
+    """Yield what draws a picture, by as many processes as there are threads that call it."""
+    idle = [Drawer() for _ in range(PROCESSES)]
+
+    def draw(picture: Mapping[str, Any]) -> Drawing:
+        drawer = idle.pop()
+        try:
+            return drawer.drawings_wide_and_narrow(picture)
+        finally:
+            idle.append(drawer)
+
+    try:
+        yield draw
+    finally:
+        for drawer in idle:
+            drawer.stop()
+
+
+@contextmanager
+def _exclusive_drawing(folder: Path) -> Iterator[None]:
+    with (folder / LOCK).open("w") as lock:
+        # Freed when the process ends, however that comes about
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_being_drawn(folder: Path) -> bool:
+    try:
+        with (folder / LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that is there as a whole or not at all."""
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(text)
+    unfinished.replace(path)
