@@ -125,6 +125,7 @@ def test_a_file_is_judged_by_the_people_of_its_project(cli: Cli, world: World) -
     assert (nowhere.returncode, "There is no project" in nowhere.stderr) == (5, True)
 
 
+@pytest.mark.usefixtures("not_requested")
 def test_it_writes_the_drawing_of_a_version(cli: Cli, world: World) -> None:
     world.line(**gated())
     mine = cli(world.viewer)
@@ -136,4 +137,3 @@ def test_it_writes_the_drawing_of_a_version(cli: Cli, world: World) -> None:
     for more in ((), ("--narrow",)):
         placed = json.loads(mine.ok("export", "release", "--to", "geometry", *more))["placed"]
         assert {"build", "ship"} <= {part["key"] for part in placed["parts"]}
-    drawings.DRAWER.stop()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from pipelines.lines import drawings, publishing
 from pipelines.models import Drawing, Line
 from pipelines.web.editor import drawing_tasks
 from pipelines.web.lines.images import IMMUTABLE, TONES
-from pipelines.work import drawing as node_drawing
 from pipelines.work.scheduler.scheduler import Scheduler
 from tests.factories import World, make_member, make_project
 from tests.pages.conftest import As, at, door
@@ -32,23 +31,7 @@ from tests.waiting import eventually
 from tests.work.driving import in_thread
 from tests.work.test_queue import Taken
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def requested_by_none() -> Iterator[None]:
-    drawings._requested.clear()
-    yield
-    drawings.DRAWER.stop()
-
-
-@pytest.fixture
-def no_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """The program that draws is not there, as where the front end was built without it."""
-    node_drawing.path_of_node_program.cache_clear()
-    monkeypatch.setattr(node_drawing, "PROGRAM", tmp_path / "none.mjs")
-    yield
-    node_drawing.path_of_node_program.cache_clear()
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("not_requested")]
 
 
 def lines_page(world: World, client: Client) -> str:
