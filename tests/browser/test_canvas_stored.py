@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipelines.lines import drawings
 from pipelines.lines.publishing import create_line
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.models import Line, User
@@ -16,16 +15,13 @@ from pipelines.web.editor import drawing_tasks
 from tests.factories import World, document, station
 from tests.pages.conftest import at
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("not_requested"),
+]
 NO_WORKERS = "delete window.Worker"
 """A canvas without any shows only what was laid out elsewhere."""
-
-
-@pytest.fixture(autouse=True)
-def rested() -> Iterator[None]:
-    drawings._requested.clear()
-    yield
-    drawings.DRAWER.stop()
 
 
 def signs_of_a_draft() -> dict[str, Any]:

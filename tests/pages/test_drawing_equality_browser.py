@@ -76,18 +76,16 @@ PARTS = 20
         *(pytest.param(500, first, PARTS, marks=pytest.mark.soak) for first in range(PARTS)),
     ],
 )
-def test_node_and_chromium_draw_the_same(page: Page, count: int, first: int, step: int) -> None:
+def test_node_and_chromium_draw_the_same(
+    page: Page, drawer: Drawer, count: int, first: int, step: int
+) -> None:
     """Of a few: some that are shipped, some made at random; in the soak of all, a share at a time."""
     program, replaced = re.subn(r'^import .* from "node:.*";$', "", PROGRAM.read_text(), flags=re.MULTILINE)
     assert replaced == 2
     program = STANDARD_STREAMS + program
     page.set_content("<p>Draws</p>")
     page.add_script_tag(content=program, type="module")
-    drawer = Drawer()
-    try:
-        for line in islice(drawn_lines(count), first, None, step):
-            picture = picture_of(read_line(line)).given
-            in_chromium = json.loads(page.evaluate(DRAW, json.dumps(picture)))
-            assert in_chromium == drawer.drawings_wide_and_narrow(picture), line["stations"]
-    finally:
-        drawer.stop()
+    for line in islice(drawn_lines(count), first, None, step):
+        picture = picture_of(read_line(line)).given
+        in_chromium = json.loads(page.evaluate(DRAW, json.dumps(picture)))
+        assert in_chromium == drawer.drawings_wide_and_narrow(picture), line["stations"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from django.urls import reverse
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines.lines import drawings, publishing
+from pipelines.lines import publishing
 from pipelines.models import User
 from pipelines.web.editor import drawing_tasks
 from tests.factories import World
@@ -17,15 +17,12 @@ from tests.pages.conftest import at
 from tests.pages.test_stored_drawings import draw_all, simple
 from tests.pages.test_stored_drawings_browser import SHIFT
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("not_requested"),
+]
 MAX_SHIFT = 0.02
-
-
-@pytest.fixture(autouse=True)
-def rested() -> Iterator[None]:
-    drawings._requested.clear()
-    yield
-    drawings.DRAWER.stop()
 
 
 @pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.wide)])

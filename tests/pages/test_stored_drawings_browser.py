@@ -20,7 +20,11 @@ from tests.pages.conftest import at
 from tests.pages.test_stored_drawings import HOSTILE, draw_all, hostile, picture, simple
 from tests.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("not_requested"),
+]
 SignIn = Callable[[Page | BrowserContext, User], None]
 SHIFT = """() => {
   window.shift = 0;
@@ -56,13 +60,6 @@ NODES = """markup => {
     all.every(each => each.namespaceURI === "http://www.w3.org/2000/svg"),
   ];
 }"""
-
-
-@pytest.fixture(autouse=True)
-def rested() -> Iterator[None]:
-    drawings._requested.clear()
-    yield
-    drawings.DRAWER.stop()
 
 
 def visit(page: Page, addresses: list[str]) -> None:
