@@ -11,8 +11,6 @@ import django
 
 
 def main(stamp: str) -> None:
-    # `make run` starts the product beside it
-    os.nice(10)
     with tempfile.TemporaryDirectory(prefix="gl-draw-") as folder:
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "config.settings",

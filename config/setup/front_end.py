@@ -50,9 +50,9 @@ def ensure_build() -> None:
     (DIST / ".gateline-stamp").write_text(built)
 
 
-def ensure_drawings(*, wait: bool = True) -> None:
-    """Has the lines drawn that ship with the product, which then starts no Node for them. Not `wait`: beside the start,
-    whose worker takes each as it is done. Where it fails the product draws them itself."""
+def ensure_drawings() -> None:
+    """Has the lines drawn that ship with the product, which then starts no Node for them. Where it fails the product
+    draws them itself."""
     stamp = _digest_of_drawing_inputs()
     if is_stamp_fresh(SHIPPED / ".gateline-stamp", stamp):
         return
@@ -60,12 +60,6 @@ def ensure_drawings(*, wait: bool = True) -> None:
     # Not where this installation's settings are: it asks for none of its keys, and for no database
     env = {name: env[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in env}
     command = [str(packages.PYTHON), "-m", "config.draw_shipped", stamp]
-    if not wait:
-        # The shell leaves it to the system at once, which notices its end: this process becomes another one
-        subprocess.run(
-            ["sh", "-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", *command], cwd=ROOT, env=env, check=True
-        )
-        return
     try:
         run_long_command("Drawing the lines of the demo and the templates", command, env=env, remedy=AGAIN)
     except StepFailed as failure:

@@ -49,7 +49,8 @@ def start_everything(rest: list[str]) -> int:
         raise SetupError(f"PORT is “{port}”.", "Use a number from 1 to 65535: make run PORT=8123")
     machine.check_platform()
     machine.check_port(host, int(port))
-    _ensure_packages_and_front_end(RUNTIME, wait=False)
+    # A newcomer waits for the first page: the worker draws what pages show, beside it
+    _ensure_packages_and_front_end(RUNTIME, drawings=False)
     os.environ["PORT"] = port
     _become_python_program("manage.py", "up", "--host", host, "--port", port, *rest)
     return 0
@@ -93,14 +94,15 @@ def build_only(rest: list[str]) -> int:
     return 0
 
 
-def _ensure_packages_and_front_end(lock: str, *, wait: bool = True) -> None:
-    """Not `wait`: the lines that ship with the product are drawn while it starts."""
+def _ensure_packages_and_front_end(lock: str, *, drawings: bool = True) -> None:
+    """`drawings`: of the lines that ship with the product, too."""
     with exclusive_setup():
         with SetupStep("Python packages"):
             packages.ensure_packages(lock)
         with SetupStep("Front end"):
             front_end.ensure_build()
-            front_end.ensure_drawings(wait=wait)
+            if drawings:
+                front_end.ensure_drawings()
 
 
 def _become_python_program(*words: str) -> None:

@@ -1,12 +1,11 @@
-"""Drawings of the lines that ship with Gateline: set-up has them drawn once (config/draw_shipped.py), and no start asks
-Node for them again. Each lies in a file named by the digest of its picture, which covers the program that draws, too:
+"""Drawings of the lines that ship with Gateline: a build has them drawn (config/draw_shipped.py), and what starts from
+it asks no Node for them. Each lies in a file named by the digest of its picture, which covers the program that draws:
 what another program drew is not found. It is checked as ever when it is stored."""
 
 from __future__ import annotations
 
 import fcntl
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from pipelines.work.drawing import PROGRAM, Drawer
 FOLDER = PROGRAM.with_name("shipped")
 LOCK, STAMP = ".lock", ".gateline-stamp"
 PROCESSES = 2
-LOOK_SECONDS = 0.1
 Drawing = Mapping[str, Any]
 
 
@@ -27,10 +25,8 @@ def is_drawn_at_set_up(digest: str) -> bool:
 
 
 def shipped_drawing(digest: str) -> Drawing | None:
-    """Return what Node drew at set-up of the picture with this digest; None where it is no picture of a shipped line.
-    Waits where set-up is still drawing."""
-    while not is_drawn_at_set_up(digest) and _is_being_drawn(FOLDER):
-        time.sleep(LOOK_SECONDS)
+    """Return what Node drew at set-up of the picture with this digest; None where it is no picture of a shipped line,
+    or set-up drew none."""
     try:
         drawing: Drawing = json.loads(_file_of_drawing(digest).read_bytes())
     except FileNotFoundError:
@@ -87,17 +83,6 @@ def _exclusive_drawing(folder: Path) -> Iterator[None]:
         # Freed when the process ends, however that comes about
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _is_being_drawn(folder: Path) -> bool:
-    try:
-        with (folder / LOCK).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        pass
-    return False
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,8 +3,6 @@ them, and takes none that another program drew."""
 
 from __future__ import annotations
 
-import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from pipelines.models import Drawing, Line, User
 from pipelines.web.editor import drawing_tasks
 from pipelines.web.lines.drawing import picture_of
 from pipelines.work.drawing import Drawer
-from tests.waiting import until
 
 SMALL = ("review-before-delivery", "agent-draft")
 
@@ -31,12 +28,6 @@ SMALL = ("review-before-delivery", "agent-draft")
 def _drawn_at_set_up() -> None:
     """Nothing is done where `make` has run since the last change."""
     front_end.ensure_drawings()
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(shipped_drawings, "FOLDER", tmp_path)
-    return tmp_path
 
 
 @pytest.mark.smoke(3)
@@ -90,18 +81,6 @@ def test_only_what_is_new_is_drawn_and_what_no_line_has_any_more_goes(tmp_path: 
     assert (tmp_path / ".gateline-stamp").read_text() == "c"
 
 
-def test_a_drawing_that_set_up_is_at_work_on_is_waited_for(folder: Path) -> None:
-    with ThreadPoolExecutor() as threads, shipped_drawings._exclusive_drawing(folder):
-        looked = threads.submit(shipped_drawings.shipped_drawing, "a")
-        others = threads.submit(shipped_drawings.shipped_drawing, "b")
-        shipped_drawings._write(folder / "a.json", json.dumps({"wide": 1}))
-        until(looked.done)
-        assert looked.result() == {"wide": 1}
-        assert not others.done(), "it may come yet"
-        (folder / ".lock").unlink()  # as where the front end is built anew meanwhile
-        assert until(lambda: others.done()) and others.result() is None
-
-
 def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
     """Another program instead of the one that draws."""
     program = tmp_path / "python"
@@ -112,18 +91,12 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> No
     monkeypatch.setattr(front_end, "node_environment", lambda: {"PATH": "/usr/bin:/bin", "SECRET_KEY": "x"})
 
 
-def test_a_start_does_not_wait_for_the_drawings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    go, done = tmp_path / "go", tmp_path / "done"
-    stand_in(
-        monkeypatch,
-        tmp_path,
-        f'until [ -e "{go}" ]; do sleep 0.02; done; env > "{done}.0"; mv "{done}.0" "{done}"',
-    )
-    front_end.ensure_drawings(wait=False)
-    assert not done.exists()
-    go.touch()
-    until(done.exists)
-    assert "SECRET_KEY" not in done.read_text()
+def test_no_key_of_this_installation_is_given_to_what_draws(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stand_in(monkeypatch, tmp_path, f'env > "{tmp_path}/environment"')
+    front_end.ensure_drawings()
+    assert "SECRET_KEY" not in (tmp_path / "environment").read_text()
 
 
 def test_set_up_goes_on_where_the_lines_cannot_be_drawn(
