@@ -12,9 +12,11 @@ from playwright.sync_api import Page, expect
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from tests.browser.canvas import saved
-from tests.browser.conftest import Enter
+from tests.browser.conftest import Enter, enter_canvas
 from tests.factories import World, document, station
 
+__all__ = ["enter_canvas"]
+pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 STATIONS = 60
 LOOKS = 5
 TARGET_MS = 300
@@ -79,7 +81,6 @@ def times_slower() -> float:
     return min(MOST_TIMES_SLOWER, max(1.0, (time.perf_counter() - began) / QUIET_SECONDS))
 
 
-@pytest.mark.wide
 def test_a_rule_that_breaks_a_promise_is_seen_at_once(long_line: Line, enter_canvas: Enter) -> None:
     page: Page = enter_canvas(long_line)
     promises = page.locator(".ed-promise")
