@@ -19,7 +19,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from pipelines import access
 from pipelines.errors import NotFound
-from pipelines.models import Line, Project, User
+from pipelines.models import Line, Project, Task, User
 from pipelines.people import accounts
 from pipelines.queries.dates import DateRange
 from pipelines.templatetags.shell import LAST_PROJECT
@@ -204,6 +204,15 @@ def breadcrumbs(*parts: tuple[str, str] | str) -> Sequence[Crumb]:
 def project_breadcrumb(project: Project, label: str) -> Sequence[Crumb]:
     lines = reverse("lines", args=[project.owner.key, project.key])
     return breadcrumbs((project.name or project.key, lines), label)
+
+
+def task_breadcrumbs(task: Task) -> Sequence[Crumb]:
+    keys = (task.project.owner.key, task.project.key)
+    return breadcrumbs(
+        (task.project.name or task.project.key, reverse("lines", args=keys)),
+        (task.line.name, reverse("line-live", args=[*keys, task.line.key])),
+        task.name,
+    )
 
 
 def render_in_shell(

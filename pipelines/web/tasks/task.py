@@ -38,9 +38,9 @@ from pipelines.web.lines.overview import RuleSummary, fallback_text, rule_summar
 from pipelines.web.shell.etags import HERE, conditional_response
 from pipelines.web.shell.page import (
     SignedInRequest,
-    breadcrumbs,
     is_fragment_request,
     render_in_shell,
+    task_breadcrumbs,
     task_required,
 )
 from pipelines.web.tasks.decision_notices import current_messages, standing
@@ -96,11 +96,7 @@ def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
         "tasks/task.html",
         project=task.project,
         section="tasks",
-        trail=breadcrumbs(
-            (task.project.name or task.project.key, reverse("lines", args=keys)),
-            (task.line.name, reverse("line-live", args=[*keys, task.line.key])),
-            task.name,
-        ),
+        trail=task_breadcrumbs(task),
         live_project="/".join(keys),
         live_task=task.name,
         drawer=station_drawer(view, key) if key else None,

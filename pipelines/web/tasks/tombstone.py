@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from pipelines.models import Task
-from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell
+from pipelines.web.shell.page import SignedInRequest, render_in_shell, task_breadcrumbs
 
 
 def tombstone_page(request: SignedInRequest, task: Task) -> HttpResponse:
@@ -17,11 +17,7 @@ def tombstone_page(request: SignedInRequest, task: Task) -> HttpResponse:
         "tasks/tombstone.html",
         project=task.project,
         section="tasks",
-        trail=breadcrumbs(
-            (task.project.name or task.project.key, reverse("lines", args=keys)),
-            (task.line.name, reverse("line-live", args=[*keys, task.line.key])),
-            task.name,
-        ),
+        trail=task_breadcrumbs(task),
         task=task,
         tombstone=task.tombstone,
         receipts=task.kept_receipts.order_by("-landed_at"),

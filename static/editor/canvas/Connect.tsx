@@ -1,5 +1,6 @@
 import { useId, useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
+import { DialogHead } from "../shell/DialogHead";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
 import { connectTo, connectToNew, type Fresh, leadTo } from "../store/commands-connect";
@@ -118,18 +119,7 @@ export function Connect({
       aria-labelledby={`${id}-title`}
       onClose={close}
     >
-      <div className="dialog-head">
-        <h2 id={`${id}-title`}>{title}</h2>
-        <button
-          type="button"
-          className="button button-quiet button-icon"
-          aria-label={say("close")}
-          title={say("close")}
-          onClick={done}
-        >
-          <Icon name="x" />
-        </button>
-      </div>
+      <DialogHead id={`${id}-title`} title={title} close={done} />
       {making ? (
         <Make
           what={making}

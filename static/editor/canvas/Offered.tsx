@@ -1,4 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from "react";
+import { DialogHead } from "../shell/DialogHead";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
@@ -40,18 +41,7 @@ function Choose({ editor, offer }: { editor: Editor; offer: Offer }) {
         done();
       }}
     >
-      <div className="dialog-head">
-        <h2 id={`${id}-title`}>{offer.title}</h2>
-        <button
-          type="button"
-          className="button button-quiet button-icon"
-          aria-label={say("close")}
-          title={say("close")}
-          onClick={() => dialog.current?.close()}
-        >
-          <Icon name="x" />
-        </button>
-      </div>
+      <DialogHead id={`${id}-title`} title={offer.title} close={() => dialog.current?.close()} />
       <div className="dialog-body">
         <input
           className="input"

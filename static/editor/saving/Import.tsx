@@ -2,6 +2,7 @@ import { useEffect, useId, useRef } from "react";
 import { useStore } from "zustand";
 import type { Problem } from "../api/door";
 import type { Changes, Read } from "../api/line";
+import { DialogHead } from "../shell/DialogHead";
 
 import type { Desk } from "../shell/desk";
 import { backToCanvas } from "../shell/focus";
@@ -63,18 +64,7 @@ function ImportDialog({ desk }: { desk: Desk }) {
       data-stay=""
       onClose={() => importing.close()}
     >
-      <div className="dialog-head">
-        <h2 id={`${id}-title`}>{say("importTitle")}</h2>
-        <button
-          type="button"
-          className="button button-quiet button-icon"
-          aria-label={say("close")}
-          title={say("close")}
-          onClick={() => dialog.current?.close()}
-        >
-          <Icon name="x" />
-        </button>
-      </div>
+      <DialogHead id={`${id}-title`} title={say("importTitle")} close={() => dialog.current?.close()} />
       <div className="dialog-body">
         <p className="muted">{say("importWords")}</p>
         <div className="field">

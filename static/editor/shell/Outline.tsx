@@ -14,6 +14,7 @@ import { kindIcon, kindName } from "../store/kinds";
 import { gateName, targetName } from "../store/names";
 import type { Selection } from "../store/selection";
 import { useEditor } from "../store/store";
+import { DialogHead } from "./DialogHead";
 import type { Desk, Place } from "./desk";
 import { Icon } from "./Icon";
 import { say } from "./words";
@@ -93,17 +94,7 @@ function Adding({ close, children }: { close(): void; children: React.ReactNode 
   }, []);
   return (
     <dialog ref={dialog} className="dialog drawer ed-adding" aria-label={say("addHere")} onClose={close}>
-      <div className="dialog-head">
-        <h2>{say("addHere")}</h2>
-        <button
-          type="button"
-          className="button button-quiet button-icon"
-          aria-label={say("close")}
-          onClick={() => dialog.current?.close()}
-        >
-          <Icon name="x" />
-        </button>
-      </div>
+      <DialogHead title={say("addHere")} close={() => dialog.current?.close()} />
       {children}
     </dialog>
   );
