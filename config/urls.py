@@ -6,7 +6,7 @@ from django.urls import include, path
 from config.metrics import metrics_response
 from pipelines.api import api
 from pipelines.api.dialects.aliases import alias_routes
-from pipelines.web.shell.healthz import health_response
+from pipelines.web.shell.healthz import site_or_process_health_response
 from reviews.api import router as gates
 from reviews.channels.api import router as chats
 from reviews.inbox.api import router as needs
@@ -29,7 +29,7 @@ operations = [*operations, *alias_routes(operations)]
 operations.sort(key=lambda pattern: not str(pattern.pattern).startswith("runner/"))
 
 urlpatterns = [
-    path("healthz", health_response, name="healthz"),
+    path("healthz", site_or_process_health_response, name="healthz"),
     path("metrics", metrics_response, name="metrics"),
     path("admin/", admin.site.urls),
     path("api/v1/", (operations, app_name, version)),

@@ -143,7 +143,7 @@ def age_text(at: str | int | None) -> str:
     return f"{duration_text((datetime.now(UTC) - then).total_seconds())} ago"
 
 
-def due_text(at: str) -> str:
+def in_or_ago_text(at: str) -> str:
     """“in 3 h”, or how long ago."""
     left = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
     return f"in {duration_text(left)}" if left > 0 else age_text(at)

@@ -68,13 +68,16 @@ def _headline_text(plan: dict[str, Any], name: str) -> str:
     live = f"replaces v{plan['live']}" if plan["live"] else "is the first version"
     cost = plan["cost"]
     headline = f"**{VERDICTS[plan['verdict']]}.** {escape_markdown(name)} {live}."
-    now, before = _cost_text(cost["now"]), _cost_text(cost["before"])
+    now, before = (
+        _nothing_unlimited_or_cost_text(cost["now"]),
+        _nothing_unlimited_or_cost_text(cost["before"]),
+    )
     if cost["now"] is not None:
         headline += f" A task costs {now}" + (f" ({before} before)." if before and before != now else ".")
     return headline
 
 
-def _cost_text(amount: str | None) -> str:
+def _nothing_unlimited_or_cost_text(amount: str | None) -> str:
     if amount is None:
         return ""
     # GitHub reads what stands between two dollar signs as a formula

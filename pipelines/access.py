@@ -97,7 +97,7 @@ def can_in_every_project_of_owner(who: Who, action: str, owner: Owner) -> bool:
 def owners_to_create_in(who: Who) -> QuerySet[Owner]:
     """Return the owners under which a person may create a project: beside one that they administer, since its
     secrets reach them there already. An administrator of the installation may create one anywhere."""
-    person = _owner_of_unbound_settings_token_or_none(who) if isinstance(who, ApiToken) else who
+    person = _user_of_unbound_settings_token_or_none(who) if isinstance(who, ApiToken) else who
     if person is None or not person.is_authenticated or not person.is_active:
         return Owner.objects.none()
     if person.is_staff:
@@ -116,7 +116,7 @@ def people_user_may_name(person: User) -> QuerySet[User]:
     return active.filter(memberships__project__in=visible_projects_with_owner(person)).distinct()
 
 
-def _owner_of_unbound_settings_token_or_none(token: ApiToken) -> User | None:
+def _user_of_unbound_settings_token_or_none(token: ApiToken) -> User | None:
     """Return the person that a token acts as outside of any existing project: None if it is bound to one, or
     lacks the scope."""
     scope = TABLE["settings"][1]

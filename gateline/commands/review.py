@@ -121,7 +121,7 @@ def _print_needs(server: Client, json: bool) -> None:
     if not needs:
         print_text("Nothing needs you.")
     for need in needs:
-        due = f" [yellow]due {output.due_text(need['due'])}[/yellow]" if need["due"] else ""
+        due = f" [yellow]due {output.in_or_ago_text(need['due'])}[/yellow]" if need["due"] else ""
         since = f"[dim]{output.age_text(need['since'])}[/dim]"
         print_text(f"[bold]{unstyled(need['task'])}[/bold]  {unstyled(need['title'])}  {since}{due}")
         print_text(

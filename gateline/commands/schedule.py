@@ -11,7 +11,7 @@ import typer
 from gateline import lookup, output
 from gateline.commands.submit import typed_inputs
 from gateline.options import InputFiles, InputValues, LineName
-from gateline.output import Json, due_text, print_text, unstyled
+from gateline.output import Json, in_or_ago_text, print_text, unstyled
 from gateline.session import signed_in_client
 
 
@@ -58,4 +58,4 @@ def schedule(
     print_text(f"{made['id']}  {unstyled(made['words'])}, {unstyled(made['options']['zone'])}")
     for run in made["next_runs"]:
         at = datetime.fromisoformat(run).astimezone(ZoneInfo(made["options"]["zone"]))
-        print_text(f"  {at:%a} {at.day} {at:%b %Y %H:%M}  [dim]{due_text(run)}[/dim]")
+        print_text(f"  {at:%a} {at.day} {at:%b %Y %H:%M}  [dim]{in_or_ago_text(run)}[/dim]")

@@ -10,7 +10,7 @@ from gateline import completion, lookup, output
 from gateline.client import Client, url_path
 from gateline.failures import UsageFailure
 from gateline.lookup import LinePlace
-from gateline.output import Json, age_text, confirm_or_exit, due_text, print_text, unstyled
+from gateline.output import Json, age_text, confirm_or_exit, in_or_ago_text, print_text, unstyled
 from gateline.session import signed_in_client
 
 
@@ -77,7 +77,7 @@ def triggers(
 
 def _trigger_row(row: dict[str, Any]) -> tuple[object, ...]:
     waits = {"webhook": "when called", "line_end": "after a task"}
-    following = due_text(row["next_at"]) if row["next_at"] else waits.get(row["kind"], "never")
+    following = in_or_ago_text(row["next_at"]) if row["next_at"] else waits.get(row["kind"], "never")
     following = "paused" if row["paused_at"] else following
     last = row["last"]
     text = f"{last['outcome']} {last['task'] or ''} {age_text(last['at'])}" if last else ""
@@ -104,7 +104,7 @@ def _act_on_trigger(server: Client, line: LinePlace, act: str, number: int, *, y
         output.print_table(
             ("At", "Status", "Task", ""),
             (
-                (due_text(row["at"]), row["outcome"], row["task"] or "", unstyled(row["detail"]))
+                (in_or_ago_text(row["at"]), row["outcome"], row["task"] or "", unstyled(row["detail"]))
                 for row in answer
             ),
         )
@@ -119,6 +119,6 @@ def _act_on_trigger(server: Client, line: LinePlace, act: str, number: int, *, y
         print_text(unstyled(answer["secret"]))
         output.print_note("The secret before it is valid for 24 hours more.")
     elif answer["next_at"]:
-        print_text(f"Resumed. Next run: {due_text(answer['next_at'])}")
+        print_text(f"Resumed. Next run: {in_or_ago_text(answer['next_at'])}")
     else:
         print_text("Paused." if answer["paused_at"] else "Resumed.")

@@ -90,12 +90,12 @@ def check_geometry(placed: Mapping[str, Any], picture: Mapping[str, Any]) -> Non
     rules = {rule["id"]: rule for _, rule in _rules_with_stations(document)}
     ends = {*BUILT_IN_ENDS, *(end["key"] for end in document.get("ends", ()))}
     spots = [part["key"] for part in placed["parts"]]
-    _check_places("part", spots, stations, lambda key: key in ends or key == START or ">" in key)
+    _require_one_place_each("part", spots, stations, lambda key: key in ends or key == START or ">" in key)
     gates = [gate["key"] for gate in placed["gates"]]
-    _check_places("gate", gates, set(), lambda key: bool(rules.get(key, {}).get("gates")))
+    _require_one_place_each("gate", gates, set(), lambda key: bool(rules.get(key, {}).get("gates")))
     ways = [(way["rule"], way["target"]) for way in placed["ways"]]
     drawn = {rule for rule, _ in ways}
-    _check_places("edge", [f"{rule} → {target}" for rule, target in ways], set(), lambda _: True)
+    _require_one_place_each("edge", [f"{rule} → {target}" for rule, target in ways], set(), lambda _: True)
     own = {*rules, START, *(f"{key}@onward" for key in stations), *(f"{key}@rejected" for key in rules)}
     if foreign := sorted(drawn - own):
         raise NotTheDrawing(f"The edge “{foreign[0]}” has a place, and the line does not have it.")
@@ -118,14 +118,16 @@ def check_geometry(placed: Mapping[str, Any], picture: Mapping[str, Any]) -> Non
                 raise NotTheDrawing(f"The gate of the rule “{rule['id']}” has no place.")
 
 
-def _check_places(part: str, keys: list[str], required: set[str], known: Callable[[str], bool]) -> None:
-    counts = Counter(keys)
+def _require_one_place_each(
+    part: str, placed_keys: list[str], required: set[str], is_known: Callable[[str], bool]
+) -> None:
+    counts = Counter(placed_keys)
     if missing := sorted(required - counts.keys()):
         raise NotTheDrawing(f"The station “{missing[0]}” has no place.")
     for key, count in counts.items():
         if count > 1:
             raise NotTheDrawing(f"The {part} “{key}” has {count} places.")
-        if key not in required and not known(key):
+        if key not in required and not is_known(key):
             raise NotTheDrawing(f"The {part} “{key}” has a place, and the line does not have it.")
 
 

@@ -69,7 +69,7 @@ def resume_runner(token: ApiToken, by: User, now: datetime) -> None:
         _record_in_audit("runner.resumed", token, by, now)
 
 
-def revoke_runner(token: ApiToken, by: User, now: datetime) -> None:
+def revoke_runner_and_requeue_jobs(token: ApiToken, by: User, now: datetime) -> None:
     """Its token opens nothing any more, and what it does goes to another, at once."""
     # Before its work is given back, so that it cannot claim that once more.
     accounts.revoke_token(token, now, by)

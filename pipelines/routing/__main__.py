@@ -229,7 +229,7 @@ def _answer_and_whether_readable(
 ) -> tuple[dict[str, Any], bool]:
     """The answer, and whether the line could be read."""
     try:
-        return decided(line, _parse_json(text)), True
+        return decided(line, _parse_json_line(text)), True
     except Malformed as error:
         return {"error": error.to_dict()}, False
 
@@ -244,11 +244,11 @@ def _decide_situation(line: ParsedLine, value: Any) -> dict[str, Any]:
     return decide(line, replace(situation, facts=facts)).to_dict()
 
 
-def _parse_json(text: bytes) -> Any:
-    if len(text) > MAX_LINE:
+def _parse_json_line(line: bytes) -> Any:
+    if len(line) > MAX_LINE:
         raise Malformed("", f"the line is longer than {MAX_LINE} bytes")
     try:
-        return jsontext.loads(text.decode())
+        return jsontext.loads(line.decode())
     except UnicodeDecodeError as error:
         raise Malformed("", f"not UTF-8 at byte {error.start + 1}") from None
     except jsontext.JsonTextError as error:

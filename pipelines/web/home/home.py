@@ -195,7 +195,7 @@ def _later_steps(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]
         "Edit the line and publish it. New tasks use your version.",
         "Edit",
         reverse("line-draw", args=keys),
-        bool(_changed_lines(projects=able)),
+        bool(_first_line_with_two_versions(projects=able)),
     )
     if line.project_id not in access.ids_of_projects_where_role_allows(user, "repositories"):
         return [change]
@@ -247,7 +247,7 @@ def _decided_visits(tasks: Any) -> QuerySet[GateVisit, UUID]:
 
 
 @compiled(projects=array_field())
-def _changed_lines(projects: Any) -> QuerySet[Line, int]:
+def _first_line_with_two_versions(projects: Any) -> QuerySet[Line, int]:
     counted = Line.objects.filter(project__among=projects).annotate(n=Count("versions"))
     # The first version is the line itself; a second one is a change of it.
     return counted.filter(n__gt=1).order_by().values_list("pk", flat=True)[:1]

@@ -39,14 +39,16 @@ class GuaranteeView:
     tried: str
 
 
-def guarantee_views(line: ParsedLine, version: int | None, project: Project) -> list[GuaranteeView]:
+def own_and_required_guarantee_views(
+    line: ParsedLine, version_id: int | None, project: Project
+) -> list[GuaranteeView]:
     """`version`: the id of the one that it is; None for a draft. Behind its own stand those that its repository asks
     for."""
     own = (
         ()
         if not line.guarantees
-        else _prove_version(version)
-        if version is not None
+        else _prove_version(version_id)
+        if version_id is not None
         else prove_guarantees(line)
     )
     # The protection of a repository binds what is delivered to it (law §15).
@@ -56,8 +58,8 @@ def guarantee_views(line: ParsedLine, version: int | None, project: Project) -> 
     protection = protections_by_repository(project).get(repository, Protection())
     required = (
         protection_answers(LintSubject(line), repository, protection)
-        if version is None
-        else protection_proofs(version, repository, protection)
+        if version_id is None
+        else protection_proofs(version_id, repository, protection)
     )
     return list(map(guarantee_view, (*own, *required)))
 

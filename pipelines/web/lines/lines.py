@@ -37,7 +37,11 @@ from pipelines.routing.document.networks import document_to_publish, published_d
 from pipelines.web.lines.document_paths import path_text
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_line, picture_of, with_still
 from pipelines.web.lines.findings import place_text, readable_problems
-from pipelines.web.lines.guarantees import first_gate_guarantee, guarantee_views, proved_count
+from pipelines.web.lines.guarantees import (
+    first_gate_guarantee,
+    own_and_required_guarantee_views,
+    proved_count,
+)
 from pipelines.web.lines.images import hand_over_url
 from pipelines.web.lines.marks import marked_paused
 from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
@@ -263,7 +267,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
     if request.GET.get("part") == "draft":
         return _draft_problems(request, line)
     parsed, problems = parsed_line(line)
-    guarantees = guarantee_views(parsed, line.live_id, line.project) if parsed else []
+    guarantees = own_and_required_guarantee_views(parsed, line.live_id, line.project) if parsed else []
     pauses = list(Pause.in_force_on(line)) if line.live_id else []
     drawing = drawing_of_line(line, parsed)
     return show_line(

@@ -125,7 +125,9 @@ def resume_runner(request: SignedInRequest, project: Project, token: int) -> Htt
 @project_required("view")
 @require_POST
 def revoke_runner(request: SignedInRequest, project: Project, token: int) -> HttpResponse:
-    return _act_on_runner(request, project, token, people_runners.revoke_runner, "“%(name)s” is revoked.")
+    return _act_on_runner(
+        request, project, token, people_runners.revoke_runner_and_requeue_jobs, "“%(name)s” is revoked."
+    )
 
 
 def _act_on_runner(

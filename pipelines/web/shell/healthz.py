@@ -26,7 +26,7 @@ PATIENCE = 3.0
 
 @never_cache
 @require_safe
-async def health_response(request: HttpRequest) -> JsonResponse:
+async def site_or_process_health_response(request: HttpRequest) -> JsonResponse:
     """`{"status", "database", "worker", "space", "channel_layer"}`, each “ok” or “down”; and how many jobs
     no running worker offers to do, `jobs_without_worker`, where there are some. `space`: no disk of a running worker is
     full. With `?web` the answer is about this process alone: 200 without a worker, and where a disk is full."""

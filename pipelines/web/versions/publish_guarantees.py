@@ -9,7 +9,7 @@ from pipelines.lines.publish_plan import max_cost_text
 from pipelines.models import Line
 from pipelines.queries import versions
 from pipelines.routing.document.networks import published_document
-from pipelines.web.lines.guarantees import GuaranteeView, guarantee_view, guarantee_views
+from pipelines.web.lines.guarantees import GuaranteeView, guarantee_view, own_and_required_guarantee_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def guarantee_rows(line: Line) -> list[GuaranteeRow]:
     live = versions.by_id(line.live_id) if line.live_id else None
     before = {
         guarantee.id: guarantee
-        for guarantee in (guarantee_views(live, line.live_id, line.project) if live else [])
+        for guarantee in (own_and_required_guarantee_views(live, line.live_id, line.project) if live else [])
     }
     same = {
         guarantee.id for guarantee in examination.line.guarantees if live and guarantee in live.guarantees
@@ -58,10 +58,14 @@ def _cost_rows(line: Line) -> list[GuaranteeRow]:
     if now is None and before is None:
         return []
     return [
-        GuaranteeRow("A task costs at most", _cost_text(before) if line.live else "", word=_cost_text(now))
+        GuaranteeRow(
+            "A task costs at most",
+            _nothing_unlimited_or_cost_text(before) if line.live else "",
+            word=_nothing_unlimited_or_cost_text(now),
+        )
     ]
 
 
-def _cost_text(amount: str | None) -> str:
+def _nothing_unlimited_or_cost_text(amount: str | None) -> str:
     # None: nothing in it costs. An empty text: it costs, without a limit.
     return f"${amount}" if amount else "No limit" if amount == "" else "Nothing"

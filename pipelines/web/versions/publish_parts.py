@@ -54,7 +54,7 @@ def render_part(request: HttpRequest, line: Line, part_name: str) -> HttpRespons
 
 def _changes_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     try:
-        apart = version_comparison.compare_documents(*_live_and_draft(line))
+        apart = version_comparison.compare_documents(*_live_or_draft_and_draft(line))
     except Invalid as fault:
         return {"problems": fault.problems}
     change_groups = group_changes(apart, lambda change: publish_review.change_authors(line, change), FEW)
@@ -80,7 +80,9 @@ def _changes_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     }
 
 
-def _live_and_draft(line: Line) -> tuple[version_comparison.ComparedSide, version_comparison.ComparedSide]:
+def _live_or_draft_and_draft(
+    line: Line,
+) -> tuple[version_comparison.ComparedSide, version_comparison.ComparedSide]:
     """The live version, or the draft itself, and the draft."""
     draft = version_comparison.comparison_side(line, version_comparison.DRAFT)
     return (version_comparison.comparison_side(line, version_comparison.LIVE) if line.live else draft), draft

@@ -332,7 +332,7 @@ class HostDelivery:
             raise
         except (Exception, asyncio.CancelledError):
             # The task ended while the host was asked: its own withdrawal may have come before there was one.
-            await self.host.withdraw(request.number, self.way)
+            await self.host.leave_merge_queue(request.number, self.way)
             raise
 
     async def _ask_to_merge(
@@ -387,7 +387,7 @@ class HostDelivery:
         if passed < MOST[self.way]:
             # A quarter of the time that has passed, within these
             return LookAgain(max(SOONEST, min(passed / 4, LATEST)))
-        await self.host.withdraw(number, self.way)
+        await self.host.leave_merge_queue(number, self.way)
         return HostError(f"{what}, and did not land within {MOST[self.way] / 3600:g} h. Deliver again.")
 
     def _request_label(self, number: int) -> str:

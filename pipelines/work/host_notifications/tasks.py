@@ -107,7 +107,7 @@ def _notice_access(notice: HostNotice) -> HostAccess:
 
 async def _withdraw_from_queue(access: HostAccess, guard: Guard, number: int) -> None:
     """The task ended: nothing of it lands any more by itself."""
-    await (await open_host(access, guard)).withdraw(number, "queue")
+    await (await open_host(access, guard)).leave_merge_queue(number, "queue")
 
 
 async def _post_comment_once(notice: HostNotice, text: str, access: HostAccess, guard: Guard) -> None:

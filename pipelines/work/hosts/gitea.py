@@ -152,7 +152,7 @@ class Gitea:
     async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         raise HostError(NO_MERGE)
 
-    async def withdraw(self, number: int, way: Way) -> None:
+    async def leave_merge_queue(self, number: int, way: Way) -> None:
         raise HostError(NO_MERGE)
 
     @staticmethod

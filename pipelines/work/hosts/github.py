@@ -257,7 +257,7 @@ class GitHub:
             body |= {"commit_title": title, "commit_message": rest.strip()}
         await self._host.call("PUT", f"{self._repo}/pulls/{number}/merge", body)
 
-    async def withdraw(self, number: int, way: Way) -> None:
+    async def leave_merge_queue(self, number: int, way: Way) -> None:
         if way == "queue" and await self._is_in_merge_queue(number):
             await self._pull_request_by_graphql(
                 DEQUEUE, id=text_field(await self._pull_request_by_graphql(PULL, number=number), "id")

@@ -273,7 +273,7 @@ class GitLab:
         body = {"sha": head, "squash": squash, message_key: message}
         await self._host.call("PUT", f"{self._project}/merge_requests/{number}/merge", body)
 
-    async def withdraw(self, number: int, way: Way) -> None:
+    async def leave_merge_queue(self, number: int, way: Way) -> None:
         """Off the train: it has no call of its own for that, and cancels what would merge by itself."""
         if way == "queue" and await self._in_train(number):
             path = f"{self._project}/merge_requests/{number}/cancel_merge_when_pipeline_succeeds"

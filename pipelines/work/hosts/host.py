@@ -127,7 +127,7 @@ class Host(Protocol):
         """Merge a request, or put it into the queue, if its branch still ends with `head`. `message`: of the
         commit, where one is made. :raises HostError: the rule that forbids it, as the host says it"""
 
-    async def withdraw(self, number: int, way: Way) -> None:
+    async def leave_merge_queue(self, number: int, merge_way: Way) -> None:
         """Out of the queue, if it is there."""
 
     @staticmethod

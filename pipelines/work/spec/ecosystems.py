@@ -265,7 +265,7 @@ def _row_with_own_environment(files: RepositoryFiles, row: Ecosystem) -> Ecosyst
     return replace(row, marks=marks, prepare=command_text(["sh", "-c", script]), lock=lock, run=VENV)
 
 
-def _cargo_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _cargo_lint_and_test_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return f"{run} clippy --offline -- -D warnings", f"{run} test --offline"
 
 
@@ -312,9 +312,9 @@ TABLE: tuple[Ecosystem, ...] = (
               "poetry publish --build --no-interaction"),
     Ecosystem("pip", ("requirements.txt",), "", "", "python3", _python_commands),
     *(Ecosystem("Python", (name,), "", "", "python3", _python_commands) for name in python_packages.MANIFESTS[:3]),
-    Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo_commands,
+    Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo_lint_and_test_commands,
               f"{CARGO} update", "", f"{CARGO} publish"),
-    Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo_commands, "", "", "cargo publish"),
+    Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo_lint_and_test_commands, "", "", "cargo publish"),
     Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go_commands,
               "sh -c 'go get -u ./... && go mod tidy'"),
     Ecosystem("Go", ("go.mod",), "", "", "go", _go_commands),

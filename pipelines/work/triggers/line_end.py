@@ -34,7 +34,7 @@ def _stored_options(options: Options) -> dict[str, Any]:
         raise Invalid.at("state", f"Choose one of: {', '.join(STATES)}.")
     if options.get("requester"):
         raise Invalid.at("requester", "The requesters of the task that ended count already. Leave it empty.")
-    return {"line": line, "state": state, **mapping.stored_options(options)}
+    return {"line": line, "state": state, **mapping.checked_paths_to_store(options)}
 
 
 def _trigger_words(options: Options) -> str:

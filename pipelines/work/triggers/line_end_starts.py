@@ -22,7 +22,7 @@ from pipelines.work.statements import TRIGGERS_OF_ENDED_TASKS
 from pipelines.work.triggers import ended_task
 from pipelines.work.triggers.kind import Occasion
 from pipelines.work.triggers.line_end import statuses_of
-from pipelines.work.triggers.starting import FAULT, RELATED, Outcome, deliver_once
+from pipelines.work.triggers.starting import FAULT, RELATED, Outcome, start_unless_delivered
 
 GONE: Final = "gone"
 
@@ -69,7 +69,7 @@ def _start_task_after_end(trigger_id: int, task_id: int) -> str:
         requesters=ended_task.requesters_and_contributors(task),
         source=task,
     )
-    return str(deliver_once(trigger, occasion, moment).outcome)
+    return str(start_unless_delivered(trigger, occasion, moment).outcome)
 
 
 def _stop_after_fault(trigger_id: int, task_id: int) -> None:

@@ -39,7 +39,7 @@ def parsed_body(text: str) -> tuple[Any, str]:
         return MISSING, f"The body is no JSON: {error}. Set the content type to application/json."
 
 
-def stored_options(options: Options) -> dict[str, Any]:
+def checked_paths_to_store(options: Options) -> dict[str, Any]:
     """Return the paths as they are stored. Raises Invalid with every path that is none."""
     inputs = options.get("inputs", {})
     if not isinstance(inputs, Mapping):

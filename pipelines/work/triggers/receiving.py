@@ -23,7 +23,7 @@ from pipelines.work.transport.local.pushes import find_people
 from pipelines.work.triggers import host_events, mapping
 from pipelines.work.triggers.kind import Occasion
 from pipelines.work.triggers.signatures import SIGNATURES, Signature
-from pipelines.work.triggers.starting import RELATED, Outcome, deliver_once
+from pipelines.work.triggers.starting import RELATED, Outcome, start_unless_delivered
 
 MAX_BODY = 1024 * 1024
 MAX_EXAMPLE = 64 * 1024
@@ -102,7 +102,7 @@ def _start_from_call(trigger_id: int, call: _Call) -> TriggerDelivery:
     occasion = Occasion(
         call.key, title_at, refusal, call.fault, document=call.document, requesters=requesters
     )
-    delivery = deliver_once(trigger, occasion, moment)
+    delivery = start_unless_delivered(trigger, occasion, moment)
     if not call.fault and len(call.text) <= MAX_EXAMPLE and "\0" not in call.text:
         WebhookAddress.objects.filter(pk=trigger_id).update(example=call.text, example_of=call.key)
     return delivery

@@ -55,20 +55,20 @@ def _start_due(trigger_id: int, now: datetime | None) -> str:
     assert trigger.next_at is not None and kind.clock is not None
     occasion = kind.clock.occasion(trigger.options, trigger.next_at, moment)
     # It may be there where the clock was set back, and the schedule changed since.
-    delivery = deliver_once(trigger, occasion, moment)
+    delivery = start_unless_delivered(trigger, occasion, moment)
     trigger.next_at = kind.next_start_after(trigger.options, moment)
     trigger.save(update_fields=["next_at"])
     return str(delivery.outcome)
 
 
-def deliver_once(trigger: Trigger, occasion: Occasion, moment: datetime) -> TriggerDelivery:
+def start_unless_delivered(locked_trigger: Trigger, occasion: Occasion, moment: datetime) -> TriggerDelivery:
     """Start the task of an occasion and write its delivery, unless it was there already. The row of the trigger is
     locked by the caller."""
-    delivery = TriggerDelivery(trigger=trigger, key=occasion.key, at=moment)
-    if TriggerDelivery.objects.filter(trigger=trigger, key=occasion.key).exists():
+    delivery = TriggerDelivery(trigger=locked_trigger, key=occasion.key, at=moment)
+    if TriggerDelivery.objects.filter(trigger=locked_trigger, key=occasion.key).exists():
         delivery.outcome, delivery.detail = Outcome.REPEATED, "It was there already, so nothing was started."
     else:
-        _start_task(trigger, occasion, delivery)
+        _start_task(locked_trigger, occasion, delivery)
     delivery.save(force_insert=True)
     return delivery
 

@@ -22,7 +22,7 @@ def _stored_options(options: Options) -> dict[str, Any]:
     if not isinstance(signature, str) or signature not in SIGNATURES:
         raise Invalid.at("signature", f"Choose one of: {', '.join(SIGNATURES)}.")
     filters = host_events.stored_filters(options, signature)
-    return {"name": name, "signature": signature, **filters, **mapping.stored_options(options)}
+    return {"name": name, "signature": signature, **filters, **mapping.checked_paths_to_store(options)}
 
 
 def _trigger_facts(options: Options) -> list[TriggerFact]:

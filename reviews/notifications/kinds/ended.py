@@ -47,7 +47,7 @@ def _unmerged_or_unresolved_stations(task: Task) -> dict[str, Any]:
     return {"left": stations} if stations else {}
 
 
-def _notification_text(end: Status, row: Notification) -> NotificationText:
+def _ended_text(end: Status, row: Notification) -> NotificationText:
     assert row.task is not None
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
     stations = ", ".join(row.data.get("left", ()))
@@ -63,7 +63,7 @@ COMPLETED = NotificationKind(
     MailChoice.NEVER,
     (TaskEnded,),
     partial(_events_for_requesters_of_ended_tasks, Status.COMPLETED),
-    partial(_notification_text, Status.COMPLETED),
+    partial(_ended_text, Status.COMPLETED),
 )
 FAILED = NotificationKind(
     "failed",
@@ -73,5 +73,5 @@ FAILED = NotificationKind(
     MailChoice.NOW,
     (TaskEnded,),
     partial(_events_for_requesters_of_ended_tasks, Status.FAILED),
-    partial(_notification_text, Status.FAILED),
+    partial(_ended_text, Status.FAILED),
 )

@@ -54,7 +54,7 @@ def _deliveries_landed_oldest_first(tasks: Any) -> QuerySet[Delivery, Delivery]:
     return deliveries.order_by("landed_at", "job_id").only("task_id", "to", "commit")
 
 
-def _notification_text(row: Notification) -> NotificationText:
+def _delivered_text(row: Notification) -> NotificationText:
     assert row.task is not None
     words = {"task": row.task.title, "commit": row.data["commit"][:SHORT]}
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
@@ -69,5 +69,5 @@ KIND = NotificationKind(
     MailChoice.NEVER,
     (TaskEnded,),
     _events_for_approvers_of_landed_tasks,
-    _notification_text,
+    _delivered_text,
 )

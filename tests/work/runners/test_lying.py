@@ -317,7 +317,7 @@ def test_a_token_that_is_expired_or_revoked_opens_nothing(
     ApiToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert far.call("/leases", {}).status_code == 401
     ApiToken.objects.update(expires_at=timezone.now() + timedelta(days=1))
-    runners.revoke_runner(token, world.admin, timezone.now())
+    runners.revoke_runner_and_requeue_jobs(token, world.admin, timezone.now())
     assert far.call(f"/jobs/{job.pk}/report", {"attempt": 1, "outcome": {}}, lease).status_code == 401
     job.refresh_from_db()
     assert (job.state, job.attempt, job.lease_key) == ("queued", 1, None)

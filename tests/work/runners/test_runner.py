@@ -69,7 +69,7 @@ def test_a_revoked_runner_kills_its_work_and_ends(site: Site, world: World, tmp_
     task = world.start(line)
     with runner(site.url, secret, tmp_path / "far") as far:
         until(lambda: world.status(task) == "running", lambda: far.log.read_text()[-3000:])
-        runners.revoke_runner(token, world.admin, timezone.now())
+        runners.revoke_runner_and_requeue_jobs(token, world.admin, timezone.now())
         until(
             lambda: far.process is not None and far.process.poll() is not None,
             lambda: far.log.read_text()[-3000:],
