@@ -193,7 +193,7 @@ KINDS: dict[str, Fires] = {
     escalations.KIND: run_breach_actions_of_escalation,
     WAIT: report_end_of_wait,
     FACTS: decide_again_when_agent_is_free,
-    LATE: deadlocks.open_deadlock_for_late_work,
+    LATE: deadlocks.open_deadlock_if_work_is_late,
     RESUME: deadlocks.release_what_deadlock_held,
     DEPENDENCY: dependencies.hold_or_release_by_dependencies,
     CIRCLE: dependencies.detect_circle_at_due_time,

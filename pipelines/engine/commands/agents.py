@@ -46,7 +46,7 @@ def _register_agent(project: Project, key: str, values: Mapping[str, Any], actor
     record_agent_event(
         agent, actor, "added", **{name: _value_with_time_as_iso_text(getattr(agent, name)) for name in FIELDS}
     )
-    _notify_agent_owner(agent, actor)
+    _notify_agent_owner_unless_actor(agent, actor)
     # Tokens may be held because nobody of this name was registered
     wake_tokens_and_jobs_of_agent(project.pk, key)
     return agent
@@ -72,12 +72,12 @@ def _change_agent(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Age
             **{name: _value_with_time_as_iso_text(value) for name, value in changed.items()},
         )
         if "owner_id" in changed:
-            _notify_agent_owner(agent, actor)
+            _notify_agent_owner_unless_actor(agent, actor)
         wake_tokens_and_jobs_of_agent(agent.project_id, agent.key)
     return agent
 
 
-def _notify_agent_owner(agent: Agent, actor: Actor) -> None:
+def _notify_agent_owner_unless_actor(agent: Agent, actor: Actor) -> None:
     """Tell the owner, unless they assigned the agent to themselves."""
     if str(actor) != f"person:{agent.owner_id}":
         name = agent.name or agent.key

@@ -45,7 +45,7 @@ def _start_jobs(job_ids: Collection[int], claim: Claim) -> list[Job]:
     for job in begun:
         job.lease_key = uuid4()
         batch.grant_lease(job, claim)
-        _record_job_event(batch, job, "job.started", Actor("worker", str(claim.worker)))
+        _record_job_event_and_derive_status(batch, job, "job.started", Actor("worker", str(claim.worker)))
     batch.flush()
     return begun
 
@@ -112,7 +112,7 @@ def _take_back_job(job_id: int, attempt: int, lease: UUID, *, expired: bool, aft
         drop_late_due_time(batch, batch.tasks[job.task_id], token)
     job.not_before = batch.now + timedelta(seconds=after) if after else None
     batch.mark_job_changed(job)
-    _record_job_event(batch, job, "job.lost" if expired else "job.returned", ENGINE)
+    _record_job_event_and_derive_status(batch, job, "job.lost" if expired else "job.returned", ENGINE)
     # law §17: under a pause nothing begins, and so not anew either
     pauses = batch.pauses_in_force_at(job.task_id, token.station) if job.purpose == Purpose.STATION else ()
     for pause in pauses:
@@ -136,7 +136,7 @@ def _take_lease_from_worker(job_id: int, lease: UUID, expired: bool) -> bool:
     return execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease]) == 1
 
 
-def _record_job_event(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
+def _record_job_event_and_derive_status(batch: Batch, job: Job, kind: str, actor: Actor) -> None:
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     batch.mark_token_changed(token)
     batch.derive_and_set_task_status(task)

@@ -16,7 +16,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
     DecisionContext,
     decide_and_store_decision,
-    decision_situation,
+    situation_with_drawn_samples,
 )
 from pipelines.engine.core.expected_times import is_job_late_or_reschedule
 from pipelines.engine.core.transaction import run_in_transaction
@@ -48,7 +48,7 @@ WORDS = ("output", "context", "escalate", "cancel")
 # Found
 
 
-def open_deadlock_for_late_work(batch: Batch, due: Due) -> None:
+def open_deadlock_if_work_is_late(batch: Batch, due: Due) -> None:
     """Handle a due time of kind `deadlock`: a job runs for more than twice its expected time. A token that
     waits for people by then is left to their own due times."""
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
@@ -65,7 +65,7 @@ def open_deadlock_for_late_work(batch: Batch, due: Due) -> None:
         batch.flush()
 
 
-def open_deadlock_for_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
+def open_deadlock_for_new_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     """Record a circle of tasks that wait for each other; all of them are locked. Does nothing if there is none, or if
     it is already recorded and unresolved."""
     open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
@@ -184,7 +184,9 @@ def _complete_paused_stations_with_output(
             outcome={"result": job.result},
         )
         turn = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
-        decision_application.apply_decision(turn, decide_and_store_decision(turn, decision_situation(turn)))
+        decision_application.apply_decision(
+            turn, decide_and_store_decision(turn, situation_with_drawn_samples(turn))
+        )
 
 
 def _rerun_paused_stations_with_reason(

@@ -63,21 +63,21 @@ def wait_for_tasks(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
 def _wait_for_tasks(task: Task, others: list[Task], actor: Actor) -> Task:
     # house §2: before any task is locked
     _lock_dependencies(task.project_id)
-    circle_ids = _circle_task_ids(task.project_id, task.pk, *others)
+    circle_ids = _task_ids_of_would_be_circle(task.project_id, task.pk, *others)
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *circle_ids)
     task = batch.tasks[task.pk]
     if task.status in ENDED:
         raise Conflict("This task has already ended.", at=task.ended_at)
     # Read under the lock: a task read earlier may be completed by now and would no longer release anybody.
     record_dependencies(batch, task, [batch.tasks[other.pk] for other in others], actor)
-    deadlocks.open_deadlock_for_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
+    deadlocks.open_deadlock_for_new_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     batch.flush()
     return task
 
 
-def _circle_task_ids(project_id: int, task_id: int, *others: Task) -> list[int]:
+def _task_ids_of_would_be_circle(project_id: int, task_id: int, *others: Task) -> list[int]:
     """The tasks of the circle that would form if this task also waited for these others."""
-    waits = awaited_ids_by_waiting_id(project_id)
+    waits = open_awaited_ids_by_waiting_id(project_id)
     # As if they were recorded: a circle is found before it is there
     waits[str(task_id)] |= {str(other.pk) for other in others}
     return [int(pk) for pk in shortest_wait_cycle_through(waits, str(task_id))]
@@ -88,15 +88,15 @@ def ids_of_others_in_circle(task_id: int) -> list[int]:
     detected by the transaction that closes it."""
     project_id = Task.objects.values_list("project_id", flat=True).get(pk=task_id)
     _lock_dependencies(project_id)
-    return _circle_task_ids(project_id, task_id)
+    return _task_ids_of_would_be_circle(project_id, task_id)
 
 
 def detect_circle_at_due_time(batch: Batch, due: Due) -> None:
     """Handle due times of kind `circle`: this task asked another task a question."""
     task = batch.tasks[due.task_id]
-    circle_ids = _circle_task_ids(task.project_id, task.pk)
+    circle_ids = _task_ids_of_would_be_circle(task.project_id, task.pk)
     if set(circle_ids) <= set(batch.tasks):
-        deadlocks.open_deadlock_for_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
+        deadlocks.open_deadlock_for_new_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     else:
         # The circle changed before its tasks were locked: look again, with all of them.
         batch.schedule_due_time(CIRCLE, task, batch.now)
@@ -167,7 +167,7 @@ def hold_or_release_by_dependencies(batch: Batch, due: Due) -> None:
     batch.flush()
 
 
-def awaited_ids_by_waiting_id(project_id: int) -> defaultdict[str, set[str]]:
+def open_awaited_ids_by_waiting_id(project_id: int) -> defaultdict[str, set[str]]:
     """Return which open task of a project waits for which others."""
     rows = Dependency.objects.filter(task__project=project_id).exclude(task__status__in=ENDED)
     # Of several whose turn it is first any may end: none of them closes a circle by itself.

@@ -66,7 +66,7 @@ def export_events_of_loaded_tasks(
     words: dict[int, dict[str, GateVisit]] = {}
     for visit in visits:
         words.setdefault(visit.task_id, {})[str(visit.pk)] = visit
-    for pk, events in groupby(_ordered_events(list(by_id)), key=lambda event: event.task_id):
+    for pk, events in groupby(_events_by_task_number_and_seq(list(by_id)), key=lambda event: event.task_id):
         history = _ExportState(by_id[pk], words.get(pk, {}), firsts[pk])
         for event in events:
             # Also of what is left out, since versions and durations follow from every event.
@@ -75,7 +75,7 @@ def export_events_of_loaded_tasks(
                 yield entry
 
 
-def _ordered_events(tasks: list[int]) -> Iterator[Event]:
+def _events_by_task_number_and_seq(tasks: list[int]) -> Iterator[Event]:
     rows = Event.objects.filter(task__in=tasks).select_related("decision")
     return rows.order_by("task__project_id", "task__number", "seq").iterator(chunk_size=500)
 
@@ -91,8 +91,8 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
     history.pinned = event.data.get("pinned", history.pinned)
     moved = event.kind in TRANSITIONS
     source, target = (
-        _joined_worker_names(history.line_of_pinned_version, event.source),
-        _joined_worker_names(history.line_of_pinned_version, _target_states(event)),
+        _comma_separated_worker_names(history.line_of_pinned_version, event.source),
+        _comma_separated_worker_names(history.line_of_pinned_version, _comma_separated_target_states(event)),
     )
     told_as = {
         "event_id": f"EVT-{event.pk}",
@@ -100,7 +100,7 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
         "work_item_id": history.task.name,
         "transition": {
             "from_state": event.source or None,
-            "to_state": _target_states(event) or None,
+            "to_state": _comma_separated_target_states(event) or None,
             "trigger": _gate_result_trigger_of_event(event) or event.trigger or event.kind,
         },
         "agent": {"source": source, "target": target},
@@ -108,7 +108,7 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
         "gate_results": _gate_results_of_event(history, event),
         "trust_level": event.data.get("trust_level"),
         "human_approval": _decider_fields(history, event),
-        "duration_seconds": _duration_of_left_state(history, event, moved),
+        "duration_seconds": _seconds_in_left_state_or_since_event(history, event, moved),
         "kind": event.kind,
         "sequence": event.seq,
         "actor": event.actor,
@@ -118,7 +118,7 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
     return told_as
 
 
-def _target_states(event: Event) -> str:
+def _comma_separated_target_states(event: Event) -> str:
     """Return the states that the event leads to: of a fork all of them, separated by commas."""
     if event.kind != "token.forked":
         return event.target
@@ -126,7 +126,7 @@ def _target_states(event: Event) -> str:
     return ",".join(str(child["station"]) for child in event.data.get("tokens", ())[1:]) or event.target
 
 
-def _duration_of_left_state(history: _ExportState, event: Event, moved: bool) -> int:
+def _seconds_in_left_state_or_since_event(history: _ExportState, event: Event, moved: bool) -> int:
     """Return how long the position was in the state that a transition leaves; for other events the time since
     the previous event."""
     began = history.since.get(event.token_id or 0, history.before) if moved else history.before
@@ -149,14 +149,14 @@ def _handoff_id_of_event(event: Event, source: str | None, target: str | None) -
     return str(event.data.get("handoff") or handoff_id(source, target, event.at))
 
 
-def _joined_worker_names(line: ParsedLine, places: str) -> str | None:
+def _comma_separated_worker_names(line: ParsedLine, places: str) -> str | None:
     """Return who works at each station: its agent, or else the station itself. Ends have nobody."""
     stations = [line.stations_by_key.get(place) for place in places.split(",")]
-    names = [_station_agent_name(station) for station in stations if station]
+    names = [_agent_or_station_key(station) for station in stations if station]
     return ",".join(dict.fromkeys(names)) or None
 
 
-def _station_agent_name(station: Any) -> str:
+def _agent_or_station_key(station: Any) -> str:
     return str(getattr(station, "agent", "") or station.work.get("agent") or station.key)
 
 
@@ -177,7 +177,7 @@ def _gate_results_of_event(history: _ExportState, event: Event) -> dict[str, str
         return {visit.gate: gate_results.pass_or_fail(visit.word == "approve")} if visit else {}
     if event.kind not in TRANSITIONS or event.decision is None:
         return {}
-    return gate_results.results_by_check(event.decision)
+    return gate_results.pass_or_fail_by_check(event.decision)
 
 
 def _decider_fields(history: _ExportState, event: Event) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from pipelines.engine.commands.inputs import expired_file_names
 from pipelines.engine.commands.linked_tasks import REQUESTED
-from pipelines.engine.commands.move import check_broken_promises_accepted, promises_broken_at
+from pipelines.engine.commands.move import check_broken_promises_accepted, promises_broken_at_with_sentences
 from pipelines.engine.commands.submit import (
     INHERITED,
     create_first_token_and_job,
@@ -130,7 +130,9 @@ def plan_fork(
 ) -> ForkPlan:
     """Return what `fork` would do, with the same refusals but for `accepts`. Nothing is written."""
     # By the same steps as the fork, so that the plan is what would happen
-    return run_in_transaction(partial(_plan, _fork_request(task_id, user, at, position, station, "")))
+    return run_in_transaction(
+        partial(_plan_fork_and_roll_back, _fork_request(task_id, user, at, position, station, ""))
+    )
 
 
 def task_moment(task: Task, at: int | None = None) -> TaskMoment:
@@ -175,7 +177,7 @@ def _fork_request(
     old = existing(Task.objects.select_related("project", "line", "pinned", "requester").filter(pk=task_id))
     refuse_deleted_files(old)
     moment = task_moment(old, at)
-    place = _chosen_position(moment, position)
+    place = _chosen_or_only_position(moment, position)
     target = _checked_station_or_own(old, place, payload.checked_text(station, "station"))
     _check_files_and_protections(old)
     actor = user if isinstance(user, Actor) else Actor.person(user)
@@ -195,7 +197,11 @@ def _fork_request(
     new.requester_id = int(actor.id) if actor.kind == "person" else None
     new.requested_by = (actor.name or str(actor))[:200]
     new.requesters = _requesters_of_old_but_not_new(old, new)
-    broken = promises_broken_at(new, target, MovedPast()) if target != _start_station_key(old) else []
+    broken = (
+        promises_broken_at_with_sentences(new, target, MovedPast())
+        if target != _start_station_key(old)
+        else []
+    )
     person = user if isinstance(user, User) else None
     return ForkRequest(old, new, moment, place, target, actor, person, reason, tuple(broken))
 
@@ -211,7 +217,7 @@ def _requesters_of_old_but_not_new(old: Task, new: Task) -> list[str]:
     return list(dict.fromkeys(actor for actor in (*old.requesters, *previous) if actor != current))
 
 
-def _chosen_position(moment: TaskMoment, token: int | None) -> ForkPosition:
+def _chosen_or_only_position(moment: TaskMoment, token: int | None) -> ForkPosition:
     places = moment.positions
     names = ", ".join(f"{place.token} ({place.station})" for place in places)
     if token is not None:
@@ -297,7 +303,7 @@ def _create_task_and_begin(request: ForkRequest) -> tuple[Batch, Task]:
     return batch, batch.tasks[task.pk]
 
 
-def _plan(request: ForkRequest) -> ForkPlan:
+def _plan_fork_and_roll_back(request: ForkRequest) -> ForkPlan:
     with transaction.atomic():
         _batch, task = _create_task_and_begin(request)
         status = str(task.status)

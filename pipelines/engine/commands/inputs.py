@@ -54,7 +54,7 @@ def checked_inputs_with_defaults(
     for field in fields:
         value = values.get(field.key)
         if value is None or value == "":
-            value = usable_default_value(field, known)
+            value = usable_default_or_none(field, known)
         if value is None:
             problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
             continue
@@ -69,8 +69,8 @@ def checked_inputs_with_defaults(
     return filled
 
 
-def usable_default_value(field: Input, known: Collection[str]) -> Any:
-    if not field.has_default or (field.type == "secret" and field.default not in known):
+def usable_default_or_none(field: Input, known_secrets: Collection[str]) -> Any:
+    if not field.has_default or (field.type == "secret" and field.default not in known_secrets):
         return None
     return field.default
 

@@ -34,7 +34,7 @@ class Turn:
     replaced: tuple[int, ...] = ()
 
 
-def key_counted_by_line_limit(line: Line, inputs: Mapping[str, Any]) -> str:
+def limit_key_of_inputs_or_empty(line: Line, inputs: Mapping[str, Any]) -> str:
     """Return the key under which a new task counts: what the path of the limit finds in its inputs."""
     if line.limit_tasks is None or not line.limit_key:
         return ""

@@ -102,7 +102,7 @@ def _answer_blocked_token(token_id: int, user: User, token_version: int, text: s
     if token.status == Status.EVALUATING and "agentic" not in evaluation:
         raise Conflict("A program decides this. A person is asked only if it cannot run.")
     if evaluation:
-        _decide_again(batch, token, actor, _checked_answer_fact(evaluation, fact), text)
+        _decide_again_with_answer(batch, token, actor, _checked_answer_fact(evaluation, fact), text)
     else:
         if not text.strip():
             raise Invalid.at("text", "is missing or blank", "Enter what the station needs to know.")
@@ -121,7 +121,7 @@ def _checked_answer_fact(evaluation: dict[str, Any], fact: str) -> str:
     return fact
 
 
-def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
+def _decide_again_with_answer(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
     """Decide the same situation again with the answer added (law §3). A question that a machine still has to
     answer is closed."""
     evaluation, job = token.wait["evaluation"], batch.open_job_of(token)

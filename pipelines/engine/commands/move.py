@@ -134,7 +134,7 @@ def _checked_move_request(
 
 def _move_or_retry_by_hand(request: MoveRequest) -> Task:
     batch, task, token = lock_unchanged_token(request.token_id, request.token_version, LIVING)
-    broken = _promises_broken_by_move(task, token, request)
+    broken = _promises_broken_by_move_with_sentences(task, token, request)
     check_broken_promises_accepted(
         "move", task.project_id, request.user, request.reason, request.accepts, broken
     )
@@ -146,7 +146,7 @@ def _move_or_retry_by_hand(request: MoveRequest) -> Task:
 def _plan_move_by_trying(request: MoveRequest) -> MovePlan:
     with transaction.atomic():
         batch, task, token = lock_unchanged_token(request.token_id, request.token_version, LIVING)
-        broken = _promises_broken_by_move(task, token, request)
+        broken = _promises_broken_by_move_with_sentences(task, token, request)
         visits = batch.open_visits_of_token(token) if token.status == Status.AWAITING_REVIEW else []
         votes = Vote.objects.filter(visit__in=[visit.pk for visit in visits]).count()
         job, spent = batch.open_job_of(token), float(cost_of_task(task.pk))
@@ -237,7 +237,7 @@ def _skip_current_work(batch: Batch, task: Task, token: Token, request: MoveRequ
             **feedback_and_question_of_last_run(token),
             reason=request.reason,
         )
-        batch.advance_clock()
+        batch.advance_clock_by_tick()
         job = batch.open_job_of(token)
         assert job is not None
     by = request.actor.name or str(request.actor)
@@ -258,7 +258,9 @@ def _skip_current_work(batch: Batch, task: Task, token: Token, request: MoveRequ
 # What the line and its repository promise
 
 
-def _promises_broken_by_move(task: Task, token: Token, request: MoveRequest) -> list[tuple[str, str]]:
+def _promises_broken_by_move_with_sentences(
+    task: Task, token: Token, request: MoveRequest
+) -> list[tuple[str, str]]:
     """Name each promise that the move breaks, with its sentence. A skip breaks none: guarantees are proved over every
     outcome, that of a skip as well."""
     line, target = versions.by_id(task.pinned_id), request.to or token.station
@@ -266,10 +268,10 @@ def _promises_broken_by_move(task: Task, token: Token, request: MoveRequest) -> 
         return []
     # Without a promise nothing of the past is asked
     past = _stations_passed_so_far(task, token) if line.guarantees else MovedPast()
-    return promises_broken_at(task, target, past)
+    return promises_broken_at_with_sentences(task, target, past)
 
 
-def promises_broken_at(task: Task, target: str, past: MovedPast) -> list[tuple[str, str]]:
+def promises_broken_at_with_sentences(task: Task, target: str, past: MovedPast) -> list[tuple[str, str]]:
     """Name each promise of the line and of the repository that is no longer proved of this task once it stands at
     `target` with this past, with its sentence."""
     line = versions.by_id(task.pinned_id)

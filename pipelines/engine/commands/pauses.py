@@ -206,7 +206,7 @@ def release_work_of_unpaused_task(batch: Batch, due: Due) -> None:
 
     for token in batch.living_tokens(task):
         release_matching_holds(batch, task, token, actor, over)
-    moved = restart_clocks(batch, task)
+    moved = restart_unpaused_clocks(batch, task)
     _record_pause_event(batch, task, "task.resumed", due, moved=moved)
     batch.flush()
 
@@ -236,7 +236,7 @@ def stop_clocks(batch: Batch, dues: Iterable[Due], pauses: Collection[PauseSpan]
         _store_whether_deadlines_are_paused(batch, stopped)
 
 
-def restart_clocks(batch: Batch, task: Task) -> dict[str, str]:
+def restart_unpaused_clocks(batch: Batch, task: Task) -> dict[str, str]:
     """Move what no pause covers any more by as long as it was covered. Returns the new instants, by kind and key."""
     going = [
         due for due in batch.dues.values() if due.paused_at is not None and not is_clock_paused(batch, due)

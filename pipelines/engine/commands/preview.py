@@ -42,22 +42,22 @@ def preview_report(job_report: Report) -> ReportPreview:
     people are asked, so that nobody learns before the report whether they will be (law §15).
 
     :raises Conflict: the attempt is over; Invalid: the outcome is none"""
-    return run_in_transaction(partial(_previewed, job_report))
+    return run_in_transaction(partial(_previewed_and_rolled_back, job_report))
 
 
-def _previewed(job_report: Report) -> ReportPreview:
+def _previewed_and_rolled_back(job_report: Report) -> ReportPreview:
     member = checked_report_or_refusal(job_report, {})
     # What a report may be is checked before anything is locked
     if not isinstance(member, CheckedReport):
         raise Invalid.at(member.path, member.detail)
     with transaction.atomic():
         # Under the same lock and by the same steps as the report, so that the answer is what would be decided
-        preview = _decided(Batch.of_jobs([job_report.job_id]), member)
+        preview = _preview_by_recording(Batch.of_jobs([job_report.job_id]), member)
         transaction.set_rollback(True)
     return preview
 
 
-def _decided(batch: Batch, member: CheckedReport) -> ReportPreview:
+def _preview_by_recording(batch: Batch, member: CheckedReport) -> ReportPreview:
     refusal = fence.refusal_or_repeated_answer(batch, member.report, member.digest)
     if refusal is not None:
         raise Conflict(refusal.detail)

@@ -72,11 +72,11 @@ class _RowsOfTasks:
     parent: type[Model]
 
 
-def purge_records(now: datetime, most: int) -> PurgedTasks:
+def purge_records(now: datetime, limit: int) -> PurgedTasks:
     """Purge the tasks of all projects whose record is kept no longer, the longest ended first: their rows go, receipts
     and a digest of each event stay. One transaction."""
     with transaction.atomic():
-        locked = [pk for (pk,) in fetch(LOCK_EXPIRED_RECORDS, {"now": now, "most": most})]
+        locked = [pk for (pk,) in fetch(LOCK_EXPIRED_RECORDS, {"now": now, "most": limit})]
         needed = {pk for (pk,) in fetch(STILL_NEEDED, [locked])} if locked else set()
         tasks = list(
             Task.objects.select_related("project__owner").filter(pk__in=set(locked) - needed).order_by("pk")
@@ -94,10 +94,10 @@ def purge_records(now: datetime, most: int) -> PurgedTasks:
     return PurgedTasks(len(ids), digests)
 
 
-def purge_files(now: datetime, most: int) -> PurgedTasks:
+def purge_files(now: datetime, limit: int) -> PurgedTasks:
     """Delete logs, artifacts and snapshots of the tasks of all projects whose files are kept no longer."""
     with transaction.atomic():
-        ids = [pk for (pk,) in fetch(LOCK_EXPIRED_FILES, {"now": now, "most": most})]
+        ids = [pk for (pk,) in fetch(LOCK_EXPIRED_FILES, {"now": now, "most": limit})]
         digests = _stored_digests(ids)
         for rows in (
             LogChunk.objects.filter(job__token__task__in=ids),

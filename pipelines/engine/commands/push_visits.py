@@ -50,7 +50,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
         batch, task = lock_open_task(task_id)
     except (Conflict, NotFound):
         return "ended"
-    if _was_push_recorded(task, push):
+    if _replace_people_if_push_was_recorded(task, push):
         return "known"
     # A forked token is no position: its branches are.
     positions = [position for position in batch.living_tokens(task) if not position.forked]
@@ -62,7 +62,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
         return "held"
     if job is not None and job.kind == DELIVER.key and job.pk != push.job and _has_open_delivery(job):
         return "delivering"
-    station = _station_that_last_changed_files(versions.by_id(task.pinned_id), task)
+    station = _last_changing_or_first_station(versions.by_id(task.pinned_id), task)
     if not station:
         return "nowhere"
     people = list(User.objects.filter(pk__in=push.people).order_by("pk"))
@@ -79,7 +79,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
     return "taken"
 
 
-def _was_push_recorded(task: Task, push: ObservedPush) -> bool:
+def _replace_people_if_push_was_recorded(task: Task, push: ObservedPush) -> bool:
     """Return whether the push was recorded before; then it makes no second visit. The names that the host gives
     replace those of the commits, which their authors chose themselves: that frees people who were only named
     there, and bars the pusher. People whom the host named are never freed: somebody else may push the same
@@ -102,7 +102,7 @@ def _has_open_delivery(job: Job) -> bool:
     return Delivery.objects.filter(job=job, landed_at=None).exists()
 
 
-def _station_that_last_changed_files(line: ParsedLine, task: Task) -> str:
+def _last_changing_or_first_station(line: ParsedLine, task: Task) -> str:
     """Return the station that changed the files last, by its key in the current version; otherwise the first
     that worked there."""
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)

@@ -40,7 +40,7 @@ def _decide_held_tokens_again(task_id: int, actor: Actor) -> list[int]:
         if (
             token.status == Status.HELD
             and token.wait.get("missing")
-            and _decide_again(batch, task, token, actor)
+            and _decide_again_unless_held_for_same_reason(batch, task, token, actor)
         ):
             changed.append(token.pk)
     batch.flush()
@@ -75,7 +75,7 @@ def held_token_context_and_situation(
     return HeldSituation(turn, situation_with_current_facts(turn, situation), before)
 
 
-def _decide_again(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
+def _decide_again_unless_held_for_same_reason(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
     turn, situation, before = held_token_context_and_situation(batch, task, token, actor, "facts")
     if _would_hold_for_same_reason(turn, before, situation):
         return False
@@ -87,7 +87,7 @@ def decide_again_when_agent_is_free(batch: Batch, due: Due) -> None:
     """Handle the due time of a token that is held for an agent which may be free by now."""
     token = batch.tokens.get(due.token_id or 0)
     if token is not None and token.status == Status.HELD and token.wait.get("missing"):
-        _decide_again(batch, batch.tasks[due.task_id], token, ENGINE)
+        _decide_again_unless_held_for_same_reason(batch, batch.tasks[due.task_id], token, ENGINE)
     batch.flush()
 
 

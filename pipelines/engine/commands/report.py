@@ -17,8 +17,8 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
     DecisionContext,
     decide_and_store_decision,
-    decision_situation,
     outcome_judged_by_its_facts,
+    situation_with_drawn_samples,
 )
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Report, ReportResult, job_fields_for_event
@@ -133,7 +133,7 @@ def _report_stations_that_do_nothing(
         if not going:
             return
         # house §2: `now` grows by a microsecond a station, so that the events keep their order.
-        batch.advance_clock()
+        batch.advance_clock_by_tick()
         for place, next_report in going.items():
             member = checked_report_or_refusal(next_report, known)
             assert isinstance(member, CheckedReport)
@@ -228,7 +228,7 @@ def record_outcome_and_move(batch: Batch, member: CheckedReport) -> ReportResult
         turn = DecisionContext(
             batch, task, token, job, job_report.by, cause, cause, job_report.claim_next, told=parsed_outcome
         )
-        facts = decision_situation(turn)
+        facts = situation_with_drawn_samples(turn)
     else:
         turn, facts = evaluations.context_and_situation_after_answer_job(
             batch, job, job_report.by, cause, job_report.claim_next

@@ -264,7 +264,7 @@ def save_task_with_next_number(blank: Task) -> Task:
     [(number, now)] = fetch(NEXT_NUMBER, [blank.project_id])
     check_no_quota_used_up(blank.line.project)
     values = {field.attname: getattr(blank, field.attname) for field in Task._meta.concrete_fields}
-    key = line_limits.key_counted_by_line_limit(blank.line, blank.inputs)
+    key = line_limits.limit_key_of_inputs_or_empty(blank.line, blank.inputs)
     values |= {"id": None, "number": number, "limit_key": key, "created_at": now, "changed_at": now}
     task = Task.objects.create(**values)
     # Read with whoever starts it: its limit and its names need no query

@@ -49,21 +49,23 @@ def ask_tool_permission(
 
 def _ask_tool_permission(job_id: int, lease: uuid.UUID, call: PermissionCall, minutes: int) -> ToolPermission:
     batch = Batch.of_jobs([job_id])
-    job = _asking_job(batch, job_id, lease)
+    job = _job_running_under_lease_or_none(batch, job_id, lease)
     if job is None:
         raise Conflict(NOT_WAITING)
     row = ToolPermission.objects.filter(job_id=job_id, key=call.key).first()
     if row is None:
-        return _asked(batch, job, lease, call, minutes)
+        return _create_permission_question(batch, job, lease, call, minutes)
     # An answer counts for the call that people saw, whoever sends its key again
     if row.lease_key != lease or (row.tool, row.digest) != (call.tool, call.digest):
         raise Conflict("Another call was asked about under this key.")
     if row.state == State.OPEN and row.due_at <= batch.now:
-        _settle(batch, job, row, State.DENIED, ENGINE, "Nobody answered in time.")
+        _store_permission_answer(batch, job, row, State.DENIED, ENGINE, "Nobody answered in time.")
     return row
 
 
-def _asked(batch: Batch, job: Job, lease: uuid.UUID, call: PermissionCall, minutes: int) -> ToolPermission:
+def _create_permission_question(
+    batch: Batch, job: Job, lease: uuid.UUID, call: PermissionCall, minutes: int
+) -> ToolPermission:
     text = payload.checked_text(call_text(call.tool, call.arguments), "arguments", LONGEST_CALL)
     waiting = ToolPermission.objects.filter(job_id=job.pk, lease_key=lease, state=State.OPEN)
     # A row past its time stays open until it is asked about again, and waits for nobody
@@ -113,24 +115,24 @@ def _answer_tool_permission(
     if row.state != State.OPEN:
         by = str(row.answered_by or "")
         raise Conflict(f"This call was {row.state} already.", by=by, at=row.answered_at)
-    job = _asking_job(batch, job_id, row.lease_key)
+    job = _job_running_under_lease_or_none(batch, job_id, row.lease_key)
     if job is None or row.due_at <= batch.now:
         raise Conflict(NOT_WAITING)
     # A page that shows another call cannot allow this one
     if row.digest != digest:
         raise Conflict("This is another call than the one that you saw. Reload the page.")
     row.answered_by = user
-    _settle(batch, job, row, state, Actor.person(user), reason)
+    _store_permission_answer(batch, job, row, state, Actor.person(user), reason)
     return row
 
 
-def _asking_job(batch: Batch, job_id: int, lease: uuid.UUID) -> Job | None:
+def _job_running_under_lease_or_none(batch: Batch, job_id: int, lease: uuid.UUID) -> Job | None:
     """Return the job while the attempt under this lease works on it."""
     job = batch.jobs.get(job_id)
     return job if job is not None and job.state == Job.State.RUNNING and job.lease_key == lease else None
 
 
-def _settle(
+def _store_permission_answer(
     batch: Batch, job: Job, row: ToolPermission, state: ToolPermission.State, actor: Actor, reason: str
 ) -> None:
     row.state, row.answered_at, row.reason = state, batch.now, reason

@@ -108,7 +108,10 @@ def _jobs_with_next(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
 
 
 def _visited_stage_item(
-    line: ParsedLine, pair: tuple[Job, Job | None], raised: Sequence[Escalation], handoffs: dict[int, str]
+    line: ParsedLine,
+    pair: tuple[Job, Job | None],
+    escalations: Sequence[Escalation],
+    handoffs: dict[int, str],
 ) -> Item:
     job, following = pair
     return {
@@ -116,7 +119,7 @@ def _visited_stage_item(
         "agent": job.agent or agent_or_station_name(line, job.station),
         "entered_at": _iso_utc_text(job.created_at),
         "exited_at": _iso_utc_text(job.ended_at),
-        "result": _stage_result(job, following, raised),
+        "result": _stage_result(job, following, escalations),
         "handoff_id": handoffs.get(job.pk),
         "iteration": job.visit,
     }

@@ -169,7 +169,7 @@ class Batch:
 
     # What happens
 
-    def advance_clock(self) -> None:
+    def advance_clock_by_tick(self) -> None:
         """Advance the clock by one tick, so that what follows is later than everything in this transaction so
         far."""
         self.now += TICK

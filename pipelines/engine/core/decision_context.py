@@ -104,9 +104,9 @@ def counts_and_open_escalations_facts(task: Task) -> dict[str, Any]:
     }
 
 
-def decision_situation(turn: DecisionContext) -> dict[str, Any]:
+def situation_with_drawn_samples(turn: DecisionContext) -> dict[str, Any]:
     """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
-    situation, drawn = situation_without_samples(turn), _sample_draws_fact(turn)
+    situation, drawn = situation_without_samples(turn), _draw_samples_and_return_fact(turn)
     return {**situation, "facts": {**situation["facts"], **drawn}} if drawn else situation
 
 
@@ -149,7 +149,7 @@ def _other_station_facts(turn: DecisionContext) -> dict[str, Any]:
     return {"observed": observed} if observed else {}
 
 
-def _sample_draws_fact(turn: DecisionContext) -> dict[str, Any]:
+def _draw_samples_and_return_fact(turn: DecisionContext) -> dict[str, Any]:
     """Return the samples drawn at gates that ask about a sample."""
     outcome = turn.job.outcome or {}
     if ((outcome.get("facts") or {}).get("claims") or {}).get("contradicted"):

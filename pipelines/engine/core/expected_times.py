@@ -43,7 +43,7 @@ def is_job_late_or_reschedule(batch: Batch, task: Task, token: Token, job: Job) 
     seconds = expected_seconds_of_station(job)
     if not seconds or job.started_at is None:
         return False
-    total, suspended = _seconds_without_suspensions(
+    total, suspended = _working_seconds_and_is_suspended(
         batch.now, job.started_at, _suspend_and_restore_times(task, job)
     )
     if has_timed_out(total, seconds):
@@ -59,7 +59,7 @@ def _schedule_late_due_time(batch: Batch, task: Task, token: Token, seconds: flo
     batch.schedule_due_time(LATE, task, late, key=str(token.pk), token=token)
 
 
-def _seconds_without_suspensions(
+def _working_seconds_and_is_suspended(
     now: datetime, started: datetime, suspensions: list[tuple[str, datetime]]
 ) -> tuple[float, bool]:
     """Seconds since the start, less those of the suspensions; and whether one is in force."""

@@ -47,7 +47,7 @@ def gate_passed_or_failed_trigger(decision: Decision) -> str:
     return f"{passed}_passed" if passed else ""
 
 
-def results_by_check(decision: Decision) -> dict[str, str]:
+def pass_or_fail_by_check(decision: Decision) -> dict[str, str]:
     """Return each check and tool that was evaluated, and each gate at which somebody spoke. Of two under one
     name a failed one counts."""
     passed_by_name: dict[str, bool] = {}

@@ -40,12 +40,12 @@ def draw_result_by_gate(line: ParsedLine, task: Task, outcome: Mapping[str, Any]
     for gate, about in before.values_list("gate", "about"):
         subjects_by_gate.setdefault(gate, set()).add(about)
     return {
-        gate.key: _draw_for_gate(gate, task.line_id, chain, subjects_by_gate.get(gate.key, set()))
+        gate.key: _draw_result_for_gate(gate, task.line_id, chain, subjects_by_gate.get(gate.key, set()))
         for gate in gates
     }
 
 
-def _draw_for_gate(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[str]) -> str:
+def _draw_result_for_gate(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[str]) -> str:
     """Every task of the chain draws: that one was drawn holds for those that follow it, that none was does not."""
     assert gate.sample is not None
     # With the line: another one may have a gate of this key, and would draw the same tasks

@@ -201,7 +201,7 @@ def _unevaluated_results(decision: Decision, visits: list[GateVisit]) -> Iterabl
         for gate, _, note in _partitioned_trace_reasons(decision)
         if note.startswith("its tool says")
     }
-    for name, result in gate_results.results_by_check(decision).items():
+    for name, result in gate_results.pass_or_fail_by_check(decision).items():
         if (name, result == "pass") not in verdicts | checked and name not in ran:
             yield f"says {name}: {result}, which was not evaluated"
     trigger = gate_results.gate_passed_or_failed_trigger(decision)

@@ -114,7 +114,7 @@ def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
 def _task_refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
     if task is None:
         return "There is no such task."
-    if this.was_named_before(task.pk):
+    if this.mark_task_and_return_if_repeated(task.pk):
         return "This task is named twice."
     if task.status in ENDED:
         return "This task has ended."
@@ -187,7 +187,7 @@ def _apply_plan_and_return_snapshot(
         changed_values["forks"] = forks
     return {
         "tokens": [
-            step.record_before_and_after(state_before)
+            step.before_and_after_record(state_before)
             for step, state_before in zip(steps, before, strict=True)
         ],
         "before": changed_values,

@@ -45,7 +45,7 @@ class MigrationBatch:
         bulk_rows.update_rows(self.done, ("result", "detail", "tokens", "before", "seq", "at"))
         self.batch.flush()
 
-    def was_named_before(self, task_id: int) -> bool:
+    def mark_task_and_return_if_repeated(self, task_id: int) -> bool:
         """Return whether the task is named a second time in this batch; the first call marks it. A second
         migration would need newly read rows."""
         if task_id in self.seen:

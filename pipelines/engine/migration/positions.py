@@ -41,7 +41,7 @@ class MigrationStep:
 
     def __post_init__(self) -> None:
         self.job, self.decision = (
-            self.this.ground.open_or_decided_job_of(self.token),
+            self.this.ground.open_job_or_job_token_rests_by(self.token),
             self.this.ground.decision_token_rests_on(self.token),
         )
         self.judge = self.this.ground.judge_version_id_of(self.token)
@@ -51,7 +51,7 @@ class MigrationStep:
     def position_before(self) -> dict[str, Any]:
         return position_snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
 
-    def record_before_and_after(self, before: dict[str, Any]) -> dict[str, Any]:
+    def before_and_after_record(self, before: dict[str, Any]) -> dict[str, Any]:
         job = self.this.batch.open_job_of(self.token)
         # A question is no job of the position: unless it was asked anew, the work it is about counts
         if job and job.purpose != Purpose.STATION and self.effect.how != "again":

@@ -69,7 +69,7 @@ class MigrationSnapshot:
         self.decisions = self._decisions_by_id()
         self.open, self.jobs = self._jobs_by_token_and_id(dict(jobs or {}))
         self.voted, self.approved = self._voted_tokens_and_decided_votes()
-        self._rejecting = self._rejected_task_ids()
+        self._rejecting = self._ids_of_tasks_ever_rejected()
         self._counted = self._counts_by_blocked_decision()
 
     # Reading
@@ -103,7 +103,7 @@ class MigrationSnapshot:
             decided_words.setdefault(token, {})[gate] = {"decision": word}
         return set(votes.values_list("visit__token_id", flat=True)), decided_words
 
-    def _rejected_task_ids(self) -> set[int]:
+    def _ids_of_tasks_ever_rejected(self) -> set[int]:
         rejected = GateVisit.objects.filter(task__in=self.tasks, word=Word.REJECT)
         return set(rejected.values_list("task_id", flat=True))
 
@@ -127,7 +127,7 @@ class MigrationSnapshot:
         """Return the decision by which the token rests; None while it has a job to do."""
         return None if token.pk in self.open else self.decisions.get(token.wait.get("decision", ""))
 
-    def open_or_decided_job_of(self, token: Token) -> Job | None:
+    def open_job_or_job_token_rests_by(self, token: Token) -> Job | None:
         """The open one, or that whose outcome it rests by."""
         decision = self.decision_token_rests_on(token)
         return self.open.get(token.pk) or (self.jobs.get(decision.job_id) if decision else None)
@@ -140,7 +140,7 @@ class MigrationSnapshot:
 
     def migrating_position(self, token: Token, to: int | None, counts: Counts) -> MigratingPosition:
         job, decision, judge = (
-            self.open_or_decided_job_of(token),
+            self.open_job_or_job_token_rests_by(token),
             self.decision_token_rests_on(token),
             self.judge_version_id_of(token),
         )
@@ -178,7 +178,7 @@ class MigrationSnapshot:
         effects: list[MigrationEffect] = []
         for token in self.tokens_of_task(task):
             position = self.migrating_position(token, to.pk, counts)
-            effect = self._hold_if_people_rejected(
+            effect = self._effect_or_hold_if_rejected(
                 token, migration_impact.migration_effect(position, line, mapping), position, line
             )
             counts = _sum_of_counts(counts, self._counts_of_effect(token, effect, mapping, line))
@@ -210,12 +210,12 @@ class MigrationSnapshot:
                 back = _sum_of_counts(back, below)
         return back
 
-    def _hold_if_people_rejected(
+    def _effect_or_hold_if_rejected(
         self, token: Token, effect: MigrationEffect, position: MigratingPosition, line: ParsedLine
     ) -> MigrationEffect:
         """Return the effect, changed to a hold if people rejected the same before (law §6): they are not asked
         again."""
-        answer, job = effect.decision, self.open_or_decided_job_of(token)
+        answer, job = effect.decision, self.open_job_or_job_token_rests_by(token)
         # Nearly no task has a rejection, and then no evidence is read
         if token.task_id not in self._rejecting or not effect.gates or job is None:
             return effect
@@ -229,7 +229,7 @@ class MigrationSnapshot:
     def _decision_subject(
         self, token: Token, effect: MigrationEffect, line: ParsedLine, origin: str = ""
     ) -> DecisionSubject:
-        job = self.open_or_decided_job_of(token)
+        job = self.open_job_or_job_token_rests_by(token)
         assert job is not None
         outcome = judge_outcome(line, line.station(effect.station), read_outcome(job.outcome)).outcome
         return DecisionSubject(line, effect.station, origin or token.origin, outcome)
@@ -243,7 +243,7 @@ class MigrationSnapshot:
         answer = effect.decision
         if answer is None or effect.gates:
             return {}
-        job = self.open_or_decided_job_of(token)
+        job = self.open_job_or_job_token_rests_by(token)
         read = migration_impact.compose_mappings(job.mapping if job else {}, mapping)
         about = self._decision_subject(
             token, effect, line, migration_impact.mapped_station_key(line, read, token.origin) or ""
@@ -281,7 +281,7 @@ class MigrationSnapshot:
         self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect
     ) -> bool:
         if effect.how == "keep":
-            job = self.open_or_decided_job_of(token)
+            job = self.open_job_or_job_token_rests_by(token)
             return job is not None and migration_impact.compose_mappings(job.mapping, mapping) == job.mapping
         return effect.how in ("there", "still") and effect.station == token.station
 

@@ -81,7 +81,7 @@ def _undo_task(this: MigrationBatch, member: MigrationUndo, undoes: MigrationEnt
 def _undo_refusal_text(this: MigrationBatch, task: Task | None, undoes: MigrationEntry | None) -> str:
     if task is None or undoes is None or undoes.task_id != task.pk:
         return "There is no such task in this migration."
-    if this.was_named_before(task.pk):
+    if this.mark_task_and_return_if_repeated(task.pk):
         return "This task is named twice."
     if undoes.result != MigrationEntry.Result.MIGRATED:
         return "This task was not migrated."
@@ -187,7 +187,9 @@ class PositionUndo:
         if self.how == "pin" and self.job:
             changed = self._pin_job_to_former_version(self.job) or changed
         elif self.how in ("keep", "there"):
-            self._set_job_mapping(self.this.ground.open_or_decided_job_of(self.token), self.before["mapping"])
+            self._set_job_mapping(
+                self.this.ground.open_job_or_job_token_rests_by(self.token), self.before["mapping"]
+            )
         if changed:
             self.this.batch.mark_token_changed(self.token)
         return changed

@@ -38,7 +38,7 @@ def save_deadlock_and_notify(
     tasks = {task.pk: task for task, _party in parties}
     record.parties = [party for _task, party in parties]
     record.agents = sorted({party["agent"] for party in record.parties if party["agent"]})
-    record.handoffs = _last_outputs_of_parties(batch, tasks)
+    record.handoffs = _newest_outputs_of_parties(batch, tasks)
     record.found_at = batch.now
     # Its id was made before it: without a word of this Django would try to update it first
     record.save(force_insert=True)
@@ -102,7 +102,7 @@ def close_contradiction_and_free_agents(
         )
 
 
-def _last_outputs_of_parties(batch: Batch, tasks: Mapping[int, Task]) -> list[dict[str, Any]]:
+def _newest_outputs_of_parties(batch: Batch, tasks: Mapping[int, Task]) -> list[dict[str, Any]]:
     """Return what the parties handed over last: completed stations with their output, newest first."""
     # By their tokens: an index of jobs by task has those of stations alone.
     stored = Job.objects.filter(token__task__in=tasks, state=Job.State.DONE).order_by("-ended_at", "-pk")

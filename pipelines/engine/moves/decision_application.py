@@ -10,7 +10,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
     DecisionContext,
     decide_and_store_decision,
-    decision_situation,
+    situation_with_drawn_samples,
 )
 from pipelines.engine.core.handoffs import (
     agent_or_station_name,
@@ -58,7 +58,7 @@ def merge_joins_that_are_ready(batch: Batch, task: Task, actor: Actor | str, tri
 
 def decide_and_apply(turn: DecisionContext) -> None:
     """Decide a new outcome and apply the decision."""
-    apply_decision(turn, decide_and_store_decision(turn, decision_situation(turn)))
+    apply_decision(turn, decide_and_store_decision(turn, situation_with_drawn_samples(turn)))
 
 
 def _apply_move(turn: DecisionContext, answer: Move) -> None:

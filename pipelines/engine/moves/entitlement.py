@@ -234,7 +234,7 @@ BARRED = {
 
 def reason_person_is_barred(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
     """Return why this person may not decide here whoever they are, or ""."""
-    return "" if person.alone else BARRED[_kind_of_bar(person.user_id, task, visit, policy)]
+    return "" if person.alone else BARRED[_bar_kind_or_none(person.user_id, task, visit, policy)]
 
 
 def is_allowed_only_as_sole_member(
@@ -242,13 +242,13 @@ def is_allowed_only_as_sole_member(
 ) -> bool:
     """Return whether they may decide only because the project has nobody else; their approval is then
     self-approved."""
-    return person.alone and _kind_of_bar(person.user_id, task, visit, policy) is not None
+    return person.alone and _bar_kind_or_none(person.user_id, task, visit, policy) is not None
 
 
 def barred_person_ids(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
     """The ids of those whom `reason_person_is_barred` keeps out, in order. Of an open visit they do not change."""
     involved = {*map(_person_id, (*_requesting_actors(task), *_actors_behind_visit(visit)))} - {None}
-    return sorted(pk for pk in involved if pk and _kind_of_bar(pk, task, visit, policy) is not None)
+    return sorted(pk for pk in involved if pk and _bar_kind_or_none(pk, task, visit, policy) is not None)
 
 
 def _person_id(actor: str) -> int | None:
@@ -268,10 +268,10 @@ def _actors_behind_visit(visit: GateVisit) -> tuple[str, ...]:
 
 def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> bool:
     """Return whether this person is barred while others in the project could decide."""
-    return _kind_of_bar(user_id, task, visit, policy) is not None
+    return _bar_kind_or_none(user_id, task, visit, policy) is not None
 
 
-def _kind_of_bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
+def _bar_kind_or_none(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
     """Return what bars this person."""
     return barring_reason(policy, f"person:{user_id}", _requesting_actors(task), _actors_behind_visit(visit))
 

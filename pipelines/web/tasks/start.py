@@ -19,7 +19,7 @@ from pipelines.engine.commands.inputs import (
     accepted_secret_names,
     connected_repositories,
     title_from_inputs,
-    usable_default_value,
+    usable_default_or_none,
 )
 from pipelines.engine.commands.typed_values import parsed_value_or_text
 from pipelines.errors import Conflict, InputError, Refused
@@ -86,7 +86,7 @@ class StartField:
     @property
     def default(self) -> Any:
         """Initial value of the form; None for an empty field. The only repository there is needs no choosing."""
-        usual = usable_default_value(self.input, self.secrets)
+        usual = usable_default_or_none(self.input, self.secrets)
         if self.repositories is None:
             return usual
         offered = [row.title for row in self.repositories]
