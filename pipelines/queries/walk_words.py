@@ -9,11 +9,11 @@ from typing import Any
 
 from pipelines.models import Escalation, Status, Word
 from pipelines.queries.join_waits import join_result_words, join_wait_sentence
-from pipelines.routing.analysis.lint.subject import edge_tests
+from pipelines.routing.analysis.lint.subject import edge_count_tests
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.branch_joins.join_decision import join_groups_with_waiting_tokens
-from pipelines.routing.document.algebra import EdgeTest
+from pipelines.routing.document.algebra import EdgeCountTest
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import decision_sentence
 from pipelines.routing.sentences.escalations import escalation_answer_terms, trigger_words
@@ -274,8 +274,8 @@ def _count_sentences(line: ParsedLine, walk: SimulatedTask, position: SimulatedP
             )
 
 
-def _tested_edges(line: ParsedLine, key: str) -> list[EdgeTest]:
-    edges = (edge for rule in line.station(key).rules for edge in edge_tests(rule.when))
+def _tested_edges(line: ParsedLine, key: str) -> list[EdgeCountTest]:
+    edges = (edge for rule in line.station(key).rules for edge in edge_count_tests(rule.when))
     return list({(edge.source, edge.target): edge for edge in edges}.values())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed_version
-from pipelines.routing.analysis.lint.transitions import drawn_edge
+from pipelines.routing.analysis.lint.transitions import drawn_edge_key_or_empty
 from pipelines.routing.document.line import ParsedLine
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
 from pipelines.web.lines.marks import NOT, TAKEN, PlaceMark, TaskPath
@@ -84,7 +84,7 @@ def _drawing_marks_json(line: ParsedLine, visit: GateVisit, answer: Mapping[str,
         for key in answer["to"]:
             path.places[key] = PlaceMark(NEXT, "runs again" if again else "next")
             # To an origin no edge leads that names it: the rule's own does.
-            edge = drawn_edge(line, station, answer["by"], rule, key) or (
+            edge = drawn_edge_key_or_empty(line, station, answer["by"], rule, key) or (
                 rule if answer["by"] == "rule" else ""
             )
             if edge:

@@ -70,8 +70,8 @@ def share_or_none(part: int, total: int) -> float | None:
     return part / total if total else None
 
 
-def cycle_time_figure(now: float | None, baseline: float | None) -> Figure:
+def cycle_time_figure(recent_seconds: float | None, baseline_seconds: float | None) -> Figure:
     """Average seconds from start to end, of late and before."""
-    if not now or not baseline:
+    if not recent_seconds or not baseline_seconds:
         return Figure(CYCLE, None)
-    return Figure(CYCLE, now / baseline, seconds=(now, baseline))
+    return Figure(CYCLE, recent_seconds / baseline_seconds, seconds=(recent_seconds, baseline_seconds))

@@ -158,7 +158,7 @@ class FactTest(PathTest):
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeTest:
+class EdgeCountTest:
     source: str
     target: str
     at_least: int
@@ -227,7 +227,7 @@ Condition = (
     | EvalTest
     | OutputTest
     | FactTest
-    | EdgeTest
+    | EdgeCountTest
     | All
     | AnyOf
     | Not

@@ -18,7 +18,7 @@ from pipelines.routing.document.algebra import (
     AnyOf,
     Condition,
     ConditionView,
-    EdgeTest,
+    EdgeCountTest,
     EvalTest,
     FactTest,
     FailureTypeTest,
@@ -37,7 +37,7 @@ def compile_condition(condition: Condition) -> Test:
     return _FORMS[type(condition)](condition)
 
 
-def without_earlier_text(test: Test) -> Test:
+def forgetting_earlier_text(test: Test) -> Test:
     """Return the test without the text of an evaluation that was reached earlier."""
 
     def forgetful(view: ConditionView) -> bool:
@@ -93,7 +93,7 @@ def _eval_test(condition: EvalTest) -> Test:
 
 
 def _output_test(condition: OutputTest) -> Test:
-    one = _single_value_finder(condition)
+    one = _single_value_finder_or_none(condition)
     if one is None:
         nodes_of, holds_of = condition.find_nodes, condition.is_true_of_nodes
 
@@ -116,7 +116,7 @@ def _output_test(condition: OutputTest) -> Test:
 
 
 def _fact_test(condition: FactTest) -> Test:
-    one = _single_value_finder(condition)
+    one = _single_value_finder_or_none(condition)
     if one is None:
         nodes_of, holds_of = condition.find_nodes, condition.is_true_of_nodes
         return lambda view: holds_of(nodes_of(view.facts, view.steps), view.steps)
@@ -130,7 +130,7 @@ def _fact_test(condition: FactTest) -> Test:
     return test
 
 
-def _single_value_finder(condition: PathTest) -> Callable[[Any], Any] | None:
+def _single_value_finder_or_none(condition: PathTest) -> Callable[[Any], Any] | None:
     """The one value that the operator is asked of; None of conditions that are about all that is found."""
     about_all = condition.of == "count" or condition.op in operators.ALONE
     return None if about_all else condition.path.one
@@ -146,7 +146,7 @@ def _operator_test(condition: PathTest) -> Callable[[Any, Any], bool]:
 # The rest
 
 
-def _edge_test(condition: EdgeTest) -> Test:
+def _edge_count_test(condition: EdgeCountTest) -> Test:
     edge, at_least = f"{condition.source}->{condition.target}", condition.at_least
     return lambda view: view.edges.get(edge, 0) >= at_least
 
@@ -193,7 +193,7 @@ _FORMS: dict[type, Callable[[Any], Test]] = {
     EvalTest: _eval_test,
     OutputTest: _output_test,
     FactTest: _fact_test,
-    EdgeTest: _edge_test,
+    EdgeCountTest: _edge_count_test,
     All: _all_test,
     AnyOf: _any_test,
     Not: _negated_test,

@@ -57,7 +57,7 @@ class End:
     extra: Mapping[str, Any] = declared_field(extra_members())
 
 
-def _check_end(reader: Reader, around: ReadContext) -> None:
+def _note_end_problems(reader: Reader, around: ReadContext) -> None:
     key, kind = reader.values["key"], reader.values["kind"]
     if reader.values["follow_up"] and kind == "cancelled":
         reader.note("follow_up", "nothing follows what was cancelled", "leave the key out")
@@ -73,4 +73,4 @@ def _check_end(reader: Reader, around: ReadContext) -> None:
         )
 
 
-END: Final = Record.of(End, name="end", check=_check_end)
+END: Final = Record.of(End, name="end", check=_note_end_problems)

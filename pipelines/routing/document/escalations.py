@@ -93,12 +93,12 @@ class EscalationRule:
     )
 
 
-def _check_escalation(reader: Reader, around: ReadContext) -> None:
+def _note_escalation_problems(reader: Reader, around: ReadContext) -> None:
     if reader.values["on_breach"] and reader.values["sla"] is None:
         reader.note("on_breach", "is never done without a time to answer", "say sla, such as 4h")
 
 
-ESCALATION: Final = Record.of(EscalationRule, check=_check_escalation)
+ESCALATION: Final = Record.of(EscalationRule, check=_note_escalation_problems)
 
 HOUR: Final = 3600
 MANAGER: Final = "Development Manager"

@@ -17,7 +17,7 @@ from pipelines.routing.document.algebra import (
     AnswerTest,
     Condition,
     ConditionView,
-    EdgeTest,
+    EdgeCountTest,
     condition_holds,
     condition_leaf_tests,
 )
@@ -114,7 +114,7 @@ class JudgementCondition(Field):
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.raw(key)
         condition = read_condition(value, reader.path_of(key), reader.problems, ())
-        if any(isinstance(leaf, (AnswerTest, EdgeTest)) for leaf in condition_leaf_tests(condition)):
+        if any(isinstance(leaf, (AnswerTest, EdgeCountTest)) for leaf in condition_leaf_tests(condition)):
             reader.note(key, "reads the tool's own output; it cannot ask anybody or count edges")
         return condition, value
 

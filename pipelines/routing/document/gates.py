@@ -136,7 +136,7 @@ class DuePolicy:
         return (self.times or REMINDERS) if self.every else 0
 
 
-def _check_due(reader: Reader, around: ReadContext) -> None:
+def _note_due_problems(reader: Reader, around: ReadContext) -> None:
     values = reader.values
     if values["before"] and values["after"] and values["before"] >= values["after"]:
         reader.note("before", "is as long as the time for the decision, or longer")
@@ -144,7 +144,7 @@ def _check_due(reader: Reader, around: ReadContext) -> None:
         reader.note("every", "reminds of a review that was rejected by then", "leave it out")
 
 
-DUE: Final = Record.of(DuePolicy, check=_check_due)
+DUE: Final = Record.of(DuePolicy, check=_note_due_problems)
 
 
 # What is filled in

@@ -116,7 +116,7 @@ class Guarantee:
         return next(name for name in FORMS if getattr(self, name) is not None)
 
 
-def _check_guarantee(reader: Reader, around: ReadContext) -> None:
+def _note_guarantee_problems(reader: Reader, around: ReadContext) -> None:
     forms = [name for name in FORMS if reader.has(name)]
     if len(forms) != 1:
         message = "says what it promises in exactly one form" if forms else "says nothing"
@@ -138,4 +138,4 @@ class GuaranteeRecord(Record[Guarantee]):
         return {**super().schema(), "oneOf": [never_after, *({"required": [f]} for f in FORMS[1:])]}
 
 
-GUARANTEE: Final = GuaranteeRecord.of(Guarantee, name="guarantee", check=_check_guarantee)
+GUARANTEE: Final = GuaranteeRecord.of(Guarantee, name="guarantee", check=_note_guarantee_problems)

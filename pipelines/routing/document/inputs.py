@@ -112,7 +112,7 @@ class Input:
     extra: Mapping[str, Any] = declared_field(extra_members())
 
 
-def _check_input(reader: Reader, around: ReadContext) -> None:
+def _note_input_problems(reader: Reader, around: ReadContext) -> None:
     values = reader.values
     if (values["type"] == "choice") != bool(values["choices"]):
         reader.note("choices", "a choice lists its choices, no other type does")
@@ -140,7 +140,7 @@ def _only_for_types(rule: str, types: tuple[str, ...]) -> Schema:
 INPUT: Final = Record.of(
     Input,
     name="input",
-    check=_check_input,
+    check=_note_input_problems,
     rules={"allOf": [_only_for_types(rule, types) for rule, types in RULES.items() if rule != "choices"]},
 )
 

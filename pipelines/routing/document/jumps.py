@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.document.document_readers.names import check_reference
+from pipelines.routing.document.document_readers.names import note_unknown_reference
 from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition
 from pipelines.routing.document.fields.plain_fields import Texts
@@ -30,7 +30,7 @@ class Jumps(Texts):
             return None
         places = reader.texts(key)
         for place in places:
-            check_reference(reader, key, place, around.names.places, "station or end")
+            note_unknown_reference(reader, key, place, around.names.places, "station or end")
         return tuple(dict.fromkeys(places))
 
     def write(self, value: Any) -> Any:

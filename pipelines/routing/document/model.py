@@ -377,7 +377,7 @@ class ParsedLine:
         return LINE.write(self)
 
 
-def _check_line(reader: Reader, around: ReadContext) -> None:
+def _note_line_problems(reader: Reader, around: ReadContext) -> None:
     stations: tuple[Station, ...] = reader.values["stations"]
     ends = {end.key for end in reader.values["ends"]} | set(BUILT_IN_ENDS)
     for index, station in enumerate(stations):
@@ -386,10 +386,10 @@ def _check_line(reader: Reader, around: ReadContext) -> None:
                 "%(key)s is an end, and stations and ends share one name space", key=quoted_value(station.key)
             )
             reader.problems.note(f"stations[{index}].key", message)
-    _check_rule_ids(reader, stations)
+    _note_repeated_rule_ids(reader, stations)
 
 
-def _check_rule_ids(reader: Reader, stations: tuple[Station, ...]) -> None:
+def _note_repeated_rule_ids(reader: Reader, stations: tuple[Station, ...]) -> None:
     rule_ids: set[str] = set()
     for s, station in enumerate(stations):
         for r, rule in enumerate(station.rules):
@@ -401,4 +401,4 @@ def _check_rule_ids(reader: Reader, stations: tuple[Station, ...]) -> None:
             rule_ids.add(rule.id)
 
 
-LINE: Final = Record.of(ParsedLine, first=("gateline", "preset"), check=_check_line)
+LINE: Final = Record.of(ParsedLine, first=("gateline", "preset"), check=_note_line_problems)

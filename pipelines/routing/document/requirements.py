@@ -9,7 +9,7 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.names import check_reference
+from pipelines.routing.document.document_readers.names import note_unknown_reference
 from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition
 from pipelines.routing.document.fields.nested import ListField
@@ -87,14 +87,14 @@ class RequirementRecord(Record[Requirement]):
         [kind] = kinds
         name = self.fields[kind].read(reader, kind, around)
         if kind == OWNER:
-            check_reference(reader, kind, name, around.names.stations, "station")
-        everyone, count = self._count(reader, kind)
+            note_unknown_reference(reader, kind, name, around.names.stations, "station")
+        everyone, count = self._is_everyone_and_count(reader, kind)
         reader.note_unknown_keys()
         # The agent that works there, so that a decision finds its owner
         agents = around.names.agents.get(name) if kind == OWNER else None
         return Requirement(kind, name, count, everyone, agents[0] if agents else "")
 
-    def _count(self, reader: Reader, kind: str) -> tuple[bool, int]:
+    def _is_everyone_and_count(self, reader: Reader, kind: str) -> tuple[bool, int]:
         """Return whether all are asked, and the minimum count."""
         if reader.has("count") and reader.raw("count") == EVERYONE:
             if kind in ONE_PERSON:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema, enum_schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.names import check_reference
+from pipelines.routing.document.document_readers.names import note_unknown_reference
 from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word
 from pipelines.routing.document.fields.field import Field, ReadContext
 
@@ -33,7 +33,7 @@ class Route(Field):
         if start == self.prefix and colon:
             if not station:
                 reader.note(key, _("%(prefix)s: names no station", prefix=self.prefix))
-            check_reference(reader, key, station, around.names.stations, "station")
+            note_unknown_reference(reader, key, station, around.names.stations, "station")
             return value
         if value in self.choices:
             return value

@@ -20,7 +20,7 @@ from pipelines.routing.document.algebra import (
     PathTest,
     condition_leaf_tests,
 )
-from pipelines.routing.document.compiled_conditions import compile_condition, without_earlier_text
+from pipelines.routing.document.compiled_conditions import compile_condition, forgetting_earlier_text
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.document_readers.conditions import FALLBACK, read_condition
 from pipelines.routing.document.document_readers.names import quoted_name
@@ -84,13 +84,15 @@ class Compose:
     strategy: str | None = declared_field(Choice(tuple(STRATEGIES), default=None, label="With what it held"))
 
 
-def _check_compose(reader: Reader, around: ReadContext) -> None:
+def _note_missing_compose_path(reader: Reader, around: ReadContext) -> None:
     if not reader.has("path") and not reader.has("strategy"):
         reader.note("path", "is missing")
 
 
 COMPOSE: Final = Record.of(
-    Compose, check=_check_compose, rules={"anyOf": [{"required": ["path"]}, {"required": ["strategy"]}]}
+    Compose,
+    check=_note_missing_compose_path,
+    rules={"anyOf": [{"required": ["path"]}, {"required": ["strategy"]}]},
 )
 
 
@@ -251,7 +253,7 @@ class Rule:
         """Function that returns whether the condition is true of a view. Only for a rule without a fault."""
         test = compile_condition(self.when)
         # The text of another rule's evaluation is not for this rule to hand on (law §5, Feedback).
-        return without_earlier_text(test) if self.has_evaluations else test
+        return forgetting_earlier_text(test) if self.has_evaluations else test
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:

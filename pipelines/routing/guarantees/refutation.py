@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from pipelines.routing.analysis.lint.subject import LintSubject, edge_tests
+from pipelines.routing.analysis.lint.subject import LintSubject, edge_count_tests
 from pipelines.routing.basics.jsontext import dumps
 from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.guarantees import SEND_BACK, Guarantee
@@ -59,7 +59,10 @@ class Refuter:
         self._candidates = Candidates(line, subject)
         self._left = MOST_OF_LINE
         edges = [
-            edge for station in line.stations for rule in station.rules for edge in edge_tests(rule.when)
+            edge
+            for station in line.stations
+            for rule in station.rules
+            for edge in edge_count_tests(rule.when)
         ]
         self._edges = {f"{edge.source}->{edge.target}": edge.at_least for edge in edges}
 

@@ -121,7 +121,7 @@ def _test_leaf(condition: c.Condition, prefix: str, way: _TextStyle) -> Leaf:
         case c.FactTest(path=path, op=op, value=value):
             text = f"observed {_operand_text(condition)}"
             return Leaf(f"{prefix}{text} {comparison_text(op, value, way.short)}", "fact", path.text)
-        case c.EdgeTest(source=source, target=target, at_least=least):
+        case c.EdgeCountTest(source=source, target=target, at_least=least):
             edge_values = {"source": way.called(source), "target": way.called(target), "least": least}
             text = "{source} → {target} was taken {least} times or more".format(**edge_values)
             return Leaf(prefix + text, "edge", f"{source}->{target}")

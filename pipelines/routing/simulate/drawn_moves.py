@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.lint.transitions import drawn_edge
+from pipelines.routing.analysis.lint.transitions import drawn_edge_key_or_empty
 from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.state import StepRecord
@@ -32,4 +32,6 @@ def drawn_moves(line: ParsedLine, records: Iterable[StepRecord]) -> Iterator[Dra
             rule_id = rule if rule in record.rules else ""
             by = "rule" if rule_id else decision.by
             for target in decision.to if isinstance(decision, Move) else (decision.end,):
-                yield DrawnMove(station, target, rule_id, drawn_edge(line, station, by, rule, target))
+                yield DrawnMove(
+                    station, target, rule_id, drawn_edge_key_or_empty(line, station, by, rule, target)
+                )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.routing.analysis.lint.subject import LintSubject, edge_tests
+from pipelines.routing.analysis.lint.subject import LintSubject, edge_count_tests
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
@@ -178,7 +178,7 @@ def _edge_counts(rules: Iterable[Rule]) -> Edges:
     """The edges whose number the conditions of these rules read."""
     edge_counts: Edges = {}
     for rule in rules:
-        for edge in edge_tests(rule.when):
+        for edge in edge_count_tests(rule.when):
             name = f"{edge.source}->{edge.target}"
             edge_counts[name] = max(edge_counts.get(name, 0), edge.at_least)
     return edge_counts

@@ -26,7 +26,7 @@ from pipelines.routing.analysis.satisfiability.liveness import DEAD, SHADOWED, U
 from pipelines.routing.analysis.satisfiability.situations import Witness
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.basics.wording import as_heading, as_sentence, people_text
-from pipelines.routing.document.algebra import EdgeTest, condition_leaf_tests
+from pipelines.routing.document.algebra import EdgeCountTest, condition_leaf_tests
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
@@ -168,7 +168,7 @@ def _rules_data(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
 def _with_station_names(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
     """An analysis knows the rules of one station only, so a condition on edges has keys of stations in its words."""
     when = line.rules_by_id[rule["id"]][1].when
-    if not any(isinstance(leaf, EdgeTest) for leaf in condition_leaf_tests(when)):
+    if not any(isinstance(leaf, EdgeCountTest) for leaf in condition_leaf_tests(when)):
         return rule
     return {**rule, "words": condition_words(when, called=partial(station_name, line))}
 

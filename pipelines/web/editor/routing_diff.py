@@ -14,7 +14,7 @@ from pipelines.errors import Invalid
 from pipelines.lines.project_lint import read_draft
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.routing_effects import LinePair
-from pipelines.routing.analysis.difference.station_changes import station_changes
+from pipelines.routing.analysis.difference.station_changes import station_changes_and_cost
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences import differences
@@ -51,7 +51,7 @@ def routing_changes(before: Mapping[str, Any], new: ParsedLine | None) -> dict[s
 def _bounded_changes(pair: LinePair) -> Iterator[Change]:
     left = WORK
     for key in _touched_stations(pair):
-        more, cost = station_changes(pair, key, max(left, 0))
+        more, cost = station_changes_and_cost(pair, key, max(left, 0))
         left -= cost
         yield from more
 

@@ -13,7 +13,7 @@ from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import has_failed_station_run
 from pipelines.queries.pauses import paused_stations
 from pipelines.queries.task_view import TaskView
-from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, drawn_edge
+from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, drawn_edge_key_or_empty
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
@@ -64,7 +64,9 @@ def task_path(
     waiting |= {rule for rule in sent_back if not task.rules.get(rule)}
     known = {station.key for station in line.stations}
     followed_ways = {
-        drawn_edge(line, event.source, event.data.get("by", ""), event.data.get("rule") or "", event.target)
+        drawn_edge_key_or_empty(
+            line, event.source, event.data.get("by", ""), event.data.get("rule") or "", event.target
+        )
         for event in events
         if event.source in known
     }

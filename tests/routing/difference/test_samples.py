@@ -19,7 +19,7 @@ from pipelines.routing.analysis.difference.samples import (
     routing_part_of_decision,
     shared_station_keys,
     situations_telling_rules_apart,
-    with_facts,
+    with_merged_facts,
 )
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.document.line import ParsedLine
@@ -182,12 +182,15 @@ def test_objects_in_which_each_operand_finds_its_value() -> None:
 
 def test_facts_are_merged_one_level_deep_and_left_out_where_they_say_nothing() -> None:
     given = {"station": "a", "outcome": OK, "facts": {"gates": {"g": 1}, "origin": "b"}}
-    assert with_facts(given, {"gates": {"h": 2}, "origin": "c"})["facts"] == {
+    assert with_merged_facts(given, {"gates": {"h": 2}, "origin": "c"})["facts"] == {
         "gates": {"g": 1, "h": 2},
         "origin": "c",
     }
     assert given["facts"] == {"gates": {"g": 1}, "origin": "b"}
-    assert with_facts({"station": "a", "outcome": OK}, {"gates": {}}) == {"station": "a", "outcome": OK}
+    assert with_merged_facts({"station": "a", "outcome": OK}, {"gates": {}}) == {
+        "station": "a",
+        "outcome": OK,
+    }
 
 
 REVIEW = {"key": "g", "offers": ["approve", "reject", "send_back"], "approval": {"max_rounds": 4}}

@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import shared_station_keys
-from pipelines.routing.analysis.difference.station_changes import station_changes
+from pipelines.routing.analysis.difference.station_changes import station_changes_and_cost
 from pipelines.routing.analysis.difference.structure import StructuralDifference, structural_differences
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import definitions, differences
@@ -64,7 +64,7 @@ def line_difference(old: ParsedLine, new: ParsedLine) -> Difference:
     """Return the difference from `old` to `new`; stations, gates and ends are matched by key."""
     pair, all_changes, left = LinePair(old, new), list[Change](), WORK
     for key in shared_station_keys(pair):
-        more, cost = station_changes(pair, key, left)
+        more, cost = station_changes_and_cost(pair, key, left)
         all_changes += more
         left -= cost
     known = tuple(change for change in all_changes if change.is_known)

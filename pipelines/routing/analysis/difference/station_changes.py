@@ -31,7 +31,7 @@ from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Situation,
     situations_telling_rules_apart,
-    with_facts,
+    with_merged_facts,
 )
 from pipelines.routing.analysis.satisfiability.effort import limiting_effort
 from pipelines.routing.analysis.satisfiability.formulas import Formula
@@ -51,7 +51,7 @@ Claim = Callable[[ParsedLine, TestedSituation], bool]
 """Whether a walk of `decide` in this version is the one that is claimed of the region."""
 
 
-def station_changes(pair: LinePair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
+def station_changes_and_cost(pair: LinePair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
     """Return the changes in the order of the rules of the new version, and what it cost. Bounded: beyond
     `units` it says unknown."""
     sides = StationPair(pair, pair.old.station(key), pair.new.station(key))
@@ -148,7 +148,7 @@ def _changes_between_regions(
 
     def claimed_variants(situation: Situation, box: Box) -> Iterator[Situation]:
         for variant in situations_telling_rules_apart(sides.pair, situation, old.rule, new.rule):
-            candidate = with_facts(variant, rework_facts(sides, after)) if after else variant
+            candidate = with_merged_facts(variant, rework_facts(sides, after)) if after else variant
             if all(_claim_holds(claim, line, candidate) for line in (sides.pair.old, sides.pair.new)):
                 yield candidate
 

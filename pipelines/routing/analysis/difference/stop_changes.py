@@ -17,7 +17,7 @@ from pipelines.routing.analysis.difference.partition import (
     rules_reached_formula,
 )
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs
-from pipelines.routing.analysis.difference.samples import Situation, with_facts
+from pipelines.routing.analysis.difference.samples import Situation, with_merged_facts
 from pipelines.routing.analysis.satisfiability import formulas
 from pipelines.routing.analysis.satisfiability.formulas import FALSE, TRUE, Formula, negated_formula
 from pipelines.routing.analysis.satisfiability.situation_bounds import formula_at_stage
@@ -37,17 +37,20 @@ def stop_changes(sides: StationPair) -> Iterator[Change]:
         map(canonical_condition_json, new)
     ):
         return
-    yield from _changes_between(sides, old, new, None)
+    yield from _changes_of_reached_stops(sides, old, new, None)
     for after in rework_rule_pairs(sides, old, new):
-        yield from _changes_between(
+        yield from _changes_of_reached_stops(
             sides, _rules_without(old, after[0]), _rules_without(new, after[1]), after
         )
 
 
-def _changes_between(
-    sides: StationPair, old: Sequence[Rule], new: Sequence[Rule], after: Both | None
+def _changes_of_reached_stops(
+    sides: StationPair, old_rules: Sequence[Rule], new_rules: Sequence[Rule], after: Both | None
 ) -> Iterator[Change]:
-    before, now = _reached_stop_formulas(sides.pair.old, old), _reached_stop_formulas(sides.pair.new, new)
+    before, now = (
+        _reached_stop_formulas(sides.pair.old, old_rules),
+        _reached_stop_formulas(sides.pair.new, new_rules),
+    )
     for stop in {**before, **now}:
         here, there = before.get(stop, FALSE), now.get(stop, FALSE)
         # One change for each stop, whichever version it is that stops.
@@ -80,7 +83,7 @@ def _change_where_only_here_stops(
         variant = unsettled_conditions.unsettled_situation(
             situation, readability is None or readability.contains(True)
         )
-        yield with_facts(variant, rework_facts(sides, after)) if after else variant
+        yield with_merged_facts(variant, rework_facts(sides, after)) if after else variant
 
     return change_with_sample_or_reason(
         sides, sides.build_change(None, None, (word,), after), conditions, variants

@@ -19,7 +19,7 @@ from pipelines.routing.analysis.difference.samples import (
     Situation,
     first_situation_decided_otherwise,
     shared_station_keys,
-    with_facts,
+    with_merged_facts,
 )
 from pipelines.routing.basics.canonical import canonical_json
 from pipelines.routing.basics.problems import Malformed
@@ -99,7 +99,7 @@ def _line_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     yield from _difference_if_unequal("contradiction", "", old.policy.contradiction, new.policy.contradiction)
     yield from _jump_target_differences(pair)
     yield from _jump_review_differences(pair)
-    yield from _order_differences(pair)
+    yield from _station_order_differences(pair)
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
     yield from _difference_if_unequal("forbidden_parallel", "", *parallel)
     yield from _difference_if_unequal(
@@ -136,7 +136,7 @@ def _jump_review_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
         # Without a word at the gate: where people are asked, the task waits.
         unreviewed = [{**jump, "facts": {}} for jump in jumps]
-        tries = [*unreviewed, *jumps, *(with_facts(jump, refused) for jump in jumps)]
+        tries = [*unreviewed, *jumps, *(with_merged_facts(jump, refused) for jump in jumps)]
         yield replace(change, sample=_first_sample(pair, iter(tries)))
 
 
@@ -151,12 +151,13 @@ def _jump_target_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         yield replace(
             change,
             sample=_first_sample(
-                pair, (situation for key in apart for situation in _jump_situations(pair, key))
+                pair,
+                (situation for key in apart for situation in _jump_situation_from_first_station(pair, key)),
             ),
         )
 
 
-def _order_differences(pair: LinePair) -> Iterator[StructuralDifference]:
+def _station_order_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     """Yield differences in which moves are forward ones (law §8): an open escalation blocks them."""
     new = shared_station_keys(pair)
     old = [station.key for station in pair.old.stations if station.key in pair.new.stations_by_key]
@@ -168,7 +169,7 @@ def _order_differences(pair: LinePair) -> Iterator[StructuralDifference]:
             if old.index(a) < old.index(b) and new.index(a) > new.index(b)
         )
         # law §8: an open escalation blocks a → b, which is forward in the old version alone.
-        blocked = (with_facts(jump, {"open_escalations": 1}) for jump in jumps)
+        blocked = (with_merged_facts(jump, {"open_escalations": 1}) for jump in jumps)
         yield replace(change, sample=_first_sample(pair, blocked))
 
 
@@ -178,13 +179,13 @@ def _order_differences(pair: LinePair) -> Iterator[StructuralDifference]:
 def _added_or_removed_stations(pair: LinePair) -> Iterator[StructuralDifference]:
     for station in pair.old.stations:
         if station.key not in pair.new.stations_by_key:
-            sample = _first_sample(pair, iter(_jump_situations(pair, station.key)))
+            sample = _first_sample(pair, iter(_jump_situation_from_first_station(pair, station.key)))
             yield StructuralDifference("station", station.key, station.name, None, sample)
     for station in pair.new.stations:
         old = pair.old.stations_by_key.get(station.key)
         # A jump is the one way of an outcome to tell whether the station is there
         if old is None:
-            sample = _first_sample(pair, iter(_jump_situations(pair, station.key)))
+            sample = _first_sample(pair, iter(_jump_situation_from_first_station(pair, station.key)))
             yield StructuralDifference("station", station.key, None, station.name, sample)
         else:
             yield from _station_differences(pair, old, station)
@@ -268,7 +269,7 @@ def _gate_situations(pair: LinePair, old: Station, new: Station) -> Iterator[Sit
 
 
 def _station_situation(key: str, outcome: dict[str, Any], facts: dict[str, Any]) -> Iterator[Situation]:
-    yield with_facts({"station": key, "outcome": outcome}, facts)
+    yield with_merged_facts({"station": key, "outcome": outcome}, facts)
 
 
 # Gates: what a decision does not read, but the people at the gate do
@@ -314,7 +315,9 @@ def _end_differences(pair: LinePair) -> Iterator[StructuralDifference]:
             line.ends_by_key[key].kind if key in line.ends_by_key else None for line in (pair.old, pair.new)
         ]
         for change in _difference_if_unequal("end", key, *kinds):
-            yield replace(change, sample=_first_sample(pair, iter(_jump_situations(pair, key))))
+            yield replace(
+                change, sample=_first_sample(pair, iter(_jump_situation_from_first_station(pair, key)))
+            )
 
 
 # Situations
@@ -331,7 +334,7 @@ def _jump_situation(source: str, target: str) -> Situation:
     return {"station": source, "outcome": {"result": "success", "signals": [signal]}, "facts": facts}
 
 
-def _jump_situations(pair: LinePair, target: str) -> list[Situation]:
+def _jump_situation_from_first_station(pair: LinePair, target: str) -> list[Situation]:
     # Whether a jump is allowed depends on its target alone.
     return [_jump_situation(source, target) for source in shared_station_keys(pair)[:1]]
 
@@ -345,7 +348,7 @@ def _situations_entering_station(pair: LinePair, key: str) -> Iterator[Situation
             if count < MAX_ENTRIES and _is_reached_in_both(pair, situation, key):
                 count += 1
                 yield situation
-    yield from _jump_situations(pair, key)
+    yield from _jump_situation_from_first_station(pair, key)
 
 
 def _outcomes_to_try(pair: LinePair, source: str, key: str) -> Iterator[dict[str, Any]]:
@@ -375,7 +378,7 @@ def _visit_situations(pair: LinePair, keys: list[str], counts: list[int]) -> Ite
     for key in keys[:MAX_ENTRIES]:
         for situation in _situations_entering_station(pair, key):
             for count in counts:
-                yield with_facts(situation, {"visits": {key: count}})
+                yield with_merged_facts(situation, {"visits": {key: count}})
 
 
 def _revisit_situations(pair: LinePair) -> Iterator[Situation]:
@@ -385,7 +388,7 @@ def _revisit_situations(pair: LinePair) -> Iterator[Situation]:
             # One visit breaks `forbid`, n + 1 break `limit:n`.
             for count in (1, *(n + 1 for n in limits)):
                 facts = {"visits": {key: count}, "visited": sorted({situation["station"], key})}
-                yield with_facts(situation, facts)
+                yield with_merged_facts(situation, facts)
 
 
 def _context_situations(pair: LinePair) -> Iterator[Situation]:

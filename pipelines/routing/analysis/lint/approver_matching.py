@@ -41,7 +41,7 @@ def approver_shortage(approval: Approval, people: People, *, by_hand: bool) -> A
         if tried >= MAX_TRIES:
             return None
         if not can_people_satisfy(approval.who, [voter for voter in able if voter.person not in barred]):
-            did, remedy = _barred_action(approval, by_hand, barred)
+            did, remedy = _barred_action_and_remedy(approval, by_hand, barred)
             people_barred = joined_wording(barred, " and ")
             return ApproverShortage(
                 _("can never be decided when %(who)s %(did)s", who=people_barred, did=did), barred, remedy
@@ -49,7 +49,7 @@ def approver_shortage(approval: Approval, people: People, *, by_hand: bool) -> A
     return None
 
 
-def _barred_action(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
+def _barred_action_and_remedy(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
     """Return what the barred people did that bars them, and whom to let decide."""
     if len(barred) == 2:
         return "request the task and do the work", "the requester or the producer"

@@ -26,14 +26,14 @@ def policy_outcome_text(line: ParsedLine, decision: dict[str, Any]) -> str:
     if kind == "finish":
         return _("the policy ends the task: %(end)s", end=named.target(line, decision["end"]))
     if kind == "stuck":
-        return _stuck_text(decision["error"])
+        return _stuck_wording(decision["error"])
     if kind == "escalate":
         return "the policy escalates"
     answer = "for an answer"
     return _("the task waits, %(status)s", status=decision.get("status", answer))
 
 
-def _stuck_text(error: str) -> str:
+def _stuck_wording(error: str) -> str:
     """People have just read that no rule takes it."""
     why = _("the task gets stuck: %(why)s", why=named.error(error))
     people = "the task gets stuck" if error == NO_MATCH else why

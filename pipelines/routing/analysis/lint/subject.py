@@ -21,7 +21,7 @@ from pipelines.routing.document.algebra import (
     All,
     Always,
     Condition,
-    EdgeTest,
+    EdgeCountTest,
     OutputTest,
     PathTest,
     condition_leaf_tests,
@@ -191,5 +191,5 @@ def gate_checks(line: ParsedLine) -> Iterator[PlacedGateCheck]:
                 yield PlacedGateCheck(f"gates[{index}].{place}", gate, check)
 
 
-def edge_tests(condition: Condition) -> Iterator[EdgeTest]:
-    return (leaf for leaf in condition_leaf_tests(condition) if isinstance(leaf, EdgeTest))
+def edge_count_tests(condition: Condition) -> Iterator[EdgeCountTest]:
+    return (leaf for leaf in condition_leaf_tests(condition) if isinstance(leaf, EdgeCountTest))

@@ -115,7 +115,7 @@ ONWARD, REJECTED = "@onward", "@rejected"
 of what its gates reject (static/editor/drawing/graph.ts)."""
 
 
-def drawn_edge(line: ParsedLine, station: str, by: str, rule: str, target: str) -> str:
+def drawn_edge_key_or_empty(line: ParsedLine, station: str, by: str, rule: str, target: str) -> str:
     """The drawn edge of a move from a station, by what a decision says of it; "": no edge stands for it, as for the
     policy after a failure, a signal, a word that sends back, or an origin."""
     if by == "policy" and not rule and policy_target_after_pass(line, line.station(station)) == target:

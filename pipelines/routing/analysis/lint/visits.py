@@ -159,7 +159,7 @@ def max_entries_by_station(subject: LintSubject) -> dict[str, int]:
             sorted(group, key=line.index_of_station),
             most,
             partial(visit_limit, line),
-            lambda key: _entry_count(line, key, into.get(key, []), most),
+            lambda key: _max_entry_count(line, key, into.get(key, []), most),
         )
     return most
 
@@ -192,7 +192,9 @@ def visit_limit(line: ParsedLine, key: str) -> int:
     return min(limit for limit in bounds if limit is not None)
 
 
-def _entry_count(line: ParsedLine, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:
+def _max_entry_count(
+    line: ParsedLine, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]
+) -> int:
     total = int(key == line.start)
     return total + sum(most[source] if own is None else min(own, most[source]) for source, own in ways)
 

@@ -52,7 +52,7 @@ def entries_completed_by_retesting(line: ParsedLine, situation: Json, trace: Seq
     if not any(UNTAKEN in entry for entry in trace):
         return list(trace)
     # None where they come out otherwise today: only that they were false is told then (law §9).
-    again_tested = iter(retest_rules(line, situation, trace) or ())
+    again_tested = iter(retested_false_rules_or_none(line, situation, trace) or ())
     rules = line.station(situation["station"]).rules
     entries: list[Entry] = []
     for entry in trace:
@@ -76,14 +76,16 @@ def entries_completed_by_retesting(line: ParsedLine, situation: Json, trace: Seq
 def is_reproducible(line: ParsedLine, situation: Json, trace: Sequence[Json]) -> bool:
     """Return whether the rules that a trace says were false are so today. A trace that was stored whole is
     not tested."""
-    return any(map(_is_false_rule, trace)) or retest_rules(line, situation, trace) is not None
+    return any(map(_is_false_rule, trace)) or retested_false_rules_or_none(line, situation, trace) is not None
 
 
 def _is_false_rule(entry: Json) -> bool:
     return entry.get("step") == "rules" and entry.get("rule") is not None and entry.get("result") is False
 
 
-def retest_rules(line: ParsedLine, situation: Json, trace: Sequence[Json]) -> list[TestedRules] | None:
+def retested_false_rules_or_none(
+    line: ParsedLine, situation: Json, trace: Sequence[Json]
+) -> list[TestedRules] | None:
     """The rules that are false when the decision is made again, if they are those that were."""
     try:
         parts = decide_again(line, situation).trace.parts

@@ -59,7 +59,7 @@ def redecide(
     if read.station not in new.stations_by_key:
         message = f"This version has no station {read.station}."
         return _undecidable_redecision(decided_effect(answer), "station_gone", message)
-    then, gate_keys, initial_words = _recorded_effect(old, read, answer)
+    then, gate_keys, initial_words = _recorded_effect_asked_gates_and_votes(old, read, answer)
     try:
         now = walk_gates(new, read, initial_words)
         missing = find_unrecorded(old, new, read, now, lambda other: walk_gates(new, other, initial_words))
@@ -72,7 +72,7 @@ def redecide(
     return _compare_effects(then, gate_keys, now, read)
 
 
-def _recorded_effect(
+def _recorded_effect_asked_gates_and_votes(
     old: ParsedLine, situation: Situation, answer: Mapping[str, Any]
 ) -> tuple[DecidedEffect, tuple[str, ...], dict[str, GateWord]]:
     """Return where the decision led, whom it asked, and the votes that count although nobody is asked on the
@@ -98,7 +98,9 @@ def _compare_effects(
         unknown = _undecidable_reason(now, situation, skipped)
         if unknown:
             return _undecidable_redecision(then, *unknown)
-        return Redecision(Verdict.DIFFERENT, then, effect, newly_required, skipped, *_difference_reason(then))
+        return Redecision(
+            Verdict.DIFFERENT, then, effect, newly_required, skipped, *_reason_and_message_of_difference(then)
+        )
     if newly_required and skipped:
         gates, previous = _joined_keys(newly_required), _joined_keys(skipped)
         message = f"The same way, but other people are asked: {gates} instead of {previous}."
@@ -138,7 +140,7 @@ def _is_word_against(word: GateWord | None) -> bool:
     return word is not None and word.decision not in (None, "approve")
 
 
-def _difference_reason(then: DecidedEffect) -> tuple[str, str]:
+def _reason_and_message_of_difference(then: DecidedEffect) -> tuple[str, str]:
     if then.kind == "ask":
         return "not_asked", "An evaluation was asked then; now it is decided without."
     return "", ""
@@ -288,7 +290,10 @@ def _missing_counters(
 ) -> Finding:
     """Yield what is unrecorded of counters: what was counted under a name that is gone may belong to a name
     that is new; decided only where no such count changes anything."""
-    names = [*_edge_counters(old, new, situation, walked), *_rule_counters(old, new, situation, walked)]
+    names = [
+        *_new_edges_with_leftover_counts(old, new, situation, walked),
+        *_new_rules_with_leftover_counts(old, new, situation, walked),
+    ]
     if not names:
         return
     counted_names = ", ".join(name for _, name, _ in names)
@@ -310,7 +315,7 @@ Counter = tuple[str, str, int]
 """Which counters, the name in it, and how high it can be."""
 
 
-def _edge_counters(
+def _new_edges_with_leftover_counts(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
 ) -> Iterator[Counter]:
     """Edges that conditions read, to or from a station that the recorded version did not have."""
@@ -331,7 +336,7 @@ def _has_edge_ends(line: ParsedLine, edge: str) -> bool:
     return all(end in line.stations_by_key or end in line.ends_by_key for end in edge.split("->"))
 
 
-def _rule_counters(
+def _new_rules_with_leftover_counts(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
 ) -> Iterator[Counter]:
     """Rules that the recorded version did not have, where the counter of one of its rules at this station is left

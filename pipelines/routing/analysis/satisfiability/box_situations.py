@@ -128,7 +128,7 @@ def _observed_facts(box: Box, free: list[tuple[PathTest, bool]]) -> Iterator[Any
 
 
 def _box_outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[str, Any]:
-    pair = _result_and_verdict(box, fields)
+    pair = _likeliest_result_and_verdict(box, fields)
     outcome: dict[str, Any] = {"result": pair[0]}
     # Only a used-up `rework` signal makes the rules see blocked with the verdict fail.
     exhausted = pair == EXHAUSTED and fields.status == STATUS
@@ -144,11 +144,11 @@ def _box_outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[st
         outcome["eval"] = allowed.sample_text()
     kind = box.get(FAILURE_TYPE, choices.ANY)
     if not kind.contains(None):
-        outcome["failure_type"] = _failure_type(kind, box)
+        outcome["failure_type"] = _allowed_failure_type(kind, box)
     return {**outcome, **_outcome_parts_only_checks_read(box)}
 
 
-def _result_and_verdict(box: Box, fields: RecordedFields) -> tuple[str, str]:
+def _likeliest_result_and_verdict(box: Box, fields: RecordedFields) -> tuple[str, str]:
     """Result and verdict as recorded."""
     allowed = box.get(fields.status, choices.ANY)
     blocked = fields.status != STATUS and box[STATUS].contains(BLOCKED)
@@ -169,7 +169,7 @@ def _derived_defaults(result: str, kind_of_work: str) -> DerivedOutcome:
     return derived_outcome(Outcome(result=result), failure_eval(kind_of_work))
 
 
-def _failure_type(allowed: choices.ValueChoice, box: Box) -> str:
+def _allowed_failure_type(allowed: choices.ValueChoice, box: Box) -> str:
     if allowed.only is not None:
         return min(value for value in allowed.only if value is not None)
     text = box.get(TYPE_TEXT)
@@ -183,7 +183,7 @@ def _failure_type(allowed: choices.ValueChoice, box: Box) -> str:
 
 def _outcome_parts_only_checks_read(box: Box) -> dict[str, Any]:
     """Parts of an outcome that only checks read."""
-    exit_code, blockers = _integer_value(box, EXIT_CODE), _integer_value(box, BLOCKERS)
+    exit_code, blockers = _likely_integer_or_none(box, EXIT_CODE), _likely_integer_or_none(box, BLOCKERS)
     if blockers is not None and blockers > MOST_BLOCKERS:
         raise Unknown("more blockers than are written down")
     parts = {
@@ -195,7 +195,7 @@ def _outcome_parts_only_checks_read(box: Box) -> dict[str, Any]:
     return {key: value for key, value in parts.items() if value not in (None, [], {})}
 
 
-def _integer_value(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
+def _likely_integer_or_none(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
     """A whole number, if one has to be there. `usual`: the least that is likely."""
     cell = box.get(variable)
     if cell is None or cell.missing:
@@ -216,7 +216,7 @@ def _box_facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
     answers = [
         {**evaluation.to_dict(), "answer": _evaluation_answer(box, evaluation)} for evaluation in evaluations
     ]
-    run = _integer_value(box, RUN, usual=1)
+    run = _likely_integer_or_none(box, RUN, usual=1)
     facts = {
         "edges": edges,
         "answers": answers,

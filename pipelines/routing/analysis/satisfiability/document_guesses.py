@@ -96,7 +96,7 @@ def _filter_constants(path: str) -> list[Any]:
     """Values that the filters of a path compare with, and what lies beside them."""
     if "?" not in path or is_path_deeper_than_outcomes(path):
         return []
-    texts, numbers = _path_constants(path)
+    texts, numbers = _texts_and_numbers_in_path(path)
     return [
         *(n + 1 for n in numbers),
         *numbers,
@@ -147,13 +147,13 @@ def _with_hint(shape: Any, hint: dict[str, Any]) -> Any:
 def _filter_hints(path: str) -> tuple[dict[str, Any], ...]:
     """Objects with the names and constants that stand in the filters of a path."""
     names = [token.value for token in jsonpath.lex.tokenize(path) if token.type_ == TokenType.PROPERTY]
-    texts, numbers = _path_constants(path)
+    texts, numbers = _texts_and_numbers_in_path(path)
     values = [*texts, *numbers, *(n + 1 for n in numbers), True]
     return tuple({name: value} for name in names for value in values)[:8]
 
 
 @lru_cache(maxsize=1_000)
-def _path_constants(path: str) -> tuple[list[str], list[int]]:
+def _texts_and_numbers_in_path(path: str) -> tuple[list[str], list[int]]:
     """Texts and numbers that stand in a path."""
     tokens = jsonpath.lex.tokenize(path)
     kinds = (TokenType.DOUBLE_QUOTE_STRING, TokenType.SINGLE_QUOTE_STRING)

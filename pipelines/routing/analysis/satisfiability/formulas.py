@@ -26,7 +26,7 @@ from pipelines.routing.document.algebra import (
     AnswerTest,
     AnyOf,
     Condition,
-    EdgeTest,
+    EdgeCountTest,
     EvalTest,
     FactTest,
     FailureTypeTest,
@@ -163,7 +163,7 @@ def _failure_type_literal(condition: FailureTypeTest) -> Formula:
     return choice_literal(FAILURE_TYPE, choices.choice_among(*condition.types))
 
 
-def _edge_literal(condition: EdgeTest) -> Formula:
+def _edge_literal(condition: EdgeCountTest) -> Formula:
     enough = numbers.comparison_set("gte", condition.at_least)
     return Literal(("edge", f"{condition.source}->{condition.target}"), enough, enough.complement())
 
@@ -299,6 +299,6 @@ _LITERALS: dict[type, Any] = {
     EvalTest: _eval_formula,
     OutputTest: _output_formula,
     FactTest: _fact_formula,
-    EdgeTest: _edge_literal,
+    EdgeCountTest: _edge_literal,
     AnswerTest: _answer_literal,
 }

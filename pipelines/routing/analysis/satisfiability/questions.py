@@ -46,7 +46,7 @@ from pipelines.routing.analysis.satisfiability.solver import (
     is_refuted,
 )
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, FORCED_FAILURE, Statuses
-from pipelines.routing.document.algebra import EdgeTest, OutputTest, condition_leaf_tests
+from pipelines.routing.document.algebra import EdgeCountTest, OutputTest, condition_leaf_tests
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -257,7 +257,9 @@ class StationQuestions:
     @cached_property
     def _reads_edges(self) -> bool:
         return any(
-            isinstance(leaf, EdgeTest) for rule in self.readable for leaf in condition_leaf_tests(rule.when)
+            isinstance(leaf, EdgeCountTest)
+            for rule in self.readable
+            for leaf in condition_leaf_tests(rule.when)
         )
 
 

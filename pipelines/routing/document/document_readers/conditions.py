@@ -45,13 +45,15 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
     form = forms[0]
     # Two forms in one condition would leave open which of them counts
     companions = ("answer",) if form in WORDS else ()
-    _note_other_keys(value, (form, *companions), path, problems)
+    _note_unknown_condition_keys(value, (form, *companions), path, problems)
     if form in WORDS:
         return _read_answer_test(form, value, path, problems)
     return FORMS[form](value[form], member_path(path, form), problems, places)
 
 
-def _note_other_keys(value: dict[str, Any], known: tuple[str, ...], path: str, problems: Problems) -> None:
+def _note_unknown_condition_keys(
+    value: dict[str, Any], known: tuple[str, ...], path: str, problems: Problems
+) -> None:
     for key in value:
         if key not in known:
             problems.note(
@@ -79,7 +81,9 @@ def _read_words(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _known_words(value: Any, path: str, problems: Problems, known: tuple[str, ...]) -> tuple[str, ...]:
+def _words_noting_unknown(
+    value: Any, path: str, problems: Problems, known: tuple[str, ...]
+) -> tuple[str, ...]:
     words = _read_words(value, path, problems)
     for word in words:
         if word != "any" and word not in known:
@@ -94,12 +98,12 @@ def _expand_any(words: tuple[str, ...], any_of: tuple[str, ...]) -> frozenset[st
 
 
 def _read_result(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
-    words = _known_words(value, path, problems, RESULTS)
+    words = _words_noting_unknown(value, path, problems, RESULTS)
     return algebra.ResultTest(words, _expand_any(words, ANY_RESULT))
 
 
 def _read_verdict(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
-    words = _known_words(value, path, problems, VERDICTS)
+    words = _words_noting_unknown(value, path, problems, VERDICTS)
     return algebra.VerdictTest(words, _expand_any(words, ANY_VERDICT))
 
 
@@ -196,7 +200,7 @@ def _read_edge(value: Any, path: str, problems: Problems, places: Collection[str
     for key, place in (("from", source), ("to", target)):
         if place and place not in places:
             reader.note(key, unknown_reference_message("station", place), expected_hint(place, places))
-    return algebra.EdgeTest(source, target, at_least or 0)
+    return algebra.EdgeCountTest(source, target, at_least or 0)
 
 
 def _read_conditions(

@@ -67,7 +67,9 @@ def read_id(reader: Reader, name: str = "id") -> str:
     return identifier
 
 
-def check_reference(reader: Reader, key: str, value: str | None, known: Collection[str], what: str) -> None:
+def note_unknown_reference(
+    reader: Reader, key: str, value: str | None, known: Collection[str], what: str
+) -> None:
     """Note a reference to something that the line does not have."""
     if value and value not in known:
         reader.note(key, unknown_reference_message(what, value), expected_hint(value, known))

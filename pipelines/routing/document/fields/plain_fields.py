@@ -13,8 +13,8 @@ from pipelines.routing.basics.values import MISSING, is_number
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.document_readers.names import (
     MAX_ID,
-    check_reference,
     note_duplicates,
+    note_unknown_reference,
     read_id,
     read_key,
 )
@@ -210,7 +210,7 @@ class Reference(Field):
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         value = reader.text(key)
-        check_reference(reader, key, value, getattr(around.names, self.part), self.what)
+        note_unknown_reference(reader, key, value, getattr(around.names, self.part), self.what)
         if not self.blank and reader.given[key] == "":
             reader.note(key, "is empty")
         return value

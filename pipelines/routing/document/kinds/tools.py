@@ -64,13 +64,13 @@ class ToolName(plain_fields.Text):
         return {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
 
 
-def _check_call(reader: Reader, around: ReadContext) -> None:
+def _note_call_problems(reader: Reader, around: ReadContext) -> None:
     ONE_BODY.check(reader, around)
     if not reader.given.get("url"):
         reader.note("url", "is missing")
 
 
-def _check_program_or_call(reader: Reader, around: ReadContext) -> None:
+def _note_program_or_call_problem(reader: Reader, around: ReadContext) -> None:
     if reader.is_object and reader.has("argv") == reader.has("http"):
         reader.note("argv", "a tool has a program (argv) or a call (http), and one of them")
 
@@ -78,7 +78,7 @@ def _check_program_or_call(reader: Reader, around: ReadContext) -> None:
 HTTP: Record[dict[str, Any]] = Record(
     dict,
     {**CALL, "url": replace(ADDRESS, least=1)},
-    check=_check_call,
+    check=_note_call_problems,
     rules={**ONE_BODY.schema_rule, "required": ["url"]},
 )
 TOOL: Record[dict[str, Any]] = Record(
@@ -97,7 +97,7 @@ TOOL: Record[dict[str, Any]] = Record(
         **PROGRAM,
         "http": ObjectField(HTTP),
     },
-    check=_check_program_or_call,
+    check=_note_program_or_call_problem,
     rules={"oneOf": [{"required": ["argv"]}, {"required": ["http"]}]},
 )
 
@@ -152,7 +152,7 @@ def _schema_problems(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
         yield Problem(f"{path}{where}", fault.message, fault.hint)
 
 
-def _check_tool_name(reader: Reader, names: tuple[str, ...]) -> None:
+def _note_unknown_tool(reader: Reader, names: tuple[str, ...]) -> None:
     name = reader.text("tool", required=True)
     if name.strip() and name not in names:
         reader.note("tool", _("this station declares no tool %(name)s", name=quoted_value(name)))
@@ -180,7 +180,7 @@ class CallsKey(WorkKey):
 
 
 def _read_call(reader: Reader, names: tuple[str, ...]) -> None:
-    _check_tool_name(reader, names)
+    _note_unknown_tool(reader, names)
     reader.object("arguments")
     reader.note_unknown_keys()
 
@@ -224,7 +224,7 @@ def _read_policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
     if reader.given.get("tool") == "*":
         reader.text("tool")
     else:
-        _check_tool_name(reader, names)
+        _note_unknown_tool(reader, names)
     if not reader.has("action"):
         reader.note("action", "is missing", "allow, approve or deny")
     reader.choice("action", ACTIONS, "deny")

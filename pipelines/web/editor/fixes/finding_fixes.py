@@ -29,7 +29,7 @@ from pipelines.routing.analysis.lint.checks import (
     unsatisfiable_gate,
 )
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import edge_tests
+from pipelines.routing.analysis.lint.subject import edge_count_tests
 from pipelines.routing.analysis.lint.visits import stations_breaking_unbounded_cycles
 from pipelines.routing.document.ends import BUILT_IN_ENDS, end_label
 from pipelines.routing.document.line import ParsedLine, Rule, Station
@@ -208,7 +208,7 @@ def _referenced_stations(line: ParsedLine) -> set[str]:
             spoken = {*rule.to, rule.exhausted_to or ""}
             # The condition of a faulty rule cannot be read.
             if rule.fault is None:
-                spoken |= {key for edge in edge_tests(rule.when) for key in (edge.source, edge.target)}
+                spoken |= {key for edge in edge_count_tests(rule.when) for key in (edge.source, edge.target)}
             referenced |= spoken - {station.key}
     return referenced
 

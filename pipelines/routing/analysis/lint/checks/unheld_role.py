@@ -23,7 +23,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     if people is None:
         return
     path_by_role: dict[str, str] = {}
-    for path, role in _escalation_roles(subject.line):
+    for path, role in _paths_and_roles_of_escalations(subject.line):
         path_by_role.setdefault(role, path)
     for role, path in path_by_role.items():
         if not people.has_holder_of_role(role):
@@ -39,7 +39,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _escalation_roles(line: ParsedLine) -> Iterator[tuple[str, str]]:
+def _paths_and_roles_of_escalations(line: ParsedLine) -> Iterator[tuple[str, str]]:
     """Yield each role with its place, as far as something may be escalated to it."""
     for index, rule in enumerate(line.escalations):
         if not never_triggered_reason(line, rule.trigger):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, edge_tests, gate_checks
+from pipelines.routing.analysis.lint.subject import LintSubject, edge_count_tests, gate_checks
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import part_names as named
@@ -28,7 +28,7 @@ def _rule_findings(subject: LintSubject) -> Iterator[Finding]:
                 fault = rule.fault
                 yield Finding(ID, ERROR, fault.path, fault.message, fault.hint, station.key, rule.id)
                 continue
-            for edge in edge_tests(rule.when):
+            for edge in edge_count_tests(rule.when):
                 # `at_least: 0` is true anyway.
                 if edge.at_least and not edges & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
                     message = _(

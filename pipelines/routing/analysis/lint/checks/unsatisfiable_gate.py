@@ -145,14 +145,14 @@ def _approver_shortages(subject: LintSubject) -> dict[str, list[GateFault]]:
     """Return what is missing at gates that are used and may ask a person, if the people are known."""
     if subject.people is None:
         return {}
-    used = _person_made_by_gate(subject)
+    used = _may_person_produce_by_gate(subject)
     asking = [gate for gate in subject.line.gates if gate.key in used and _may_gate_ask_person(gate)]
     return {
         gate.key: list(_shortage_faults(gate, subject.people, used[gate.key])) for gate in asking[:MAX_JUDGED]
     }
 
 
-def _person_made_by_gate(subject: LintSubject) -> dict[str, bool]:
+def _may_person_produce_by_gate(subject: LintSubject) -> dict[str, bool]:
     """The gates that something waits at, and whether a person may have produced what is decided there."""
     produced_by_people: dict[str, bool] = {}
     for station in subject.line.stations:
