@@ -15,7 +15,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from pipelines.errors import Invalid
 from pipelines.models import GateVisit, Line, LineVersion, PublishRequest, Retention, Status, Task
 from pipelines.queries import versions
-from pipelines.queries.failures import failure_reasons
+from pipelines.queries.failures import failure_reason_by_task
 from pipelines.queries.unmerged import unmerged_among
 from pipelines.routing.basics import jsontext
 
@@ -243,7 +243,7 @@ def unix_milliseconds(at: datetime) -> int:
 
 def tasks_out(tasks: Sequence[Task]) -> list[TaskOut]:
     """The failures of all cost one statement; prefetched `tokens` and `gate_visits` are used as they are."""
-    task_failures = failure_reasons(
+    task_failures = failure_reason_by_task(
         task.pk for task in tasks if task.status == Status.FAILED and not task.reason
     )
     unmerged = unmerged_among(tasks)

@@ -10,7 +10,11 @@ from pipelines.errors import Conflict
 from pipelines.models import Line, LineVersion, Membership, PublishRequest, Repository, Role, User
 from pipelines.models.people import roles_granting
 from pipelines.ports import audit, observers
-from pipelines.queries.four_eyes import four_eyes_repositories, open_publish_request, published_by_two
+from pipelines.queries.four_eyes import (
+    four_eyes_repositories,
+    open_publish_request,
+    were_versions_published_by_two,
+)
 from pipelines.routing.document import line as routing
 
 
@@ -22,7 +26,9 @@ def is_live_version_published_by_one(line: Line, parsed: routing.ParsedLine) -> 
     """Tell that what is live delivers to a repository whose lines two people publish, and one did."""
     names = four_eyes_repositories(line.project, parsed)
     repository = Repository.objects.filter(project=line.project_id, name__in=names).first()
-    return bool(line.live_id and repository and not published_by_two(parsed, repository, line.live_id))
+    return bool(
+        line.live_id and repository and not were_versions_published_by_two(parsed, repository, line.live_id)
+    )
 
 
 def publish_obstacle(line: Line, request: PublishRequest | None, user: User | AnonymousUser) -> str:

@@ -9,7 +9,7 @@ from django.db import transaction
 from pipelines.engine.moves.roles import roles_of_project
 from pipelines.models import HealthBreach, Project, Task
 from pipelines.ports import observers
-from pipelines.queries.health import MONTH, WEEK, health_figures, line_and_gate_names
+from pipelines.queries.health import MONTH, WEEK, health_figures, line_and_gate_names_by_figure
 from pipelines.routing.analysis.health import Figure, figure_name, format_figure
 from pipelines.routing.document.budgets import MANAGER
 
@@ -41,7 +41,7 @@ def _notify_of_project(project: Project, now: datetime) -> None:
         HealthBreach.objects.filter(project=project, figure=key, of=of).delete()
     if not begun:
         return
-    gates = line_and_gate_names(project)
+    gates = line_and_gate_names_by_figure(project)
     people = sorted(roles_of_project(project.pk).members_with_role(MANAGER))
     observers.emit_consequences(
         *(_health_breach(figure, gates, project, person, now) for figure in begun for person in people)

@@ -11,7 +11,7 @@ from pipelines.errors import Forbidden, Invalid
 from pipelines.models import AllowedFolder, Owner, User
 from pipelines.ports import audit
 from pipelines.ports.server_folders import FolderRefused
-from pipelines.queries.allowed_folders import may_see_paths, server_folders_of_owner
+from pipelines.queries.allowed_folders import may_see_server_folders, server_folders_of_owner
 from pipelines.routing.basics.problems import Problem
 
 
@@ -40,7 +40,7 @@ def question_to_allow_folder(owner: Owner, text: str) -> FolderToAllow:
 
 def allow_folder(owner: Owner, text: str, *, by: User, now: datetime) -> AllowedFolder:
     """Raises Forbidden, Invalid. Allowing again records the folder as it is now."""
-    if not may_see_paths(by):
+    if not may_see_server_folders(by):
         raise Forbidden
     try:
         folder = server_folders_of_owner(owner.pk).permitted_folder_of_path(text)
@@ -84,7 +84,7 @@ def record_prepared_folder(owner: Owner, path: str, *, now: datetime) -> None:
 
 def revoke_folder(row: AllowedFolder, *, by: User, now: datetime) -> None:
     """Tasks that work in it fail from their next station on. Raises Forbidden."""
-    if not may_see_paths(by):
+    if not may_see_server_folders(by):
         raise Forbidden
     with transaction.atomic():
         _record_in_audit("folder.revoked", row, by, now)

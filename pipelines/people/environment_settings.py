@@ -16,7 +16,7 @@ from django.db import transaction
 from pipelines.errors import Invalid
 from pipelines.models import Repository, User
 from pipelines.ports import audit
-from pipelines.queries.allowed_folders import may_see_paths
+from pipelines.queries.allowed_folders import may_see_server_folders
 from pipelines.routing.document.work.network import MOST_HOSTS, parsed_host
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 
@@ -127,7 +127,7 @@ def change_environment(
     definition = prepare_text.to_preparation()
     allowed = definition.hosts if prepare_text.private else ()
     # Others may keep what was allowed, and add nothing to it
-    if not may_see_paths(by):
+    if not may_see_server_folders(by):
         allowed = Preparation.of_dict(repository.prepare).private
     made = replace(definition, private=tuple(host for host in definition.hosts if host in allowed)).to_dict()
     _store_environment(repository, made, by=by, now=now)
@@ -140,7 +140,7 @@ def allow_hosts(
     private, which counts from administrators of the installation alone. Raises Invalid."""
     definition = Preparation.of_dict(repository.prepare)
     listed, inside = checked_hosts([*definition.hosts, *hosts]), set(definition.private)
-    if may_see_paths(by):
+    if may_see_server_folders(by):
         inside.update(host for host in listed if host.partition(":")[0] in private)
         # Where the tick holds for every host it holds for the ones that are added
         inside.update(hosts if definition.private == definition.hosts else ())

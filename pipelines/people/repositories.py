@@ -25,7 +25,11 @@ from pipelines.people.program_requirements import needed_programs_fact, requirem
 from pipelines.ports import audit
 from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
-from pipelines.queries.allowed_folders import may_see_paths, reason_against_folder, server_folders_of_owner
+from pipelines.queries.allowed_folders import (
+    may_see_server_folders,
+    reason_against_folder,
+    server_folders_of_owner,
+)
 from pipelines.queries.protections import canonical_address
 from pipelines.work.git.addresses import LONGEST, parsed_repository_address
 from pipelines.work.git.commits import is_branch
@@ -144,7 +148,7 @@ def require_allowed_folder(
     """Check that a folder of the server may be used, and allow it if an administrator says so. `allow`: True,
     or the resolved folder that the page asked about. Callers roll back if something fails later. Raises
     Forbidden, Invalid, FolderToAllow."""
-    if allow and not may_see_paths(by):
+    if allow and not may_see_server_folders(by):
         raise Forbidden("Only an administrator of the installation can allow a folder of the server.")
     text = repository_settings.address.strip()
     # What is wrong with such an address says `checked`, which comes after it
@@ -152,7 +156,7 @@ def require_allowed_folder(
         return
     if not reason_against_folder(project.owner_id, text):
         return
-    if not may_see_paths(by):
+    if not may_see_server_folders(by):
         raise Invalid.at(
             "address",
             "This folder of the server is not allowed for this owner.",

@@ -17,7 +17,7 @@ from pipelines.models import AdministrativeAct, Event, Line, LineEvent, Project,
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.audit import KINDS as ACTS
 from pipelines.queries import actor_names
-from pipelines.queries.history import TimelineItem, feed_items
+from pipelines.queries.history import TimelineItem, feed_items_oldest_first
 from pipelines.queries.line_filter import line_condition
 from pipelines.queries.statements import RECENT_EVENTS
 
@@ -111,7 +111,7 @@ def read_activity(projects: Sequence[Project], filters: ActivityFilter) -> Activ
     }
     people = _actors_with_name_part(filters.who)
     ids, floors = _event_ids_and_known_moments(list(by_id), lines, filters, people)
-    published, floor = _page_rows_and_earlier_moment(_line_events(lines, filters, people))
+    published, floor = _page_rows_and_earlier_moment(_publication_events(lines, filters, people))
     floors.append(floor)
     acts, floor = _page_rows_and_earlier_moment(_administrative_acts(by_id, filters, people))
     floors.append(floor)
@@ -184,7 +184,7 @@ def _event_ids_and_known_moments(
     return [row.id for row in page], [page_floor or floor]
 
 
-def _line_events(
+def _publication_events(
     lines: Mapping[int, Line], filters: ActivityFilter, people: list[str] | None
 ) -> list[LineEvent]:
     if filters.kind not in ("", VERSIONS):
@@ -232,7 +232,7 @@ def _task_items(
         of_task.sort(key=attrgetter("seq"))
         items += [
             ActivityItem(item.at, task.project, item.by, item.by_kind, line.name, line.key, task, item)
-            for item in feed_items(task, of_task, names)
+            for item in feed_items_oldest_first(task, of_task, names)
         ]
     return items
 

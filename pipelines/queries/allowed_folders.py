@@ -18,7 +18,7 @@ def permitted_folders(owner: int) -> tuple[server_folders.PermittedFolder, ...]:
 
 
 def server_folders_of_owner(owner: int) -> ServerFolders:
-    return ServerFolders(permitted_folders(owner), protected_folders(), repository_bounds())
+    return ServerFolders(permitted_folders(owner), protected_folders(), repository_root_paths_or_none())
 
 
 def protected_folders() -> tuple[str, ...]:
@@ -28,7 +28,7 @@ def protected_folders() -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, (settings.DATA_DIR, settings.WORKSPACES_DIR, *around))))
 
 
-def repository_bounds() -> tuple[str, ...] | None:
+def repository_root_paths_or_none() -> tuple[str, ...] | None:
     roots = settings.REPOSITORY_ROOTS
     return None if roots is None else tuple(map(str, roots))
 
@@ -42,11 +42,11 @@ def reason_against_folder(owner: int, text: str) -> str:
     return ""
 
 
-def may_see_paths(person: User | None) -> bool:
+def may_see_server_folders(person: User | None) -> bool:
     """Say whether somebody may see where folders of the server lie: administrators of the installation."""
     return person is not None and person.is_active and person.is_staff
 
 
 def displayed_address(repository: Repository, person: User | None) -> str:
     """Return the repository's address as this person may see it: of a folder of the server only its name."""
-    return repository.address if may_see_paths(person) else repository.title
+    return repository.address if may_see_server_folders(person) else repository.title

@@ -169,7 +169,14 @@ def filtered_places(
 ) -> BoardPlaces:
     tasks, late = narrow_tasks_by_filters(open_tasks, filters, user_id), filters.show == "late"
     return board_places(
-        open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=PER_COLUMN, rows=rows, by=by
+        open_tasks,
+        tasks,
+        now,
+        SHOWS.get(filters.show),
+        late=late,
+        max_per_column=PER_COLUMN,
+        rows=rows,
+        by=by,
     )
 
 
@@ -177,13 +184,13 @@ MOST_CHOSEN = 1_000
 """Positions that one command for all that match is given to."""
 
 
-def matching_positions(
+def first_matching_positions_and_count(
     open_tasks: QuerySet[Task], filters: Filters, now: datetime, user_id: int
 ) -> tuple[list[Token], int]:
     """Return the first positions that match, with their tasks, and how many there are."""
     tasks, late = narrow_tasks_by_filters(open_tasks, filters, user_id), filters.show == "late"
     matching = board_places(
-        open_tasks, tasks, now, SHOWS.get(filters.show), late=late, most=MOST_CHOSEN, by="'all'"
+        open_tasks, tasks, now, SHOWS.get(filters.show), late=late, max_per_column=MOST_CHOSEN, by="'all'"
     )
     token_ids = [token_id for place in matching.of.values() for token_id in place.ids]
     rows = Token.objects.filter(pk__in=token_ids).select_related("task").order_by("pk")

@@ -71,7 +71,7 @@ def board_places(
     statuses: Iterable[str] | None,
     *,
     late: bool,
-    most: int,
+    max_per_column: int,
     rows: Mapping[str, int] | None = None,
     by: str = BY_POSITION,
 ) -> BoardPlaces:
@@ -99,7 +99,7 @@ def board_places(
         **_expected_time_columns(open_tasks),
         "now": now,
         "late": late,
-        "most": most,
+        "most": max_per_column,
         "rows": json.dumps(rows or {}),
     }
     values["statuses"] = None if statuses is None else [str(status) for status in statuses]

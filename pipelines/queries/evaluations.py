@@ -128,15 +128,15 @@ def evaluation_result(evaluation: LineEvaluation) -> EvaluationResult:
         pk__in=[trial.source for trial in trials], task__line=evaluation.line_id
     )
     sources = {job.pk: job for job in jobs}
-    checks = recorded_checks(evaluation.check_station, list(sources.values()))
-    runs = _runs_until_accepted(evaluation.station, [job.task_id for job in sources.values()])
+    checks = first_check_by_recorded_run(evaluation.check_station, list(sources.values()))
+    runs = _done_runs_by_task(evaluation.station, [job.task_id for job in sources.values()])
     return EvaluationResult(
         evaluation,
         [_evaluated_task(trial, sources.get(trial.source or 0), checks, runs) for trial in trials],
     )
 
 
-def recorded_checks(station: str, sources: Sequence[Job]) -> dict[int, Job]:
+def first_check_by_recorded_run(station: str, sources: Sequence[Job]) -> dict[int, Job]:
     """{recorded run: the first run of the check after it, in the same task}"""
     by_task = {job.task_id: job.pk for job in sources}
     rows = Job.objects.filter(
@@ -150,9 +150,9 @@ def recorded_checks(station: str, sources: Sequence[Job]) -> dict[int, Job]:
     return checks
 
 
-def _runs_until_accepted(station: str, task_ids: list[int]) -> Mapping[int, int]:
+def _done_runs_by_task(station: str, accepted_task_ids: list[int]) -> Mapping[int, int]:
     rows = Job.objects.filter(
-        task__in=task_ids, station=station, purpose=Purpose.STATION, state=Job.State.DONE
+        task__in=accepted_task_ids, station=station, purpose=Purpose.STATION, state=Job.State.DONE
     )
     return Counter(rows.values_list("task_id", flat=True))
 
@@ -182,13 +182,13 @@ def run_figures(
     # The check runs them all, the station perhaps a few
     tests = fact_groups(check_outcome).get("tests") or fact_groups(outcome).get("tests")
     return RunFigures(
-        _result(outcome),
-        "" if check_outcome is None else _result(check_outcome),
+        _derived_result(outcome),
+        "" if check_outcome is None else _derived_result(check_outcome),
         tests,
         reported_spending(outcome) + reported_spending(check_outcome),
         seconds,
     )
 
 
-def _result(outcome: Mapping[str, Any]) -> str:
+def _derived_result(outcome: Mapping[str, Any]) -> str:
     return derived_outcome(read_outcome(dict(outcome))).result

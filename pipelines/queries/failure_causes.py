@@ -118,7 +118,7 @@ def _failure_cause(job: Job, station: str, lines: Sequence[str], times: int) -> 
     error, place = first_error_line_and_place(legible)
     # From the error on; the last ones where fewer lines follow it.
     around = legible[max(min(place, len(legible) - MOST_LINES), 0) :][:MOST_LINES]
-    signalled = _signal_name(job.exit_code)
+    signalled = _signal_sentence_or_empty(job.exit_code)
     failure_type = str((job.outcome or {}).get("failure_type") or "")
     refusals = job.summary if failure_type == PREPARE_FAILED else ""
     return FailureCause(
@@ -182,7 +182,7 @@ def first_error_line_and_place(lines: Sequence[str]) -> tuple[str, int]:
     return "", len(lines)
 
 
-def _signal_name(code: int | None) -> str:
+def _signal_sentence_or_empty(code: int | None) -> str:
     """A shell says 128 and the number of the signal, a program that was started without one the negative number."""
     number = 0 if code is None else -code if code < 0 else code - 128
     if number not in signal.valid_signals():

@@ -20,7 +20,7 @@ class FailureReason:
     key: bool = False
 
 
-def failure_reasons(task_ids: Iterable[int]) -> dict[int, FailureReason]:
+def failure_reason_by_task(task_ids: Iterable[int]) -> dict[int, FailureReason]:
     """The summary, else the reason, the type of the failure or the exit code, of the last job that was done; one
     statement."""
     ids = list(task_ids)

@@ -17,7 +17,7 @@ def four_eyes_repositories(project: Project, document: ParsedLine) -> list[str]:
     return [name for name in names if workspace.input_key or name == workspace.repository]
 
 
-def published_by_two(document: ParsedLine, repository: Repository, *versions: int) -> bool:
+def were_versions_published_by_two(document: ParsedLine, repository: Repository, *versions: int) -> bool:
     """Tell that two people published each of these versions, given by their ids, since the name in the line leads to
     this repository."""
     requests = PublishRequest.objects.filter(version__in=versions)

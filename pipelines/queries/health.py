@@ -74,7 +74,7 @@ def _refusal_figures(of: Q, now: datetime) -> list[Figure]:
     ]
 
 
-def line_and_gate_names(project: Project) -> dict[str, tuple[str, str]]:
+def line_and_gate_names_by_figure(project: Project) -> dict[str, tuple[str, str]]:
     """The names of line and gate, by `Figure.of`: of what is live now."""
     rows = Line.objects.filter(project=project, live__isnull=False).values_list(
         "key", "name", "live__document__gates"

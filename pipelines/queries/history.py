@@ -69,14 +69,14 @@ class TimelineItem:
         return bool(self.target)
 
 
-def timeline_items(task: Task, events: Sequence[Event], now: datetime) -> list[TimelineItem]:
+def timeline_items_newest_first(task: Task, events: Sequence[Event], now: datetime) -> list[TimelineItem]:
     """Newest first."""
-    items = feed_items(task, events, actor_names.actor_labels(event.actor for event in events))
+    items = feed_items_oldest_first(task, events, actor_names.actor_labels(event.actor for event in events))
     _fill_in_durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
     return items[::-1]
 
 
-def feed_items(
+def feed_items_oldest_first(
     task: Task, events: Sequence[Event], who: Mapping[str, actor_names.ActorLabel]
 ) -> list[TimelineItem]:
     """Return some events of a task, oldest first, without how long it stayed anywhere. `who`: names of actors."""
@@ -86,10 +86,10 @@ def feed_items(
     return items
 
 
-def latest_change(task: Task) -> str:
+def latest_change_sentence(task: Task) -> str:
     """Return what happened to the task last, in one sentence with who did it."""
     events = list(task.events.order_by("-seq")[:LATEST])[::-1]
-    items = timeline_items(task, events, timezone.now())
+    items = timeline_items_newest_first(task, events, timezone.now())
     if not items:
         return "This task changed."
     item = items[0]

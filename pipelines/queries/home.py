@@ -38,7 +38,7 @@ from pipelines.models import (
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import versions
-from pipelines.queries.failures import FailureReason, failure_reasons
+from pipelines.queries.failures import FailureReason, failure_reason_by_task
 from pipelines.queries.home_lines import WORKING, HomeLines, busiest_live_lines
 from pipelines.queries.tasks import WAITING, displayed_status_counts_by_line, late_condition
 from pipelines.queries.unmerged import unmerged_condition
@@ -188,7 +188,7 @@ def ending_reason_by_task(tasks: Iterable[Task]) -> Mapping[int, FailureReason]:
     report of the station."""
     ended = [task for task in tasks if task.status in (Status.FAILED, Status.CANCELLED)]
     task_reasons = {task.pk: FailureReason(task.reason) for task in ended if task.reason}
-    failure_words = failure_reasons(
+    failure_words = failure_reason_by_task(
         task.pk for task in ended if task.status == Status.FAILED and not task.reason
     )
     # What a person entered counts before what a station reported
@@ -226,13 +226,15 @@ def _publication_events(
     ]  # fmt: skip
 
 
-def open_tasks_requested_by(user: User, projects: Iterable[Project], but: Collection[int]) -> list[Task]:
+def open_tasks_requested_by(
+    user: User, projects: Iterable[Project], excluded_ids: Collection[int]
+) -> list[Task]:
     """Return the open tasks that this person requested, each with `is_late`. `but`: ids of tasks listed
     elsewhere."""
     tasks = with_display_status(
         Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True)
     )
-    rows = tasks.exclude(pk__in=but).select_related("project__owner", "line").defer(*NOT_IN_A_STRIP)
+    rows = tasks.exclude(pk__in=excluded_ids).select_related("project__owner", "line").defer(*NOT_IN_A_STRIP)
     is_late = Case(When(late_condition(), then=True), default=False, output_field=BooleanField())
     return list(rows.annotate(is_late=is_late).order_by("-created_at")[:MAX_ROWS])
 
@@ -247,7 +249,7 @@ class TroubledPosition:
 
 
 def troubled_positions(
-    projects: Iterable[Project], now: datetime, but: Collection[int]
+    projects: Iterable[Project], now: datetime, excluded_ids: Collection[int]
 ) -> list[TroubledPosition]:
     """Return positions that are stuck, held or late, the longest first. `but`: ids of tasks listed elsewhere."""
     overdue_visits = GateVisit.objects.filter(
@@ -259,7 +261,7 @@ def troubled_positions(
         status__in=ENDED
     )
     # Those stand in another panel of the same page
-    rows = alive.exclude(task__in=but).select_related("task__project__owner", "task__line")
+    rows = alive.exclude(task__in=excluded_ids).select_related("task__project__owner", "task__line")
     rows = rows.annotate(gate_due=Subquery(overdue_visits.order_by("due_at").values("due_at")[:1]))
     tokens = list(rows.defer(*(f"task__{name}" for name in HEAVY)).order_by("changed_at")[:MAX_ROWS])
     summaries = dict(

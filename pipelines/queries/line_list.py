@@ -48,7 +48,7 @@ def listed_lines(project: Project, now: datetime) -> list[ListedLine]:
     """Return all lines by name, archived ones last, in a number of statements that does not grow."""
     lines, since = lines_with_counts(project), now - timedelta(days=DAYS)
     keys = [line.pk for line in lines]
-    ended = _ended_by_line(keys, since)
+    ended = _ended_accepted_and_last_by_line(keys, since)
     late = dict(
         Task.objects.filter(late_condition(), line__in=keys)
         .order_by()
@@ -68,7 +68,7 @@ def listed_lines(project: Project, now: datetime) -> list[ListedLine]:
     ]
 
 
-def _ended_by_line(
+def _ended_accepted_and_last_by_line(
     lines: Sequence[int], since: datetime
 ) -> defaultdict[int, tuple[int, int, datetime | None]]:
     """Return (how many ended, how many of them were accepted, when the last one ended) by line."""

@@ -24,12 +24,12 @@ class PauseView:
     own: bool
 
 
-def pauses_over_task(rows: Iterable[Pause], line: ParsedLine) -> list[PauseView]:
+def pause_views_of_task(rows: Iterable[Pause], line: ParsedLine) -> list[PauseView]:
     """Return the pauses under which a task, or a station of its line, is."""
     return [PauseView(row, _paused_subject(row, line), row.task_id is not None) for row in rows]
 
 
-def pauses_over_line(rows: Iterable[Pause], line: ParsedLine | None) -> list[PauseView]:
+def pause_views_of_line(rows: Iterable[Pause], line: ParsedLine | None) -> list[PauseView]:
     """Return the pauses of a line, its stations and its project, of all that are in force on it."""
     return [
         PauseView(row, _paused_subject(row, line), row.line_id is not None)
@@ -38,7 +38,7 @@ def pauses_over_line(rows: Iterable[Pause], line: ParsedLine | None) -> list[Pau
     ]
 
 
-def pauses_over_project(project: Project) -> list[PauseView]:
+def pause_views_of_project(project: Project) -> list[PauseView]:
     rows = project.pauses.filter(line=None, task=None, ended_at=None).select_related("by")
     return [PauseView(row, "The project", True) for row in rows]
 

@@ -55,7 +55,7 @@ def _canonical_repository_path(path: str) -> str:
 
 def protections_by_repository(project: Project) -> dict[str, Protection]:
     """{name of a repository: what holds for it}: of the project and of its owner, all together; none of others."""
-    rows = list(_protection_rows(project).order_by("pk"))
+    rows = list(_protection_rows_of_project_or_owner(project).order_by("pk"))
     if not rows:
         return {}
     names = Repository.objects.filter(project=project).order_by("name").values_list("name", "address")
@@ -66,11 +66,12 @@ def protections_by_repository(project: Project) -> dict[str, Protection]:
 def repository_protection(repository: Repository) -> Protection:
     place = canonical_address(repository.address)
     return _combined_protection(
-        _protection_rows(repository.project).filter(place__in=("", place)).order_by("pk"), place
+        _protection_rows_of_project_or_owner(repository.project).filter(place__in=("", place)).order_by("pk"),
+        place,
     )
 
 
-def _protection_rows(project: Project) -> QuerySet[RepositoryProtection]:
+def _protection_rows_of_project_or_owner(project: Project) -> QuerySet[RepositoryProtection]:
     return RepositoryProtection.objects.filter(Q(project=project.pk) | Q(owner=project.owner_id))
 
 

@@ -92,14 +92,14 @@ def task_branch(task: Task) -> TaskBranch | None:
         last.base_branch,
         last.base,
         last.head,
-        pushed_commit(task.pk, last.branch),
+        last_known_remote_commit(task.pk, last.branch),
         facts.get("files_changed"),
         facts.get("insertions"),
         facts.get("deletions"),
     )
 
 
-def last_host_commit(task: int, before: int) -> tuple[str, str]:
+def last_landed_or_pushed_commit_and_tree(task: int, before: int) -> tuple[str, str]:
     """Return the commit that was pushed or merged last before this job, by a delivery or by people, and its
     tree."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False, job__lt=before).order_by("-job")
@@ -115,7 +115,7 @@ def last_host_commit(task: int, before: int) -> tuple[str, str]:
     return commit, tree
 
 
-def pushed_commit(task: int, branch: str, before: int | None = None) -> str:
+def last_known_remote_commit(task: int, branch: str, before: int | None = None) -> str:
     """The commit at which the branch of a task stands on the remote as far as Gateline knows: as a delivery, or the
     visit of somebody who pushed, left it; of jobs before this one. "" where nobody pushed it."""
     landed = Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exclude(to=MERGE)

@@ -21,12 +21,14 @@ def places_by_task(tasks: Collection[Task]) -> dict[int, str]:
         return {}
     gates = dict(_open_gates(tasks=list(unfinished)))
     return {
-        key: " + ".join(dict.fromkeys(_place(unfinished[key], token, gates) for token in tokens))
+        key: " + ".join(
+            dict.fromkeys(_gate_or_station_name(unfinished[key], token, gates) for token in tokens)
+        )
         for key, tokens in living_tokens_by_task(list(unfinished.values())).items()
     }
 
 
-def _place(task: Task, token: Any, gates: dict[int, str]) -> str:
+def _gate_or_station_name(task: Task, token: Any, gates: dict[int, str]) -> str:
     line, gate = versions.by_id(task.pinned_id), gates.get(token.pk)
     return gate_name(line, gate) if gate in line.gates_by_key else station_name(line, token.station)
 

@@ -33,7 +33,7 @@ from pipelines.queries import why as whys
 from pipelines.queries.environment_preparation import PreparationProgress, preparation_progress_by_job
 from pipelines.queries.environments import task_repository
 from pipelines.queries.failure_causes import FailureCause, cause_of_last_run, failure_causes
-from pipelines.queries.history import TimelineItem, timeline_items
+from pipelines.queries.history import TimelineItem, timeline_items_newest_first
 from pipelines.queries.join_waits import join_wait_sentence_by_token
 from pipelines.queries.positions import PositionView
 from pipelines.queries.unanswered_questions import unanswered_sentence_by_token
@@ -135,7 +135,7 @@ class TaskView:
     @cached_property
     def history(self) -> list[TimelineItem]:
         """The newest first."""
-        return timeline_items(self.task, self.events, self.now)
+        return timeline_items_newest_first(self.task, self.events, self.now)
 
     @property
     def recent_history(self) -> list[TimelineItem]:

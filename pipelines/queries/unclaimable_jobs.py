@@ -77,17 +77,17 @@ def unclaimable_in_line(line: int) -> list[Unclaimed]:
     return _unclaimed_stations(queued_work.queued_work_in_line(line), MOST_COUNTED)
 
 
-def _unclaimed_stations(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaimed]:
+def _unclaimed_stations(queued_work: Sequence[QueuedWork], most: int | None) -> list[Unclaimed]:
     # A person's work, which is queued only while it is held, counts nowhere: its token is held.
-    waiting = [work for work in waiting if work.purpose == Purpose.STATION]
-    if not waiting:
+    queued_work = [work for work in queued_work if work.purpose == Purpose.STATION]
+    if not queued_work:
         return []
     offered = claims_of_live_workers()
-    images = environments.ImageRepositories.of_projects({work.project for work in waiting})
+    images = environments.ImageRepositories.of_projects({work.project for work in queued_work})
     lacking = []
     for work, secrets in zip(
-        waiting,
-        needs_met_by_stored_secrets_of_each([(work.reach, work.published_station) for work in waiting]),
+        queued_work,
+        needs_met_by_stored_secrets_of_each([(work.reach, work.published_station) for work in queued_work]),
         strict=True,
     ):
         # Where an input names the repository, each task has its own: those are not counted.

@@ -126,10 +126,12 @@ def reported_spending(outcome: Mapping[str, Any] | None) -> Spending:
     return Spending(None if cost is None else exact_amount(cost), int(cost is not None), 1, *tokens)
 
 
-def cost_of_task(task_id: int, but: int | None = None) -> float | int:
+def cost_of_task(task_id: int, excluded_job: int | None = None) -> float | int:
     """Return what the jobs of a task cost together, without the job `but`; 0 where nothing has a price."""
-    others = "" if but is None else WITHOUT_JOB
-    total: Decimal = fetch(COST_OF_TASK + others, [task_id, *([] if but is None else [but])])[0][0]
+    others = "" if excluded_job is None else WITHOUT_JOB
+    total: Decimal = fetch(
+        COST_OF_TASK + others, [task_id, *([] if excluded_job is None else [excluded_job])]
+    )[0][0]
     # It is frozen in the situation of a decision, which is JSON and has no place for a Decimal
     return int(total) if total == total.to_integral_value() else float(total)
 
@@ -154,11 +156,11 @@ def spending_by_month(project_id: int) -> dict[date, Spending]:
     return _spending_sums(MONTH_ENDED, IN_PROJECT, [project_id], LINES)
 
 
-def spending_of_month(project_id: int, but: int | None = None) -> Spending:
+def spending_of_month(project_id: int, excluded_job: int | None = None) -> Spending:
     """Return the spending of a project in the current calendar month, as UTC has it, without the job `but`. A
     run in progress counts when it has reported."""
-    which = IN_THIS_MONTH + ("" if but is None else WITHOUT_JOB)
-    values = [project_id, *([] if but is None else [but])]
+    which = IN_THIS_MONTH + ("" if excluded_job is None else WITHOUT_JOB)
+    values = [project_id, *([] if excluded_job is None else [excluded_job])]
     return total_spending(_spending_sums("line.project_id", which, values, LINES))
 
 

@@ -28,7 +28,7 @@ def uses_by_value(project: Project, values: Iterable[StoredValue]) -> dict[int, 
         for kind, name in sorted(live | set(value_references(line.draft))):
             nearest = min(
                 (value for value in values if _is_visible_to(value, line, name)),
-                key=_place_distance,
+                key=_scope_distance,
                 default=None,
             )
             if nearest is not None and nearest.kind == kind:
@@ -53,5 +53,5 @@ def _is_visible_to(value: StoredValue, line: Line, name: str) -> bool:
     return value.name == name and value.line_id in (None, line.pk)
 
 
-def _place_distance(value: StoredValue) -> int:
+def _scope_distance(value: StoredValue) -> int:
     return 0 if value.line_id else 1 if value.project_id else 2

@@ -175,7 +175,7 @@ def outcome_form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any
 
 def _outcome_fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
     notes_by_path: dict[str, list[str]] = {}
-    for path, words in _read_paths(line, station):
+    for path, words in _paths_read_with_reasons(line, station):
         if path_parts(path) is not None:
             notes_by_path.setdefault(path, [])
             notes_by_path[path] += [words] if words and words not in notes_by_path[path] else []
@@ -185,10 +185,10 @@ def _outcome_fields(line: ParsedLine, station: Station) -> Iterator[dict[str, st
 
 def _json_only_paths(line: ParsedLine, station: Station) -> set[str]:
     """Paths to several places, which only JSON can fill."""
-    return {path for path, _words in _read_paths(line, station) if path_parts(path) is None}
+    return {path for path, _words in _paths_read_with_reasons(line, station) if path_parts(path) is None}
 
 
-def _read_paths(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
+def _paths_read_with_reasons(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
     """Yield each place of the output that is read, and what for."""
     for number, rule in enumerate(station.rules, start=1):
         for leaf in condition_leaves(rule.when):

@@ -207,7 +207,7 @@ def _position_row(
         "feedback": position.feedback,
         "behind": {"rule": position.wait.get("rule") or "", "to": list(position.wait.get("to") or ())},
         "question": bool(position.status == "blocked" and not position.wait.get("evaluation")),
-        "facts": list(_count_sentences(line, walk, position)),
+        "facts": list(_count_and_limit_sentences(line, walk, position)),
     }
 
 
@@ -234,7 +234,9 @@ def _escalation_sentence(
     return None
 
 
-def _count_sentences(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterable[str]:
+def _count_and_limit_sentences(
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
+) -> Iterable[str]:
     """Yield the counts that decide what may happen here."""
     station = line.stations_by_key.get(position.station)
     if station is None or not position.is_active:

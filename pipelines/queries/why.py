@@ -141,19 +141,20 @@ def _rule_row(line: ParsedLine, number: int, rule: Rule, entry: Mapping[str, Any
     return row
 
 
-def condition_tests(line: ParsedLine, rule: Rule, saw: list[Any]) -> list[ConditionTest]:
+def condition_tests(line: ParsedLine, rule: Rule, consumed_operands: list[Any]) -> list[ConditionTest]:
     """List what the condition of a rule asked, with what it saw of each. Empties `saw`."""
     return [
-        _condition_test(leaf, saw) for leaf in condition_leaves(rule.when, called=partial(station_name, line))
+        _condition_test(leaf, consumed_operands)
+        for leaf in condition_leaves(rule.when, called=partial(station_name, line))
     ]
 
 
-def _condition_test(leaf: Leaf, saw: list[Any]) -> ConditionTest:
+def _condition_test(leaf: Leaf, consumed_operands: list[Any]) -> ConditionTest:
     """Return one line of a condition. Takes the first value in `saw` that belongs to the leaf's operand."""
-    for place, operand in enumerate(saw):
+    for place, operand in enumerate(consumed_operands):
         if operand.get("operand") == leaf.operand and operand.get("path", "") == leaf.path:
             # A later leaf that asks the same takes the next value.
-            del saw[place]
+            del consumed_operands[place]
             unasked = leaf.operand in ("agentic", "hook") and operand.get("value") is None
             return ConditionTest(leaf.words, None if unasked else value_text(operand), keys=leaf.keys)
     return ConditionTest(leaf.words, None, keys=leaf.keys)

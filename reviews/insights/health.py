@@ -56,7 +56,7 @@ class MonthRow:
 
 
 def health_figures(project: Project, now: datetime, line: Line | None) -> list[FigureRow]:
-    names = query.line_and_gate_names(project)
+    names = query.line_and_gate_names_by_figure(project)
     rows = []
     for figure in query.health_figures(project, now, line.key if line else ""):
         # A gate that only old versions have keeps its keys.

@@ -24,7 +24,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.queries import versions
-from pipelines.queries.four_eyes import published_by_two
+from pipelines.queries.four_eyes import were_versions_published_by_two
 from pipelines.queries.protections import canonical_address
 from pipelines.routing.guarantees.protection import Protection
 from pipelines.web.setup import templates
@@ -351,7 +351,7 @@ def test_what_one_person_published_before_starts_and_delivers_nothing(pair: Pair
     with pytest.raises(InputError, match="two people"):
         pair.world.start(version, by=pair.mallory)
     nobody = Involved(frozenset(), frozenset(), anonymous=False)
-    by_two = partial(published_by_two, versions.parsed_version(version), pair.repository)
+    by_two = partial(were_versions_published_by_two, versions.parsed_version(version), pair.repository)
     assert "two people published" in missing_delivery_approvals(
         Protection(four_eyes=True), [], nobody, by_two, version.pk
     )

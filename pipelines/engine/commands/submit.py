@@ -22,7 +22,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, versions
-from pipelines.queries.four_eyes import published_by_two
+from pipelines.queries.four_eyes import were_versions_published_by_two
 from pipelines.queries.protections import protection_proofs, repository_protection
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.document.line import Problem
@@ -113,7 +113,7 @@ def repository_protection_problems(version: LineVersion, inputs: Mapping[str, An
         "Choose a line that asks for these approvals.",
     )
     problems = []
-    if protection.four_eyes and not published_by_two(line, repository, version.pk):
+    if protection.four_eyes and not were_versions_published_by_two(line, repository, version.pk):
         alone = "%(repository)s is protected: version %(number)s was not published by two people"
         words = {"repository": repository.name, "number": version.number}
         problems.append(Problem(path, alone % words, "Ask another designer to publish the line."))

@@ -131,7 +131,7 @@ def _cost_of_other_jobs_fact(line: ParsedLine, job: Job) -> dict[str, Any]:
     """Return the cost of the other jobs of the task, where the line limits that."""
     if line.limits.cost_usd is None:
         return {}
-    spent = cost_of_task(job.task_id, but=job.pk)
+    spent = cost_of_task(job.task_id, excluded_job=job.pk)
     return {"spent": spent} if spent else {}
 
 

@@ -14,7 +14,7 @@ from pipelines import access
 from pipelines.access import Who
 from pipelines.errors import Invalid
 from pipelines.models import Project, Task, Token, User
-from pipelines.queries.board import MOST_CHOSEN, Filters, matching_positions
+from pipelines.queries.board import MOST_CHOSEN, Filters, first_matching_positions_and_count
 from pipelines.queries.line_filter import find_option, line_choices
 from pipelines.queries.open_work import open_tasks_of
 from pipelines.routing.document.line import Problem
@@ -92,7 +92,7 @@ def matching_selection(who: Who, user: User, match: Match, now: datetime) -> Bul
     if match.line and not line:
         raise Invalid.at("matching.line", "There is no such line.", "Name it as owner/project/line.")
     able = [project for project in projects if access.is_permitted(who, "operate", project)]
-    tokens, count = matching_positions(open_tasks_of(able, line), match.filters, now, user.pk)
+    tokens, count = first_matching_positions_and_count(open_tasks_of(able, line), match.filters, now, user.pk)
     if not tokens:
         raise Invalid.at("matching", "No open task matches.")
     of = {project.pk: project for project in able}

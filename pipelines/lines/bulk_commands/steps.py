@@ -20,7 +20,7 @@ from pipelines.lines.bulk_commands.operation import NO_PERMISSION, Action, Resul
 from pipelines.models import BulkCommand, BulkEntry, GateVisit, Job, Task, Token, Vote
 from pipelines.ports import clock, queue
 from pipelines.ports.queue_tasks import BULK, WORK_ON_BULK
-from pipelines.queries.history import latest_change
+from pipelines.queries.history import latest_change_sentence
 
 log = structlog.get_logger(__name__)
 SECONDS = 2.0
@@ -194,7 +194,7 @@ def _sentence_of_conflict(entry: BulkEntry, refusal: Conflict) -> str:
     """Say who was faster, where the position moved after it was planned."""
     if entry.position and entry.version != _versions_of_positions([entry.position]).get(entry.position):
         entry.task.refresh_from_db(fields=["seq", "status", "ended_at"])
-        return f"Something else came first. {latest_change(entry.task)}"
+        return f"Something else came first. {latest_change_sentence(entry.task)}"
     return refusal.detail
 
 

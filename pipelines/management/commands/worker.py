@@ -19,7 +19,7 @@ from pipelines.management import printing
 from pipelines.management.workspace_check import TAG
 from pipelines.ports.garbage_collection import exempt_loaded_objects
 from pipelines.ports.vault import keys
-from pipelines.queries.allowed_folders import protected_folders, repository_bounds
+from pipelines.queries.allowed_folders import protected_folders, repository_root_paths_or_none
 from pipelines.work import images
 from pipelines.work.agents import sign_in
 from pipelines.work.config import EVALUATOR_LABEL, WorkerConfig
@@ -131,7 +131,7 @@ def worker_config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerC
         station_path=tuple(settings.STATION_PATH),
         variables={"GATELINE_AGENT_COMMAND": settings.AGENT_COMMAND},
         resources=configured_station_resources(),
-        repository_roots=repository_bounds(),
+        repository_roots=repository_root_paths_or_none(),
         protected=protected_folders(),
         programs=settings.RUN_PROGRAMS,
         several_owners=settings.LANDLOCK_SEVERAL_OWNERS,

@@ -27,7 +27,7 @@ from pipelines.models import Line, Pause, Project, Repository
 from pipelines.people.repositories import corrected_proposal
 from pipelines.queries import line_stats, unclaimable_jobs
 from pipelines.queries import versions as parsed_versions
-from pipelines.queries.pauses import paused_stations, pauses_over_line
+from pipelines.queries.pauses import pause_views_of_line, paused_stations
 from pipelines.queries.workers import unenforced_networks_of_project
 from pipelines.routing.analysis.lint.guarantee_findings import REFUTED
 from pipelines.routing.basics.keys import first_unused_key
@@ -274,7 +274,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         request,
         "lines/line.html",
         line,
-        pauses=pauses_over_line(pauses, parsed),
+        pauses=pause_views_of_line(pauses, parsed),
         told=marked_paused(paused_stations(pauses)),
         parsed=parsed,
         problems=readable_problems(problems, line.draft),

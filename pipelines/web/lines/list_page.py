@@ -10,7 +10,7 @@ from pipelines.lines.demo.example import OF_DIALECTS
 from pipelines.models import Delivery, Project, Status
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import line_list
-from pipelines.queries.pauses import pauses_over_project
+from pipelines.queries.pauses import pause_views_of_project
 from pipelines.web.shell.page import SignedInRequest, project_breadcrumb, project_required, render_in_shell
 
 
@@ -37,7 +37,7 @@ def lines_page(request: SignedInRequest, project: Project) -> HttpResponse:
         sorts=[(name, label) for name, (label, _measure) in line_list.SORTS.items()],
         has_drawing=any(vars(row.line)["drawing_digest"] for row in visible),
         live_project=f"{project.owner.key}/{project.key}",
-        pauses=pauses_over_project(project),
+        pauses=pause_views_of_project(project),
         to_set_up=not project.archived_at and not _has_merged_change(project),
     )
 

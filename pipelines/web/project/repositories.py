@@ -26,7 +26,7 @@ from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import displayed_address as shown_address
-from pipelines.queries.allowed_folders import may_see_paths
+from pipelines.queries.allowed_folders import may_see_server_folders
 from pipelines.routing.basics.command_text import command_text
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.web.project.prepare_forms import prepare_forms
@@ -254,7 +254,7 @@ def revoke_folder(request: SignedInRequest, project: Project, folder: int) -> Ht
 
 def owner_folders(request: SignedInRequest, project: Project) -> list[AllowedFolder]:
     """Return the allowed folders of the owner, for administrators of the installation."""
-    if not may_see_paths(request.user):
+    if not may_see_server_folders(request.user):
         return []
     rows = AllowedFolder.objects.filter(owner=project.owner_id)
     return list(rows.select_related("owner", "allowed_by").order_by("path"))

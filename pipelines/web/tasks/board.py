@@ -16,7 +16,7 @@ from pipelines.models import ENDED, Line, Pause, Project, Status
 from pipelines.queries import versions
 from pipelines.queries.board import Filters
 from pipelines.queries.board import line_board as board_of
-from pipelines.queries.pauses import mark_paused, paused_stations, pauses_over_line
+from pipelines.queries.pauses import mark_paused, pause_views_of_line, paused_stations
 from pipelines.queries.task_timelines import SPANS, TaskTimelines, line_timelines
 from pipelines.templatetags.time_axis import TimeAxis
 from pipelines.web.lines.drawing import drawing_of_version
@@ -119,7 +119,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
     document = versions.by_id(line.live_id) if line.live_id else None
     pauses = list(Pause.in_force_on(line))
     mark_paused(line_board.columns, pauses)
-    context["pauses"] = pauses_over_line(pauses, document)
+    context["pauses"] = pause_views_of_line(pauses, document)
     stations = document.stations if document else ()
     context["pausable"] = [("", "The whole line"), *((row.key, row.name) for row in stations)]
     context["bulk_stations"] = context["pausable"][1:]

@@ -15,7 +15,7 @@ from pipelines.engine import ForkPlan, TaskMoment
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Event, Status, Task
 from pipelines.queries import versions
-from pipelines.queries.history import timeline_items
+from pipelines.queries.history import timeline_items_newest_first
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine
@@ -113,7 +113,7 @@ def _position_options(line: ParsedLine, moment: TaskMoment) -> list[tuple[str, s
 def _moment_words(task: Task, moment: TaskMoment) -> str:
     """Return what happened at the moment, in a few words."""
     events = list(Event.objects.filter(task=task, seq=moment.number))
-    items = timeline_items(task, events, moment.at)
+    items = timeline_items_newest_first(task, events, moment.at)
     if not items:
         return moment.kind
     return f"{items[0].source} → {items[0].target}" if items[0].move else items[0].text

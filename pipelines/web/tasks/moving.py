@@ -16,7 +16,7 @@ from pipelines.engine import MovePlan
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Status, Task, Token
 from pipelines.queries import versions
-from pipelines.queries.history import latest_change
+from pipelines.queries.history import latest_change_sentence
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.plural import singular_or_plural
@@ -100,7 +100,7 @@ def _move_in_dialog(
 def _who_moved_first_sentence(task: Task) -> str:
     """Return who was faster, and with what."""
     task.refresh_from_db()
-    return f"{latest_change(task)} Nothing was moved by you: close this and look at where it is."
+    return f"{latest_change_sentence(task)} Nothing was moved by you: close this and look at where it is."
 
 
 @task_required("operate")

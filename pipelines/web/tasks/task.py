@@ -19,9 +19,9 @@ from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import usage
 from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import has_failed_station_run
-from pipelines.queries.failures import FailureReason, failure_reasons
+from pipelines.queries.failures import FailureReason, failure_reason_by_task
 from pipelines.queries.observed_facts import FactRow, LimitRow, latest_fact_rows, limit_rows
-from pipelines.queries.pauses import pauses_over_task
+from pipelines.queries.pauses import pause_views_of_task
 from pipelines.queries.positions import PositionView
 from pipelines.queries.task_branch import DeliveryReceipt, people_pushes, receipts_of_task, task_branch
 from pipelines.queries.task_view import TaskView
@@ -194,7 +194,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
     endings = policy_endings(view)
     timeline = timeline_context(view, request.GET)
     moment = timeline["moment"]
-    pauses = pauses_over_task(view.pauses, line)
+    pauses = pause_views_of_task(view.pauses, line)
     places = {place.token.station for place in view.positions}
     return {
         "task": task,
@@ -274,7 +274,7 @@ def failure_reason(task: Task) -> FailureReason | None:
     """Return the explanation of a failed task: its own reason, else the last message of its last station."""
     if task.reason or task.status != Status.FAILED:
         return FailureReason(task.reason) if task.reason else None
-    return failure_reasons([task.pk]).get(task.pk)
+    return failure_reason_by_task([task.pk]).get(task.pk)
 
 
 def retry_context(task: Task, view: TaskView) -> dict[str, Any]:

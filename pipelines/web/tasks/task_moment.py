@@ -28,7 +28,7 @@ from pipelines.models import (
     VisitCommit,
 )
 from pipelines.queries.observed_facts import FactRow, latest_fact_rows
-from pipelines.queries.pauses import PauseView, pauses_over_task
+from pipelines.queries.pauses import PauseView, pause_views_of_task
 from pipelines.queries.task_view import TaskView
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.web.changes.tree_comparison import CountedFile, compare_trees
@@ -210,7 +210,7 @@ class DisplayedMoment:
             token.station for token in self.view.tokens if token.status not in ENDED and not token.forked
         }
         rows = [row for row in self.view.pauses if not row.station or row.station in places]
-        return pauses_over_task(rows, self.view.line)
+        return pause_views_of_task(rows, self.view.line)
 
 
 def moment_numbers(events: Sequence[Event]) -> list[int]:

@@ -9,7 +9,7 @@ from pipelines.models import GateVisit, HostLink, HostNotice, Job, Status, Task,
 from pipelines.ports.code_host_notices import STARTED
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute_url
-from pipelines.queries.task_branch import pushed_commit
+from pipelines.queries.task_branch import last_known_remote_commit
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.work.hosts.host import CommitState
@@ -87,7 +87,7 @@ def pushed_head(link: HostLink) -> str:
     """The head of the task's branch, as Gateline or people pushed it last."""
     last = VisitCommit.objects.filter(task=link.task_id, job__state=Job.State.DONE).order_by("-job")
     branch = last.values_list("branch", flat=True).first()
-    return pushed_commit(link.task_id, branch) if branch else ""
+    return last_known_remote_commit(link.task_id, branch) if branch else ""
 
 
 def task_page_url(task: Task) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from pipelines.queries.allowed_folders import protected_folders, repository_bounds
+from pipelines.queries.allowed_folders import protected_folders, repository_root_paths_or_none
 from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import Guard
@@ -18,7 +18,7 @@ def build_config() -> WorkerConfig:
     return WorkerConfig(
         workspaces=Path(settings.WORKSPACES_DIR),
         isolation=Isolation("none"),
-        repository_roots=repository_bounds(),
+        repository_roots=repository_root_paths_or_none(),
         protected=protected_folders(),
         outgoing=Outgoing(guard),
     )

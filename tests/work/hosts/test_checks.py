@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines.models import Job
-from pipelines.queries.task_branch import last_host_commit
+from pipelines.queries.task_branch import last_landed_or_pushed_commit_and_tree
 from pipelines.work.handlers import wait_for_checks
 from tests.factories import World, station
 from tests.pages.conftest import client_of
@@ -72,7 +72,7 @@ def test_checks_are_waited_for_without_a_worker(world: World, bench: Bench, host
     hosted.checks[second] = "success"
     run(bench, task)
     assert world.status(task) == "completed"
-    said, commit = outcome_of(task, "checks"), last_host_commit(task.pk, 10**9)[0]
+    said, commit = outcome_of(task, "checks"), last_landed_or_pushed_commit_and_tree(task.pk, 10**9)[0]
     assert (said["eval"], said["facts"]["ci"]["passed"], said["facts"]["ci"]["failed"]) == (
         "checks_passed",
         2,

@@ -16,11 +16,11 @@ from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Sna
 from pipelines.ports.code_host_notices import STATUS, enqueue_new_notices_and_every_status
 from pipelines.queries import delivery_queue, versions
 from pipelines.queries.environments import task_repository
-from pipelines.queries.four_eyes import published_by_two
+from pipelines.queries.four_eyes import were_versions_published_by_two
 from pipelines.queries.protections import repository_protection
 from pipelines.queries.reverted import tasks_reverted_by
 from pipelines.queries.same_patch_approvals import same_patch_approval
-from pipelines.queries.task_branch import pushed_commit
+from pipelines.queries.task_branch import last_known_remote_commit
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
 from pipelines.routing.document.line import ParsedLine
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
@@ -69,14 +69,14 @@ def permit_or_refuse_delivery(job_id: int, lease: uuid.UUID) -> DeliveryPermissi
     branch, onto = (
         (state.base_branch, state.base)
         if to == MERGE
-        else (state.branch, pushed_commit(task.pk, state.branch, job.pk))
+        else (state.branch, last_known_remote_commit(task.pk, state.branch, job.pk))
     )
     protection, involved = repository_protection(repository), involved_people(task, line)
     # Law §15, Protection: beside the gate, what the repository asks for
     approvals, earlier = (
         (_approving_visits(job, line, state), versions_before(task)) if protection else ([], set())
     )
-    by_two = partial(published_by_two, line, repository)
+    by_two = partial(were_versions_published_by_two, line, repository)
     lacks = missing_delivery_approvals(protection, approvals, involved, by_two, job.pinned_id, *earlier)
     # A request on the task's own branch changes nothing yet: it says what is missing
     if lacks and (to != REQUEST or not _is_new_or_own_branch(task, branch, onto)):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.models import Job, LineEvaluation, StationTrial, VisitCommit
-from pipelines.queries.evaluations import recorded_checks
+from pipelines.queries.evaluations import first_check_by_recorded_run
 from pipelines.queries.usage import reported_spending
 from pipelines.routing.basics.facts import OF_RUN
 from pipelines.routing.basics.outcome import derived_outcome, read_outcome
@@ -92,7 +92,7 @@ class EvaluatedRun:
         if derived_outcome(read_outcome(outcome)).result != "success":
             return None
         source = Job.objects.get(pk=self.source_id)
-        check = recorded_checks(evaluation.check_station, [source]).get(source.pk)
+        check = first_check_by_recorded_run(evaluation.check_station, [source]).get(source.pk)
         self.checks = check is not None
         return check
 

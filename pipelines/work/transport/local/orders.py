@@ -106,7 +106,9 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
     of_run, of_task = station.limits.cost_usd, line.limits.cost_usd
     limits = [] if of_run is None else [(exact_amount(of_run), OF_RUN)]
     if of_task is not None and may_cost(station):
-        limits.append((exact_amount(of_task) - exact_amount(cost_of_task(job.task_id, but=job.pk)), OF_TASK))
+        limits.append(
+            (exact_amount(of_task) - exact_amount(cost_of_task(job.task_id, excluded_job=job.pk)), OF_TASK)
+        )
     of_month = job.task.project.month_cost_usd
     if of_month is not None and may_cost(station):
         spent = of_month_until_now(job.task.project_id, but=job.pk).cost

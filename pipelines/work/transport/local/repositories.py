@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pipelines.models import BranchPush, Job, Purpose, Repository, Task, VisitCommit
 from pipelines.queries.environments import task_repository
-from pipelines.queries.task_branch import last_host_commit, pushed_commit
+from pipelines.queries.task_branch import last_known_remote_commit, last_landed_or_pushed_commit_and_tree
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.git.refusals import MERGE_CONFLICT
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
@@ -62,8 +62,8 @@ def branch_state_for_job(job_id: int) -> GitState:
     state = branch_state_before(job)
     if not state.branch:
         return state
-    commit, tree = last_host_commit(job.task_id, job.pk)
-    pushed = pushed_commit(job.task_id, state.branch, job.pk)
+    commit, tree = last_landed_or_pushed_commit_and_tree(job.task_id, job.pk)
+    pushed = last_known_remote_commit(job.task_id, state.branch, job.pk)
     conflicted = state.moved and _ended_in_conflict(job)
     return replace(state, pushed=pushed, shown=commit, shown_tree=tree, conflicted=conflicted)
 
