@@ -21,7 +21,7 @@ def main(stamp: str) -> None:
         from pipelines.lines import shipped_drawings  # noqa: PLC0415  # reads the settings
         from pipelines.management.shipped_pictures import shipped_pictures  # noqa: PLC0415  # reads the settings
 
-        shipped_drawings.draw_missing(shipped_pictures, shipped_drawings.FOLDER, stamp)
+        shipped_drawings.draw_missing_and_delete_others(shipped_pictures, shipped_drawings.FOLDER, stamp)
 
 
 if __name__ == "__main__":

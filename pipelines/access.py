@@ -16,7 +16,7 @@ from django.db.models import BigIntegerField, CharField, Exists, OuterRef, Query
 
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, LineVersion, Membership, Owner, Project, Role, Task, User
-from pipelines.models.people import expand_roles, roles_granting
+from pipelines.models.people import included_roles, roles_granting
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.models.tasks import with_display_status
 
@@ -74,7 +74,7 @@ def roles_with_included_in(who: Who, project: Project) -> frozenset[str]:
     """Every role of a person (or of the bearer of a token) in a project, those included too; none for a stranger."""
     if isinstance(who, ApiToken):
         if who.kind == ApiToken.TokenKind.MACHINE:
-            return expand_roles([who.role]) if who.project_id == project.pk else frozenset()
+            return included_roles([who.role]) if who.project_id == project.pk else frozenset()
         # It opens the addresses of runners alone.
         if who.kind == ApiToken.TokenKind.RUNNER:
             return frozenset()
@@ -84,7 +84,7 @@ def roles_with_included_in(who: Who, project: Project) -> frozenset[str]:
             else frozenset()
         )
     membership = _active_membership_or_none(who, project)
-    return expand_roles(membership.roles) if membership else frozenset()
+    return included_roles(membership.roles) if membership else frozenset()
 
 
 def can_in_every_project_of_owner(who: Who, action: str, owner: Owner) -> bool:
@@ -269,7 +269,7 @@ def _is_member_with_role(
     who: User | AnonymousUser, project: Project, needed: Role, *, execute: bool = False
 ) -> bool:
     membership = _active_membership_or_none(who, project)
-    if membership is None or needed not in expand_roles(membership.roles):
+    if membership is None or needed not in included_roles(membership.roles):
         return False
     return membership.execute or not execute
 
@@ -335,7 +335,7 @@ def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: 
     if token.project_id not in (None, project.pk):
         return False
     if token.kind == ApiToken.TokenKind.MACHINE:
-        return action not in NEVER_BY_MACHINE and needed in expand_roles([token.role])
+        return action not in NEVER_BY_MACHINE and needed in included_roles([token.role])
     return token.user is not None and is_permitted(token.user, action, project)
 
 

@@ -106,7 +106,7 @@ def _ask_for_drawings(page: Any, address: str, addresses: dict[str, dict[str, st
         for path in paths.values():
             page.request.get(address + path)
     for pk in Drawing.objects.filter(wide="").values_list("pk", flat=True):
-        drawings.draw_pending(pk)
+        drawings.draw_if_pending(pk)
 
 
 def _photographs(

@@ -71,7 +71,7 @@ class ChangeIn(StrictBody):
 @router.get(COMMENTS, response=list[ThreadOut], summary="List comments")
 def index(request: Request, line: Line) -> list[dict[str, Any]]:
     """The threads of a line with their answers, oldest first."""
-    return comments.list_threads(line)
+    return comments.threads_oldest_first(line)
 
 
 @router.post(COMMENTS, response={201: AnswerOut}, summary="Comment or answer")

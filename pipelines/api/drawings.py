@@ -63,7 +63,7 @@ def drawing(request: Request, line: Line, version: str = "") -> dict[str, Any]:
             access.version_of_permitted_line(line, version) if version or line.live is None else line.live
         )
         name, picture = str(line_version.number), picture_of_version(line_version).given
-    stored = drawings.stored_drawing(line.project_id, picture)
+    stored = drawings.stored_drawing_or_request(line.project_id, picture)
     if stored is None:
         raise Conflict(drawings.pending_reason(line.project_id, picture))
     svg = {"wide": stored.wide, "narrow": stored.narrow}

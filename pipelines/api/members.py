@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from pipelines.api.auth import Request
 from pipelines.api.lookup import PROJECT, Operations
 from pipelines.models import Project, Role
-from pipelines.models.people import expand_roles
+from pipelines.models.people import included_roles
 
 router = Operations("projects")
 
@@ -30,6 +30,6 @@ def index(request: Request, project: Project) -> list[MemberOut]:
     whose it is."""
     rows = project.memberships.select_related("user").order_by("user__username")
     return [
-        MemberOut(id=row.user_id, name=str(row.user), watches=Role.DESIGNER not in expand_roles(row.roles))
+        MemberOut(id=row.user_id, name=str(row.user), watches=Role.DESIGNER not in included_roles(row.roles))
         for row in rows
     ]

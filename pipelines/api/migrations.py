@@ -188,7 +188,7 @@ def migrate(request: Request, line: Line, payload: MigrateIn) -> MigrationOut:
 @router.get(MIGRATIONS, response=list[MigrationOut], summary="List migrations, newest first")
 def index(request: Request, line: Line) -> list[MigrationOut]:
     """The newest 100, without their tasks."""
-    return [MigrationOut.of(each, tasks=False) for each in line_migration.line_migrations(line)[:100]]
+    return [MigrationOut.of(each, tasks=False) for each in line_migration.migrations_newest_first(line)[:100]]
 
 
 @router.get(MIGRATIONS + "/{migration}", response=MigrationOut, summary="Look at a migration")
@@ -229,7 +229,7 @@ def _target_version(line: Line, to: str) -> LineVersion | None:
 
 
 def _get_migration(line: Line, migration: UUID) -> Migration:
-    found = line_migration.line_migrations(line).filter(pk=migration).first()
+    found = line_migration.migrations_newest_first(line).filter(pk=migration).first()
     if found is None:
         raise NotFound("This line has no such migration.")
     # It was found by its line, which needs no statement of its own then

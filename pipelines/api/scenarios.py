@@ -116,7 +116,9 @@ def delete(request: Request, line: Line, key: str) -> None:
 @costly_operation
 def run(request: Request, line: Line, payload: RunIn) -> ReportOut:
     """Walks the line; no task is touched. What became of each is kept for the draft and the live version."""
-    report = scenarios.run_stored(line, _target_or_default(payload.against), payload.keys, now=timezone.now())
+    report = scenarios.run_stored_scenarios(
+        line, _target_or_default(payload.against), payload.keys, now=timezone.now()
+    )
     return ReportOut(**report.to_dict(traces=payload.traces))
 
 

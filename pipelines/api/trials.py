@@ -76,7 +76,10 @@ class TrialChoicesOut(BaseModel):
 def choices(request: Request, line: Line, station: str = Query("", max_length=200)) -> TrialChoicesOut:
     newest = trials.newest_trial(line, require_person(request.auth), station)
     return TrialChoicesOut(
-        runs=[_recorded_run_out(recorded_run) for recorded_run in trials.recorded_runs(line, station)],
+        runs=[
+            _recorded_run_out(recorded_run)
+            for recorded_run in trials.recorded_runs_newest_first(line, station)
+        ],
         newest=_trial_out(newest, 0) if newest else None,
     )
 

@@ -30,7 +30,7 @@ def comments_revision(line: Line) -> int:
     return line.comments.aggregate(sum=Sum("revision"))["sum"] or 0
 
 
-def list_threads(line: Line) -> list[dict[str, Any]]:
+def threads_oldest_first(line: Line) -> list[dict[str, Any]]:
     """Return the threads of the line in plain values, oldest first. A deleted comment stays while it has
     answers."""
     rows = line.comments.select_related("author", "resolved_by").order_by("created_at", "id")
@@ -89,10 +89,10 @@ def write_comment(
         Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
         # Under the lock, so that a request which comes twice at once finds the first.
         if pk is not None and (known := Comment.objects.filter(pk=pk).first()):
-            return _comment_if_written_again(known, line, user)
+            return _comment_of_same_author_or_raise(known, line, user)
         if line.comments.filter(deleted_at=None).count() >= MOST:
             raise Conflict(f"This line has {MOST} comments. Delete some that are settled.")
-        thread = _comment_that_started_thread(line, parent) if parent else None
+        thread = _checked_thread_to_answer(line, parent) if parent else None
         place = (thread.kind, thread.key) if thread else _checked_place(kind, key)
         row = Comment.objects.create(
             pk=pk or uuid.uuid4(),
@@ -164,13 +164,13 @@ def move_comments_to_new_keys(line: Line, rekeyed: Mapping[tuple[str, str], str]
         _hint_comments_changed(line)
 
 
-def _comment_if_written_again(known: Comment, line: Line, user: User) -> Comment:
+def _comment_of_same_author_or_raise(known: Comment, line: Line, user: User) -> Comment:
     if known.line_id != line.pk or known.author_id != user.pk:
         raise Conflict("This id is already used. Choose another one.")
     return known
 
 
-def _comment_that_started_thread(line: Line, pk: uuid.UUID) -> Comment:
+def _checked_thread_to_answer(line: Line, pk: uuid.UUID) -> Comment:
     row = existing(line.comments.filter(pk=pk))
     if row.parent_id is not None:
         raise Invalid.at("parent", "is itself an answer", "Answer the comment that started the thread.")

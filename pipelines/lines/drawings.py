@@ -49,7 +49,7 @@ class StoredDrawing:
     narrow: str
 
 
-def stored_drawing(
+def stored_drawing_or_request(
     project_id: int | None, picture: Mapping[str, Any], line_id: int | None = None
 ) -> StoredDrawing | None:
     """Return the drawing of a picture; None where there is none yet, which is then drawn. `project_id`: None for what
@@ -72,7 +72,7 @@ def draw_for_lists(line: Line, picture: Mapping[str, Any]) -> None:
 def draw_unless_drawn(project_id: int | None, picture: Mapping[str, Any], line_id: int | None = None) -> None:
     """Draw a picture, unless it is drawn already. `line_id`: the line that lists show by it."""
     row = _get_or_create_row(project_id, picture_digest(picture), picture, line_id)
-    draw_pending(row.pk)
+    draw_if_pending(row.pk)
 
 
 def find_drawing(project: Project, digest: str) -> StoredDrawing:
@@ -90,7 +90,7 @@ def picture_digest(picture: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps([_program_digest(), drawn], sort_keys=True).encode()).hexdigest()
 
 
-def draw_pending(drawing_id: int) -> None:
+def draw_if_pending(drawing_id: int) -> None:
     """Draw what is not drawn yet, where it is a shipped line or there is a Node."""
     row = Drawing.objects.filter(pk=drawing_id, wide="").first()
     if row is None:

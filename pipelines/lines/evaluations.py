@@ -50,7 +50,7 @@ def evaluable_stations(line: ParsedLine) -> list[Station]:
     return [station for station in line.stations if can_run_alone(station) and not station.join]
 
 
-def accepted_runs(line: Line, station: str) -> QuerySet[Job]:
+def first_accepted_runs_newest_first(line: Line, station: str) -> QuerySet[Job]:
     """Return the first run of a station in each task of this line that completed and whose change landed, the newest
     task first."""
     landed = Delivery.objects.filter(task=OuterRef("task"), landed_at__isnull=False)
@@ -115,7 +115,7 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
             for source in sources
         )
         # In the transaction: where no worker could run it, nothing of it stays
-        trials.check_local_worker_could_run(made[0])
+        trials.check_shared_worker_could_run(made[0])
         tickets: list[JSONDict] = [{"trial_id": trial.pk} for trial in made]
         # Not in the queue of trials, before which people sit and wait
         queue.enqueue_queue_jobs(TRY_STATION, EVALUATIONS, *tickets)
@@ -128,7 +128,7 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
 
 def _chosen_runs(line: Line, request: EvaluationRequest) -> list[int]:
     """Raises Invalid: none, too many, or a task that was not accepted."""
-    rows = accepted_runs(line, request.station)
+    rows = first_accepted_runs_newest_first(line, request.station)
     if not request.tasks:
         if not 1 <= request.last <= MOST_TASKS:
             raise Invalid.at("last", f"Choose 1 to {MOST_TASKS} tasks.")
@@ -140,7 +140,7 @@ def _chosen_runs(line: Line, request: EvaluationRequest) -> list[int]:
     names = list(dict.fromkeys(request.tasks))
     if len(names) > MOST_TASKS:
         raise Invalid.at("tasks", f"Choose at most {MOST_TASKS} tasks.")
-    numbers = {name: _number_in_project(line, name) for name in names}
+    numbers = {name: _task_number_or_zero(line, name) for name in names}
     runs = dict(rows.filter(task__number__in=numbers.values()).values_list("task__number", "pk"))
     for name, number in numbers.items():
         if number not in runs:
@@ -148,16 +148,16 @@ def _chosen_runs(line: Line, request: EvaluationRequest) -> list[int]:
     return [runs[number] for number in numbers.values()]
 
 
-def _number_in_project(line: Line, name: str) -> int:
+def _task_number_or_zero(line: Line, name: str) -> int:
     """0, which no task has, where this is no name of a task of the project."""
     number = name.removeprefix(f"WI-{line.project.key}-")
     # 19 digits may be more than a bigint holds, and `isdigit` takes those of other scripts
     return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
 
 
-def usual_check(line: Line, document: ParsedLine, station: str) -> str:
+def usual_check_station_or_empty(line: Line, document: ParsedLine, station: str) -> str:
     """Return the command that last counted the tests of an accepted task of this line; "" where none did."""
-    tasks = accepted_runs(line, station).values_list("task_id", flat=True)[:USUAL_TASKS]
+    tasks = first_accepted_runs_newest_first(line, station).values_list("task_id", flat=True)[:USUAL_TASKS]
     counted = Job.objects.filter(
         task__in=list(tasks), kind=COMMAND.key, purpose=Purpose.STATION, outcome__facts__has_key="tests"
     )
@@ -186,7 +186,7 @@ def stop_evaluation(line: Line, user: User, evaluation: int) -> LineEvaluation:
     row, now = get_evaluation(line, evaluation), clock.now()
     still_open = _open_trials(row.trials)
     if still_open.exists():
-        trials.close_trials(still_open, "stopped_by_hand", now)
+        trials.cancel_trials(still_open, "stopped_by_hand", now)
         LineEvaluation.objects.filter(pk=row.pk).update(stopped_at=now)
         row.refresh_from_db(fields=["stopped_at"])
     return row

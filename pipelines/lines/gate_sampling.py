@@ -61,7 +61,7 @@ def _check_publishable(stored: Line, draft: dict[str, Any]) -> None:
             raise Invalid.at("guarantees", f"“{answer.sentence}” is proved now, and would not be any more.")
 
 
-def sample_again(line: Line, gate: str, *, by: User) -> None:
+def let_gate_draw_again(line: Line, gate: str, *, by: User) -> None:
     """Let a gate that fell back draw again. Raises Forbidden, NotFound (it did not)."""
     access.require_permission(by, "execute", line.project)
     with transaction.atomic():

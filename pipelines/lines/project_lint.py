@@ -12,7 +12,7 @@ from pipelines.engine.moves.entitlement import entitled_people
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Group, Project, Repository, Role
-from pipelines.models.people import expand_roles
+from pipelines.models.people import included_roles
 from pipelines.queries.protections import protections_by_repository
 from pipelines.routing.analysis.lint.examination import Examination, examine_line, unreadable_examination
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
@@ -69,7 +69,7 @@ def project_people(project: Project) -> People:
     members = sorted(entitled_people(project.pk).values(), key=lambda person: person.username)
     return People(
         voters=tuple(person.as_voter for person in members),
-        operators=frozenset(p.username for p in members if Role.OPERATOR in expand_roles(p.roles)),
+        operators=frozenset(p.username for p in members if Role.OPERATOR in included_roles(p.roles)),
         groups=tuple(Group.objects.filter(project=project).order_by("key").values_list("key", "name")),
     )
 

@@ -71,7 +71,7 @@ class PublishPlan:
                 }
                 for promise in self.found.guarantee_findings
             ],
-            "cost": {"before": self.cost_before, "now": max_cost_text(self.found)},
+            "cost": {"before": self.cost_before, "now": max_cost_or_empty_if_unlimited(self.found)},
             "changes": self.changes,
             "difference": self.difference,
             "backtest": self.backtest,
@@ -96,7 +96,7 @@ def publish_plan(project: Project, text: str) -> PublishPlan:
         version_comparison.comparison_side(proposed, version_comparison.LIVE),
         version_comparison.comparison_side(proposed, version_comparison.DRAFT),
     )
-    before = max_cost_text(
+    before = max_cost_or_empty_if_unlimited(
         publishing.examine_document(published_document(line.live.document, line.live.revision), project)
     )
     return PublishPlan(
@@ -189,7 +189,7 @@ def _task_impact_fields(task: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": sentences}
 
 
-def max_cost_text(examination: Examination) -> str | None:
+def max_cost_or_empty_if_unlimited(examination: Examination) -> str | None:
     """Dollars that a task may cost at most; "" where nothing limits it, None where nothing costs."""
     if examination.subject is None:
         return None

@@ -86,7 +86,7 @@ def findings_digest(examination: Examination) -> str:
     return payload.json_digest([[finding.severity, warning_key(finding)] for finding in grave])
 
 
-def change_authors(line: Line, change: DocumentChange) -> tuple[Author, ...]:
+def change_authors_oldest_first(line: Line, change: DocumentChange) -> tuple[Author, ...]:
     """List who changed this since the line was published, the last one last."""
     at = line.draft_at.isoformat() if line.draft_at else ""
     known = authors_of_path(change.path, line.draft_hands)
@@ -103,7 +103,7 @@ def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> 
     if changes is None:
         hands = [authors_of_path(path, {path: at}) for path, at in line.draft_hands.items()]
     else:
-        hands = [change_authors(line, change) for change in changes]
+        hands = [change_authors_oldest_first(line, change) for change in changes]
     last: dict[str, Author] = {}
     counts: dict[str, int] = {}
     for hand in (hand for authors in hands for hand in authors):

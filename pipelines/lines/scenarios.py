@@ -230,7 +230,7 @@ def is_within_generating_time() -> Going:
 # Running
 
 
-def run_stored(
+def run_stored_scenarios(
     line: Line,
     against: str | int = "",
     keys: Collection[str] | None = None,

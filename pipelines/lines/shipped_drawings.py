@@ -34,7 +34,9 @@ def shipped_drawing(digest: str) -> Drawing | None:
     return drawing
 
 
-def draw_missing(pictures: Callable[[], Mapping[str, Mapping[str, Any]]], folder: Path, stamp: str) -> int:
+def draw_missing_and_delete_others(
+    pictures: Callable[[], Mapping[str, Mapping[str, Any]]], folder: Path, stamp: str
+) -> int:
     """Draw the pictures that have no file in the folder yet, delete the files of others, and return how many were
     drawn. `pictures`: by their digests. `stamp`: what they were made of, as set-up knows it. :raises NotDrawn"""
     folder.mkdir(parents=True, exist_ok=True)
@@ -47,10 +49,10 @@ def draw_missing(pictures: Callable[[], Mapping[str, Mapping[str, Any]]], folder
         with _drawers() as draw, ThreadPoolExecutor(PROCESSES) as threads:
 
             def draw_into_file(digest: str) -> None:
-                _write(folder / f"{digest}.json", json.dumps(draw(pictures_by_digest[digest])))
+                _write_atomically(folder / f"{digest}.json", json.dumps(draw(pictures_by_digest[digest])))
 
             list(threads.map(draw_into_file, missing))
-        _write(folder / STAMP, stamp)
+        _write_atomically(folder / STAMP, stamp)
     return len(missing)
 
 
@@ -85,7 +87,7 @@ def _exclusive_drawing(folder: Path) -> Iterator[None]:
         yield
 
 
-def _write(path: Path, text: str) -> None:
+def _write_atomically(path: Path, text: str) -> None:
     """Write a file that is there as a whole or not at all."""
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_text(text)

@@ -75,13 +75,13 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
         line=line,
         station=station.key,
         document=dict(trial_request.document),
-        source=_source_job_id(line, station.key, trial_request.source),
+        source=_checked_source_job_id(line, station.key, trial_request.source),
         by=user,
         created_at=now,
     )
     if trial.source is None:
         trial.inputs, trial.context = _trial_inputs(line, trial_request), dict(trial_request.context)
-    check_local_worker_could_run(trial)
+    check_shared_worker_could_run(trial)
     try:
         with transaction.atomic():
             trial.save(force_insert=True)
@@ -131,14 +131,14 @@ def _trial_inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
     )
 
 
-def _source_job_id(line: Line, station: str, job: int | None) -> int | None:
+def _checked_source_job_id(line: Line, station: str, job: int | None) -> int | None:
     if job is None:
         return None
-    job_row = existing(_recorded_runs(line, station).filter(pk=job), "This station has no such run.")
+    job_row = existing(_done_station_runs(line, station).filter(pk=job), "This station has no such run.")
     return job_row.pk
 
 
-def check_local_worker_could_run(trial: StationTrial) -> None:
+def check_shared_worker_could_run(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = TrialOrders.orders_for_trial(trial)
     # Trials are for workers beside the database: a runner of a project does none
@@ -154,12 +154,14 @@ def check_local_worker_could_run(trial: StationTrial) -> None:
     raise Conflict(" ".join(filter(None, (refusal.text, refusal.remedy))))
 
 
-def recorded_runs(line: Line, station: str) -> list[Job]:
+def recorded_runs_newest_first(line: Line, station: str) -> list[Job]:
     """The latest runs of a station that tasks recorded, the newest first."""
-    return list(_recorded_runs(line, station).select_related("task__project").order_by("-pk")[:SHOWN_RUNS])
+    return list(
+        _done_station_runs(line, station).select_related("task__project").order_by("-pk")[:SHOWN_RUNS]
+    )
 
 
-def _recorded_runs(line: Line, station: str):  # type: ignore[no-untyped-def]  # a queryset
+def _done_station_runs(line: Line, station: str):  # type: ignore[no-untyped-def]  # a queryset
     return Job.objects.filter(task__line=line, station=station, purpose=Purpose.STATION, state=Job.State.DONE)
 
 
@@ -185,7 +187,7 @@ def _own_trials(line: Line, user: User):  # type: ignore[no-untyped-def]  # a qu
 def cancel_trial(line: Line, user: User, trial: int) -> StationTrial:
     """Its worker sees it within a second or two. Raises NotFound; one that is over stays as it is."""
     trial_row = get_trial(line, user, trial)
-    close_trials(StationTrial.objects.filter(pk=trial_row.pk, state__in=OPEN), "cancelled", clock.now())
+    cancel_trials(StationTrial.objects.filter(pk=trial_row.pk, state__in=OPEN), "cancelled", clock.now())
     trial_row.refresh_from_db()
     return trial_row
 
@@ -194,14 +196,14 @@ def close_lost_trials(now: datetime) -> None:
     """Close the trials that nobody works on any more, or ever will."""
     running = StationTrial.objects.filter(state=StationTrial.State.RUNNING, seen_at__lt=now - LOST)
     queued = StationTrial.objects.filter(state=StationTrial.State.QUEUED, created_at__lt=now - UNTAKEN)
-    close_trials(running, "lost", now)
-    close_trials(queued.filter(evaluation__isnull=True), "no_worker", now)
+    cancel_trials(running, "lost", now)
+    cancel_trials(queued.filter(evaluation__isnull=True), "no_worker", now)
     evaluated = queued.filter(evaluation__isnull=False, created_at__lt=now - UNTAKEN_EVALUATION)
-    close_trials(evaluated, "no_worker", now)
+    cancel_trials(evaluated, "no_worker", now)
 
 
-def close_trials(trials, why: str, now: datetime) -> None:  # type: ignore[no-untyped-def]  # a queryset
-    trials.update(state=StationTrial.State.CANCELLED, why=why, ended_at=now)
+def cancel_trials(open_trials, why: str, now: datetime) -> None:  # type: ignore[no-untyped-def]  # a queryset
+    open_trials.update(state=StationTrial.State.CANCELLED, why=why, ended_at=now)
 
 
 def delete_some_old_trials(now: datetime) -> int:

@@ -12,7 +12,7 @@ from pipelines.work.triggers.table import KINDS
 PLACE: Final = "options.line"
 
 
-def checked_source(trigger: Trigger) -> Line | None:
+def checked_source_line_or_none(trigger: Trigger) -> Line | None:
     """Return the line whose ends a trigger waits for, None where it waits for something else. Locks the project, so
     that of two that would close a circle together the second is refused. Raises Invalid."""
     if not KINDS[trigger.kind].has_source:
@@ -25,7 +25,9 @@ def checked_source(trigger: Trigger) -> Line | None:
     if source.pk == trigger.line_id:
         message = f"{source.name} would start itself without end"
         raise Invalid.at(PLACE, message, "Choose another line. A retry is a rule of the line itself.")
-    circle = _path_of_starts(_starts_in_project(project_id, but=trigger.pk or 0), trigger.line_id, source.pk)
+    circle = _shortest_start_path(
+        _started_lines_by_line(project_id, excluded_trigger=trigger.pk or 0), trigger.line_id, source.pk
+    )
     if circle:
         names = dict(Line.objects.filter(pk__in=circle).values_list("pk", "name"))
         way = " → ".join(str(names[pk]) for pk in [source.pk, *circle])
@@ -34,17 +36,19 @@ def checked_source(trigger: Trigger) -> Line | None:
     return source
 
 
-def _starts_in_project(project_id: int, but: int) -> dict[int, list[int]]:
+def _started_lines_by_line(project_id: int, excluded_trigger: int) -> dict[int, list[int]]:
     """Return which lines each line of a project starts, by all triggers but this one. Paused ones count: resuming asks
     nobody."""
     starts: dict[int, list[int]] = {}
-    triggers = Trigger.objects.filter(source__isnull=False, line__project=project_id).exclude(pk=but)
+    triggers = Trigger.objects.filter(source__isnull=False, line__project=project_id).exclude(
+        pk=excluded_trigger
+    )
     for source, started in triggers.order_by("pk").values_list("source_id", "line_id"):
         starts.setdefault(source or 0, []).append(started)
     return starts
 
 
-def _path_of_starts(starts: Mapping[int, list[int]], first: int, last: int) -> list[int]:
+def _shortest_start_path(starts: Mapping[int, list[int]], first: int, last: int) -> list[int]:
     """Return the shortest way on which one line starts another, both included; empty where there is none."""
     paths, visited = [[first]], {first}
     for path in paths:

@@ -62,14 +62,14 @@ def add_trigger(line: Line, kind: str, request: TriggerRequest, *, by: User) -> 
         now = clock.now()
         trigger = Trigger(line=line, kind=kind, created_at=now, changed_at=now, changed_by=by, written_by=by)
         _fill_in_trigger(trigger, options, inputs, request)
-        trigger.source = trigger_chains.checked_source(trigger)
+        trigger.source = trigger_chains.checked_source_line_or_none(trigger)
         trigger.next_at = KINDS[kind].next_start_after(options, now)
         trigger.save(force_insert=True)
         if KINDS[kind].has_address:
             create_webhook(trigger, request.secret, by=by, now=now)
-            store_example_body(trigger, request.example)
+            store_example_body_if_storable(trigger, request.example)
         due_notices.announce_due_times_on_commit()
-        _record_in_audit("trigger.created", trigger, by, now, after=_audit_fields(trigger))
+        _record_in_audit("trigger.created", trigger, by, now, after=_audit_fields_without_inputs(trigger))
     return trigger
 
 
@@ -80,9 +80,9 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
     options, inputs = _checked_options_and_inputs(trigger.line, kind, request, by)
     with transaction.atomic():
         stored = _lock_trigger(trigger)
-        before, previous_request = _audit_fields(stored), _fields_its_author_wrote(stored)
+        before, previous_request = _audit_fields_without_inputs(stored), _fields_its_author_wrote(stored)
         _fill_in_trigger(stored, options, inputs, request)
-        stored.source = trigger_chains.checked_source(stored)
+        stored.source = trigger_chains.checked_source_line_or_none(stored)
         now = clock.now()
         stored.changed_by, stored.changed_at = by, now
         if _fields_its_author_wrote(stored) != previous_request or not access.is_permitted(
@@ -92,9 +92,11 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
         # Counted from now: what the old options would have started is not made up for
         stored.next_at = None if stored.paused_at else kind.next_start_after(options, now)
         stored.save()
-        store_example_body(stored, request.example)
+        store_example_body_if_storable(stored, request.example)
         due_notices.announce_due_times_on_commit()
-        _record_in_audit("trigger.changed", stored, by, now, before=before, after=_audit_fields(stored))
+        _record_in_audit(
+            "trigger.changed", stored, by, now, before=before, after=_audit_fields_without_inputs(stored)
+        )
     return stored
 
 
@@ -137,7 +139,9 @@ def delete_trigger(trigger: Trigger, *, by: User) -> None:
     access.require_permission(by, "submit", trigger.line.project)
     with transaction.atomic():
         stored = _lock_trigger(trigger)
-        _record_in_audit("trigger.deleted", stored, by, clock.now(), before=_audit_fields(stored))
+        _record_in_audit(
+            "trigger.deleted", stored, by, clock.now(), before=_audit_fields_without_inputs(stored)
+        )
         stored.delete()
 
 
@@ -246,7 +250,7 @@ def _lock_trigger(trigger: Trigger) -> Trigger:
     return stored
 
 
-def _audit_fields(trigger: Trigger) -> dict[str, Any]:
+def _audit_fields_without_inputs(trigger: Trigger) -> dict[str, Any]:
     """Return what the audit log says of it: no inputs, which may be long and are not for everybody who reads that."""
     return {**trigger.options, "title": trigger.title, "one_at_a_time": trigger.one_at_a_time}
 
@@ -305,7 +309,7 @@ def replace_secret(trigger: Trigger, secret: str, *, at_once: bool, by: User, no
     _store_secret(trigger, secret, by, now)
 
 
-def store_example_body(trigger: Trigger, text: str) -> None:
+def store_example_body_if_storable(trigger: Trigger, text: str) -> None:
     """Keep a body that somebody pasted as the example of the form."""
     if text and len(text) <= MAX_EXAMPLE and "\0" not in text:
         WebhookAddress.objects.filter(trigger=trigger).exclude(example=text).update(

@@ -38,13 +38,13 @@ INCLUDED: dict[str, frozenset[str]] = {
 }
 
 
-def expand_roles(roles: Iterable[str]) -> frozenset[str]:
+def included_roles(roles: Iterable[str]) -> frozenset[str]:
     """Every role that this set gives: its members and what they include. An unknown one gives nothing."""
     known = [role for role in roles if role in INCLUDED]
     return frozenset(str(role) for role in known).union(*(INCLUDED[role] for role in known))
 
 
-def simplify_roles(roles: Iterable[str]) -> list[str]:
+def smallest_equal_roles(roles: Iterable[str]) -> list[str]:
     """The smallest set that gives the same, in the order of `Role`."""
     role_set = set(roles)
     return [
@@ -56,7 +56,7 @@ def simplify_roles(roles: Iterable[str]) -> list[str]:
 
 def roles_granting(role: str) -> list[str]:
     """The roles each of which gives this one."""
-    return [candidate for candidate in Role.values if role in expand_roles([candidate])]
+    return [candidate for candidate in Role.values if role in included_roles([candidate])]
 
 
 class User(AbstractUser):

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from pipelines.errors import Refused
 from pipelines.models import Group, Invitation, Membership, Project, Role, User
 from pipelines.models.invitations import new_key
-from pipelines.models.people import simplify_roles
+from pipelines.models.people import smallest_equal_roles
 from pipelines.ports import audit, observers, queue
 from pipelines.ports.queue_tasks import MAIL, SEND_INVITATION
 
@@ -61,7 +61,7 @@ def _create_invitation(
     made = Invitation.objects.create(
         project=project,
         email=email,
-        roles=simplify_roles(roles),
+        roles=smallest_equal_roles(roles),
         execute=execute,
         created_at=now,
         created_by=by,
@@ -135,7 +135,7 @@ def accept_invitation(invitation: Invitation, user: User, now: datetime) -> Memb
         defaults={"roles": current.roles, "execute": current.execute},
     )
     if not created:
-        member.roles = simplify_roles([*member.roles, *current.roles])
+        member.roles = smallest_equal_roles([*member.roles, *current.roles])
         member.execute = member.execute or current.execute
         member.save(update_fields=["roles", "execute"])
     for group in current.groups.all():

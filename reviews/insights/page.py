@@ -91,7 +91,7 @@ def put_sample_rate_into_draft(request: SignedInRequest, line: Line, gate: str) 
 @line_required("execute")
 @require_POST
 def sample_again(request: SignedInRequest, line: Line, gate: str) -> HttpResponseBase:
-    gate_sampling.sample_again(line, gate, by=request.user)
+    gate_sampling.let_gate_draw_again(line, gate, by=request.user)
     messages.success(request, "The gate asks about a sample again")
     return redirect("insights", line.project.owner.key, line.project.key)
 

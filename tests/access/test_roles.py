@@ -11,21 +11,21 @@ from pipelines.engine.moves.entitlement import EntitledPerson
 from pipelines.errors import Forbidden
 from pipelines.lines import project_lint
 from pipelines.models import Membership, Role, User
-from pipelines.models.people import expand_roles, roles_granting, simplify_roles
+from pipelines.models.people import included_roles, roles_granting, smallest_equal_roles
 from tests.factories import World, document, make_member, station
 
 
 def test_designer_and_reviewer_include_operator_and_not_each_other() -> None:
-    assert expand_roles(["designer"]) == {"viewer", "operator", "designer"}
-    assert expand_roles(["reviewer"]) == {"viewer", "operator", "reviewer"}
-    assert expand_roles(["admin"]) == set(Role.values)
-    assert expand_roles(["nonsense"]) == frozenset()
+    assert included_roles(["designer"]) == {"viewer", "operator", "designer"}
+    assert included_roles(["reviewer"]) == {"viewer", "operator", "reviewer"}
+    assert included_roles(["admin"]) == set(Role.values)
+    assert included_roles(["nonsense"]) == frozenset()
     assert roles_granting("designer") == ["designer", "admin"]
 
 
 def test_a_set_is_kept_as_small_as_it_can_be() -> None:
-    assert simplify_roles(["reviewer", "viewer", "operator", "designer"]) == ["designer", "reviewer"]
-    assert simplify_roles(["viewer", "admin", "reviewer"]) == ["admin"]
+    assert smallest_equal_roles(["reviewer", "viewer", "operator", "designer"]) == ["designer", "reviewer"]
+    assert smallest_equal_roles(["viewer", "admin", "reviewer"]) == ["admin"]
 
 
 def _signed_in(user: User) -> Client:

@@ -132,7 +132,7 @@ def test_it_writes_the_drawing_of_a_version(cli: Cli, world: World) -> None:
     pending = mine.run("export", "release", "--to", "svg")
     assert (pending.returncode, "Try again" in pending.stderr) == (6, True)
     for row in Drawing.objects.all():
-        drawings.draw_pending(row.pk)
+        drawings.draw_if_pending(row.pk)
     assert mine.ok("export", "release", "--to", "svg").startswith("<svg xmlns=")
     for more in ((), ("--narrow",)):
         placed = json.loads(mine.ok("export", "release", "--to", "geometry", *more))["placed"]

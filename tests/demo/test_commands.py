@@ -68,7 +68,7 @@ def test_the_lines_of_the_dialects_come_with_scenarios_that_hold(demo: User) -> 
         assert all(scenario.runs["live"]["holds"] for scenario in line.scenarios.all()), (
             "its page shows them run"
         )
-        told = scenarios.run_stored(line, now=timezone.now())
+        told = scenarios.run_stored_scenarios(line, now=timezone.now())
         assert [str(each) for result in told.results for each in result.failures] == []
         assert len(told.results) >= 3
     Scenario.objects.all().delete()

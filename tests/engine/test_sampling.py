@@ -149,7 +149,7 @@ def test_nobody_draws_anew_beside_a_task_that_was_drawn(world: World, meanwhile:
     assert world.vote(same).moved
     if meanwhile == "is rejected":
         # The gate fell back by that, which is not what this asks
-        gate_sampling.sample_again(version.line, "review", by=world.admin)
+        gate_sampling.let_gate_draw_again(version.line, "review", by=world.admin)
     later = [world.start(version, title=f"Change {number}") for _ in range(6)]
     undrawn = next(each for each in later if not expected(version, each, 3))
     for each in later[: later.index(undrawn) + 1]:

@@ -72,11 +72,13 @@ def test_only_what_is_new_is_drawn_and_what_no_line_has_any_more_goes(tmp_path: 
     (first, one), (second, two) = (
         (starter.key, picture_of(starter.line).given) for starter in STARTERS if starter.key in SMALL
     )
-    assert shipped_drawings.draw_missing(lambda: {first: one}, tmp_path, "a") == 1
+    assert shipped_drawings.draw_missing_and_delete_others(lambda: {first: one}, tmp_path, "a") == 1
     begun = (tmp_path / f"{first}.json").stat().st_mtime_ns
-    assert shipped_drawings.draw_missing(lambda: {first: one, second: two}, tmp_path, "b") == 1
+    assert (
+        shipped_drawings.draw_missing_and_delete_others(lambda: {first: one, second: two}, tmp_path, "b") == 1
+    )
     assert (tmp_path / f"{first}.json").stat().st_mtime_ns == begun
-    assert shipped_drawings.draw_missing(lambda: {second: two}, tmp_path, "c") == 0
+    assert shipped_drawings.draw_missing_and_delete_others(lambda: {second: two}, tmp_path, "c") == 0
     assert [path.stem for path in tmp_path.glob("*.json")] == [second]
     assert (tmp_path / ".gateline-stamp").read_text() == "c"
 

@@ -55,7 +55,7 @@ def change(world: World, signed_in: As, line: Line) -> Say:
 def first(answer: HttpResponse) -> dict[str, Any]:
     """The first thread, once this was answered."""
     assert answer.status_code in (200, 201, 204), answer.content
-    return comments.list_threads(Line.objects.get(key="drawn"))[0]
+    return comments.threads_oldest_first(Line.objects.get(key="drawn"))[0]
 
 
 def test_whoever_may_look_may_speak(world: World, say: Say) -> None:
@@ -116,14 +116,14 @@ def test_a_deleted_thread_keeps_its_answers_but_not_its_words(world: World, say:
     assert [each["text"] for each in left["replies"]] == ["Careful!"]
     assert not Comment.objects.filter(text__contains="secret").exists()
     assert change(world.designer, left["replies"][0]["id"]).status_code == 204
-    assert comments.list_threads(Line.objects.get(key="drawn")) == []
+    assert comments.threads_oldest_first(Line.objects.get(key="drawn")) == []
 
 
 def test_it_belongs_to_the_line_and_not_to_a_draft(world: World, say: Say, line: Line) -> None:
     say(world.viewer)
     other = save_draft(line, document(["ship"], key="drawn"), world.designer, 1)
     version = publish_draft(other, user=world.admin, based_on=2)
-    assert [each["key"] for each in comments.list_threads(line)] == ["build"]
+    assert [each["key"] for each in comments.threads_oldest_first(line)] == ["build"]
     assert "Why twice?" not in json.dumps(version.document)
 
 
@@ -224,7 +224,7 @@ def test_it_goes_with_its_part_to_another_key_and_back(world: World, say: Say, l
         drafts.save_or_merge_draft(
             line, changed, world.designer, based_on=number, base=line.draft, renamed=renamed
         )
-        return [each["key"] for each in comments.list_threads(line)]
+        return [each["key"] for each in comments.threads_oldest_first(line)]
 
     steps = (("station", "build", "make"), ("station", "make", "compile"))
     assert keyed("compile", *steps) == ["compile"]

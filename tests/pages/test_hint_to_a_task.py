@@ -59,7 +59,7 @@ def test_a_hint_takes_few_statements_with_its_tab(world: World, signed_in: As, t
     client.get(address)
     # What the worker does meanwhile: the page has asked for the drawing of its line.
     for drawing in Drawing.objects.all():
-        drawings.draw_pending(drawing.pk)
+        drawings.draw_if_pending(drawing.pk)
     client.get(address)
     answers: list[HttpResponse] = []
     trace = traced(lambda: answers.append(client.get(address)))

@@ -41,7 +41,7 @@ HOSTILE = (
 
 def draw_all() -> None:
     for pk in Drawing.objects.filter(wide="").values_list("pk", flat=True):
-        drawings.draw_pending(pk)
+        drawings.draw_if_pending(pk)
 
 
 def hostile() -> dict[str, Any]:
@@ -263,10 +263,10 @@ def test_a_comparison_shows_what_is_new_and_what_is_gone(world: World, signed_in
 def test_a_line_that_looks_the_same_in_another_project_is_drawn_there(world: World) -> None:
     given = picture(simple())
     other = make_project("other")
-    assert drawings.stored_drawing(world.project.pk, given) is None
+    assert drawings.stored_drawing_or_request(world.project.pk, given) is None
     draw_all()
-    assert drawings.stored_drawing(world.project.pk, given) is not None
-    assert drawings.stored_drawing(other.pk, given) is None
+    assert drawings.stored_drawing_or_request(world.project.pk, given) is not None
+    assert drawings.stored_drawing_or_request(other.pk, given) is None
 
 
 def test_no_length_of_a_line_takes_too_long(drawer: Drawer) -> None:

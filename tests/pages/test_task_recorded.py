@@ -53,7 +53,7 @@ def test_it_says_what_happened_and_holds(world: World, task: Task) -> None:
     assert made.scenario.expect.path == ("build", "build", "build", "ship")
     assert made.scenario.expect.end == task.end == "completed"
     scenarios.store_scenario(task.line, made.scenario.to_dict(), world.designer, timezone.now())
-    assert scenarios.run_stored(task.line, now=timezone.now()).failed_count == 0
+    assert scenarios.run_stored_scenarios(task.line, now=timezone.now()).failed_count == 0
 
 
 @pytest.mark.wide

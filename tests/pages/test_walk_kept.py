@@ -46,7 +46,7 @@ def test_a_walk_is_kept_with_what_it_showed_and_holds(ask: Any, line: Line) -> N
         "rules": ["again", "on"],
         "status": "queued",
     }
-    assert scenarios.run_stored(line, "draft", now=timezone.now()).failed_count == 0
+    assert scenarios.run_stored_scenarios(line, "draft", now=timezone.now()).failed_count == 0
 
 
 def test_a_second_walk_of_that_name_is_another_one_and_a_key_replaces(ask: Any, line: Line) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pipelines.errors import Refused
 from pipelines.models import Agent, Blob, Group, Membership, Project, Role, Upload, User, Worker
-from pipelines.models.people import simplify_roles
+from pipelines.models.people import smallest_equal_roles
 from pipelines.ports.leases import Claim
 from pipelines.routing.document.escalations import group_key_of_role
 from pipelines.routing.document.evaluations import MACHINES
@@ -122,7 +122,7 @@ class Cast:
         if not user.is_active:
             raise Refused(f"{name}: this person cannot sign in; choose somebody else")
         Membership.objects.update_or_create(
-            project=self._project, user=user, defaults={"roles": simplify_roles(given)}
+            project=self._project, user=user, defaults={"roles": smallest_equal_roles(given)}
         )
         for key in groups:
             group, _new = Group.objects.get_or_create(project=self._project, key=key, defaults={"name": key})

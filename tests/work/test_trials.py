@@ -153,7 +153,7 @@ def test_a_recorded_run_gives_its_inputs_files_and_context(world: World, bench: 
             bench, trials.start_trial(line, world.admin, asked(line, source=source.pk, inputs={"who": "Bob"}))
         )
     assert text_of(trial) == "['Ada'] ['made'] 1\n"
-    assert [each.pk for each in trials.recorded_runs(line, "build")] == [source.pk]
+    assert [each.pk for each in trials.recorded_runs_newest_first(line, "build")] == [source.pk]
     with pytest.raises(NotFound):
         trials.start_trial(line, world.admin, asked(line, source=done(task, "first").pk))
 

@@ -24,7 +24,7 @@ from django.db.models import (
 from django.db.models.functions import Now
 
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
-from pipelines.models.people import expand_roles
+from pipelines.models.people import included_roles
 from pipelines.models.plumbing.compiled_queries import BoundQuery, array_field, fetch_bound, server_prepared
 from pipelines.routing.decide.approval import (
     APPROVE,
@@ -69,7 +69,9 @@ class EntitledPerson:
     @property
     def as_voter(self) -> Voter:
         """Person as the tally of votes knows them."""
-        return Voter(self.username, expand_roles(self.roles), frozenset(self.groups), frozenset(self.agents))
+        return Voter(
+            self.username, included_roles(self.roles), frozenset(self.groups), frozenset(self.agents)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = {

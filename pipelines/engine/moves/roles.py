@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of_projects
 from pipelines.models import Group, Role, User
-from pipelines.models.people import expand_roles
+from pipelines.models.people import included_roles
 from pipelines.routing.document.escalations import (
     agents_owned_by_role,
     group_key_of_role,
@@ -39,7 +39,7 @@ class ProjectRoles:
         if holders:
             return holders
         fallback = key if key in Role.values else str(Role.ADMIN)
-        return {pk: person for pk, person in self.people.items() if fallback in expand_roles(person.roles)}
+        return {pk: person for pk, person in self.people.items() if fallback in included_roles(person.roles)}
 
     def may_person_answer(self, roles: Iterable[str], user: User) -> bool:
         """True if this person may resolve what is asked of these roles. Project administrators always may."""

@@ -163,7 +163,7 @@ class BacktestResult:
         self.after += after
         if redecision.verdict == Verdict.SAME:
             return
-        cell = self._cell_of_same_redecisions(row, redecision)
+        cell = self._get_or_create_cell_within_limit(row, redecision)
         if cell is None:
             self.more_cells += 1
             return
@@ -172,7 +172,7 @@ class BacktestResult:
         if len(cell.samples) < SAMPLES and all(sample.task != task for sample in cell.samples):
             cell.samples.append(SampleDecision(task, row.at, str(row.id), after))
 
-    def _cell_of_same_redecisions(self, row: RecordedRow, redecision: Redecision) -> ResultCell | None:
+    def _get_or_create_cell_within_limit(self, row: RecordedRow, redecision: Redecision) -> ResultCell | None:
         key = (
             row.station,
             redecision.verdict,

@@ -34,7 +34,7 @@ class RecordedRow:
     answer: dict[str, Any]
 
 
-def count_decisions(line: Line, selection: Selection) -> int:
+def count_decisions_up_to_limit(line: Line, selection: Selection) -> int:
     """Return the number of selected decisions, at most the limit."""
     decisions = selection.decisions_of(selection.tasks_of(line))
     return min(decisions.count(), selection.limit)

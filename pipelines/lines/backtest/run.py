@@ -11,7 +11,11 @@ from pipelines.lines.backtest.backtest_result import (
     Progress,
     count_of_every_verdict,
 )
-from pipelines.lines.backtest.recorded_decisions import RecordedRow, count_decisions, recorded_rows
+from pipelines.lines.backtest.recorded_decisions import (
+    RecordedRow,
+    count_decisions_up_to_limit,
+    recorded_rows,
+)
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
@@ -41,7 +45,7 @@ def back_test(
 ) -> Generator[BacktestEvent, None, None]:
     """Every selected decision under `target`. The tasks told are those that do not come out the same; the Result is
     last. Writes nothing; closing the generator ends the reading. Raises UnreadableDecision."""
-    total = count_decisions(line, selection)
+    total = count_decisions_up_to_limit(line, selection)
     result, task, current = BacktestResult(target.label, target.line), None, 0
     yield Progress(0, total, 0, count_of_every_verdict(result.decisions))
     # Closes the cursor when whoever reads the result goes away in the middle.

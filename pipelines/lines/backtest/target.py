@@ -25,7 +25,7 @@ def backtest_target(line: Line, version_name: str = "draft") -> BacktestTarget:
     """`draft`, `live` or the number of a version. Raises NotFound, DocumentError, Invalid (no line to decide by)."""
     if version_name == "draft":
         return target_of_document(line.draft, "draft")
-    version = line.live if version_name == "live" else _version_by_number(line, version_name)
+    version = line.live if version_name == "live" else _version_by_number_or_none(line, version_name)
     if version is None:
         if version_name == "live":
             raise NotFound("No version of this line is live. Publish it first, or choose another version.")
@@ -42,6 +42,6 @@ def target_of_document(document: Mapping[str, Any], label: str = "document") -> 
     return BacktestTarget(label, parsed)
 
 
-def _version_by_number(line: Line, version_name: str) -> Any:
+def _version_by_number_or_none(line: Line, version_name: str) -> Any:
     plain = version_name.isascii() and version_name.isdigit() and len(version_name) < 10
     return line.versions.filter(number=int(version_name)).first() if plain else None

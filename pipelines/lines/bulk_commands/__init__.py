@@ -10,7 +10,7 @@ from pipelines.lines.bulk_commands.operation import (
     delete_some_old_commands,
     delete_unstarted_bulk_command,
     get_bulk_command,
-    own_bulk_commands,
+    own_bulk_commands_newest_first,
     readable_bulk_commands,
     start_bulk_command,
     stop_bulk_command,

@@ -117,7 +117,7 @@ def delete_unstarted_bulk_command(command: BulkCommand) -> None:
         row.delete()
 
 
-def own_bulk_commands(user: User) -> QuerySet[BulkCommand]:
+def own_bulk_commands_newest_first(user: User) -> QuerySet[BulkCommand]:
     """Return the commands of a person, newest first, with how many entries of each ended how."""
     counts = {
         f"{result}_count": Count("entries", filter=Q(entries__result=result)) for result in Result.values
@@ -128,7 +128,7 @@ def own_bulk_commands(user: User) -> QuerySet[BulkCommand]:
 
 def readable_bulk_commands(who: Who, user: User, most: int) -> list[BulkCommand]:
     """Return the newest commands of this person; for a token, of those that it sees whole."""
-    rows = list(own_bulk_commands(user)[:most])
+    rows = list(own_bulk_commands_newest_first(user)[:most])
     if not isinstance(who, ApiToken):
         return rows
     visible = {
@@ -143,7 +143,7 @@ def readable_bulk_commands(who: Who, user: User, most: int) -> list[BulkCommand]
 
 def get_bulk_command(who: Who, user: User, command_id: UUID) -> BulkCommand:
     """Return a command of this person. Raises NotFound, also where a token may not see all that it is about."""
-    command = existing(own_bulk_commands(user).filter(pk=command_id))
+    command = existing(own_bulk_commands_newest_first(user).filter(pk=command_id))
     if isinstance(who, ApiToken) and not all(
         access.is_permitted(who, "view", project) for project in _projects_of_command(command)
     ):

@@ -89,7 +89,7 @@ def bulk_summary(command: BulkCommand, who: Who) -> BulkSummary:
         Counter(entry.result for entry in entries),
         rows,
         len(entries) - len(rows),
-        list(_plan_sentences(command, rows)),
+        list(_plan_icons_and_sentences(command, rows)),
         sorted(refusals.items(), key=lambda pair: -len(pair[1])),
     )
 
@@ -107,20 +107,20 @@ def tasks_in_words(count: int) -> str:
 # The plan in sentences
 
 
-def _plan_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> Iterator[tuple[str, str]]:
+def _plan_icons_and_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> Iterator[tuple[str, str]]:
     able = [row for row in rows if row.entry.result not in (Result.CHOSEN, Result.REFUSED)]
     if not able:
         return
     count = tasks_in_words(len({row.entry.task_id for row in able}))
     yield ICONS[Action(command.action)], f"{count} can be {DONE[Action(command.action)]}."
     if command.moves_positions:
-        yield from _place_sentences(command, able)
-    yield from _left_behind_sentences(command, able)
+        yield from _place_icons_and_sentences(command, able)
+    yield from _left_behind_icons_and_sentences(command, able)
     if command.left_out:
         yield "warning", f"{command.left_out} more match. Do it again for those."
 
 
-def _place_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> Iterator[tuple[str, str]]:
+def _place_icons_and_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> Iterator[tuple[str, str]]:
     places = Counter((row.station, row.entry.plan["places"][0][1]) for row in rows if row.station)
     for (station, status), number in places.most_common(PLACE_LIMIT):
         if status == Status.QUEUED:
@@ -141,7 +141,9 @@ def _place_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> Iterator
         yield "arrow-right", "Each goes where its rules lead after success."
 
 
-def _left_behind_sentences(command: BulkCommand, rows: Sequence[EntryRow]) -> Iterator[tuple[str, str]]:
+def _left_behind_icons_and_sentences(
+    command: BulkCommand, rows: Sequence[EntryRow]
+) -> Iterator[tuple[str, str]]:
     if command.action == Action.RESUME:
         return
     working = sum(1 for row in rows if row.entry.plan.get("work"))

@@ -10,8 +10,8 @@ from pipelines.lines.line_migration.operation import (
     StaleImpact,
     check_no_migration_under_way,
     finish_migration,
-    line_migrations,
     migrate_line,
+    migrations_newest_first,
     task_count_by_result,
     undo_migration,
 )

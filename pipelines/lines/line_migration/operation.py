@@ -111,7 +111,7 @@ def undo_migration(migration: Migration, *, user: User, reason: str) -> Migratio
     return finish_migration(made)
 
 
-def line_migrations(line: Line) -> QuerySet[Migration]:
+def migrations_newest_first(line: Line) -> QuerySet[Migration]:
     """Newest first."""
     rows = Migration.objects.filter(line=line).select_related("to", "by", "undone_by")
     return rows.defer("to__document").order_by("-at", "-pk")

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pipelines.management import printing
 from pipelines.management.arguments import project_by_owner_and_key
 from pipelines.models import Membership, Project, Role, User
-from pipelines.models.people import simplify_roles
+from pipelines.models.people import smallest_equal_roles
 from pipelines.people import members
 
 
@@ -64,5 +64,5 @@ class Command(printing.Command):
         self, project: Project, user: User, roles: list[str], *, execute: bool
     ) -> Membership:
         return members.add_or_change_member(
-            project, user, roles=simplify_roles(roles), execute=execute, by=None, now=timezone.now()
+            project, user, roles=smallest_equal_roles(roles), execute=execute, by=None, now=timezone.now()
         )

@@ -97,7 +97,7 @@ def create_or_update_demo_line(project: Project, key: str, text: str, user: User
     except SecondPersonNeeded as refusal:
         return f"{key}: {refusal.detail}"
     line.live = version
-    scenarios.run_stored(line, scenarios.LIVE, now=timezone.now())
+    scenarios.run_stored_scenarios(line, scenarios.LIVE, now=timezone.now())
     return f"{key}: published version {version.number}"
 
 

@@ -25,7 +25,7 @@ def stored_geometry(line: Line, findings: Mapping[str, Any]) -> Mapping[str, Any
     """Return where the parts of the draft stand, by frame; None where it is not drawn yet, which it then is, or
     cannot be."""
     picture = canvas_picture(line.draft, findings)
-    stored = picture and drawings.stored_drawing(line.project_id, picture)
+    stored = picture and drawings.stored_drawing_or_request(line.project_id, picture)
     return stored.geometry if stored else None
 
 

@@ -31,7 +31,7 @@ RETRY = RetryStrategy(
 
 @app.task(name=DRAW, queue=DRAWINGS, retry=RETRY)
 async def draw(drawing_id: int) -> None:
-    await _in_thread(drawings.draw_pending, drawing_id)
+    await _in_thread(drawings.draw_if_pending, drawing_id)
 
 
 @app.task(name=DRAW_VERSION, queue=DRAWINGS, retry=RETRY)

@@ -181,7 +181,7 @@ def comparison_still(line: Line, before: str, to: str) -> Mapping[str, SafeStrin
         apart = version_comparison.compare_documents(*sides)
     except Invalid:
         return {}
-    stored = drawings.stored_drawing(line.project_id, merged_canvas_data(apart, line.pk))
+    stored = drawings.stored_drawing_or_request(line.project_id, merged_canvas_data(apart, line.pk))
     return still_of(stored) if stored else {}
 
 

@@ -96,7 +96,7 @@ def picture_of(
 def with_still(drawing: LineDrawing, project_id: int | None, line_id: int | None = None) -> LineDrawing:
     """Return a copy with the drawing of its picture, where that is stored. `project_id`: None for what ships with
     Gateline. `line_id`: the line that lists show by it."""
-    stored = drawings.stored_drawing(project_id, drawing.given, line_id)
+    stored = drawings.stored_drawing_or_request(project_id, drawing.given, line_id)
     if stored is None:
         return (
             drawing

@@ -74,7 +74,7 @@ def scenarios_page(request: SignedInRequest, line: Line) -> HttpResponse:
 def run_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     against = _requested_subject(request)
     try:
-        report = scenarios.run_stored(line, against, now=timezone.now())
+        report = scenarios.run_stored_scenarios(line, against, now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _scenarios_page(request, line, against, refused=refused)
     failed = report.failed_count
@@ -101,7 +101,7 @@ def generate_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
         # Bounded in time; the rules that are left out are named.
         going = scenarios.is_within_generating_time()
         rows, generated = scenarios.generate_and_store(line, request.user, timezone.now(), against, going)
-        scenarios.run_stored(line, against, [row.key for row in rows], now=timezone.now())
+        scenarios.run_stored_scenarios(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _scenarios_page(request, line, against, refused=refused)
     message = singular_or_plural("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)

@@ -18,7 +18,7 @@ from pipelines.formats.foreign.folder_archive import folder_error, readable_file
 from pipelines.lines.addressed_documents import fetch_document
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
-from pipelines.models.people import simplify_roles, slug
+from pipelines.models.people import slug, smallest_equal_roles
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.escalations import WORDS_TO_RESOLVE
 from pipelines.web.shell.json_text import JsonTextField
@@ -78,7 +78,7 @@ class RolesForm(forms.Form):
     execute = forms.BooleanField(label="Can publish stations that run programs", required=False)
 
     def clean_roles(self) -> list[str]:
-        return simplify_roles(self.cleaned_data["roles"])
+        return smallest_equal_roles(self.cleaned_data["roles"])
 
 
 class AddMemberForm(RolesForm):

@@ -38,7 +38,7 @@ def bulk_commands_page(request: SignedInRequest) -> HttpResponse:
         "tasks/bulk_list.html",
         section="tasks",
         trail=breadcrumbs(("Tasks", reverse("tasks-everywhere")), "Bulk commands"),
-        commands=bulk_commands.own_bulk_commands(request.user)[:LISTED],
+        commands=bulk_commands.own_bulk_commands_newest_first(request.user)[:LISTED],
     )
 
 

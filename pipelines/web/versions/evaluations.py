@@ -101,11 +101,11 @@ def _choices(line: Line, drawn: ParsedLine | None, request: SignedInRequest) -> 
         "stations": stations,
         "checks": [("", "No check"), *commands],
         "station": chosen,
-        "check": request.POST.get("check") or evaluations.usual_check(line, drawn, chosen),
+        "check": request.POST.get("check") or evaluations.usual_check_station_or_empty(line, drawn, chosen),
         "last": request.POST.get("last") or evaluations.USUAL_TASKS,
         "most": evaluations.MOST_TASKS,
         "cost_limit": request.POST.get("cost_limit") or "5.00",
-        "accepted": bool(chosen) and evaluations.accepted_runs(line, chosen).exists(),
+        "accepted": bool(chosen) and evaluations.first_accepted_runs_newest_first(line, chosen).exists(),
     }
 
 

@@ -176,7 +176,9 @@ def _comparison_context(line: Line, before: str, to: str) -> dict[str, Any]:
         to == version_comparison.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )
     hands = (
-        (lambda change: publish_review.change_authors(line, change)) if of_the_draft else (lambda _change: ())
+        (lambda change: publish_review.change_authors_oldest_first(line, change))
+        if of_the_draft
+        else (lambda _change: ())
     )
     change_groups = group_changes(apart, hands)
     return {"groups": change_groups, "totals": change_totals(change_groups)}

@@ -229,7 +229,7 @@ def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
 
 def _past_migrations(line: Line) -> list[dict[str, Any]]:
     """The newest migrations, each with what became of its tasks."""
-    rows = line_migration.line_migrations(line)[:PAST]
+    rows = line_migration.migrations_newest_first(line)[:PAST]
     undone = set(Migration.objects.filter(undoes__line=line).values_list("undoes_id", flat=True))
     return [
         {
@@ -253,7 +253,7 @@ def _result_summary(made: Migration) -> str:
 
 
 def _get_migration(line: Line, migration: UUID) -> Migration:
-    stored_migration = get_object_or_404(line_migration.line_migrations(line).filter(pk=migration))
+    stored_migration = get_object_or_404(line_migration.migrations_newest_first(line).filter(pk=migration))
     # Loaded already, with its project
     stored_migration.line = line
     return stored_migration

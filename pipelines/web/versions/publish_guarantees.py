@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.lines import project_lint, publishing
-from pipelines.lines.publish_plan import max_cost_text
+from pipelines.lines.publish_plan import max_cost_or_empty_if_unlimited
 from pipelines.models import Line
 from pipelines.queries import versions
 from pipelines.routing.document.networks import published_document
@@ -52,9 +52,13 @@ def _guarantee_row(before: GuaranteeView | None, now: GuaranteeView, same: bool)
 
 def _cost_rows(line: Line) -> list[GuaranteeRow]:
     """Return the row of the cost; no row where nothing costs in either."""
-    now = max_cost_text(publishing.check_draft(line))
+    now = max_cost_or_empty_if_unlimited(publishing.check_draft(line))
     live = published_document(line.live.document, line.live.revision) if line.live else None
-    before = None if live is None else max_cost_text(project_lint.examine_document(live, line.project))
+    before = (
+        None
+        if live is None
+        else max_cost_or_empty_if_unlimited(project_lint.examine_document(live, line.project))
+    )
     if now is None and before is None:
         return []
     return [

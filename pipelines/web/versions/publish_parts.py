@@ -57,7 +57,9 @@ def _changes_context(request: HttpRequest, line: Line) -> dict[str, Any]:
         apart = version_comparison.compare_documents(*_live_or_draft_and_draft(line))
     except Invalid as fault:
         return {"problems": fault.problems}
-    change_groups = group_changes(apart, lambda change: publish_review.change_authors(line, change), FEW)
+    change_groups = group_changes(
+        apart, lambda change: publish_review.change_authors_oldest_first(line, change), FEW
+    )
     differing = apart.changes if line.live else None
     others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
     names = author_names(contribution.hand for contribution in others)

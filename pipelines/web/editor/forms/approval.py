@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.engine.moves.entitlement import EntitledPerson
 from pipelines.models import Group, Role
-from pipelines.models.people import expand_roles
+from pipelines.models.people import included_roles
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.requirements import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
 from pipelines.web.editor.forms import fragment_paths
@@ -106,7 +106,7 @@ def _requirement_title(member: Any, index: int) -> str:
 
 def _role_options(people: Sequence[EntitledPerson]) -> Options:
     return [
-        (value, f"{words} – {_people_count(sum(value in expand_roles(person.roles) for person in people))}")
+        (value, f"{words} – {_people_count(sum(value in included_roles(person.roles) for person in people))}")
         for value, words in Role.choices
     ]
 
