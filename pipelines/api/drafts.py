@@ -20,7 +20,7 @@ from pipelines.lines.project_lint import examine_document
 from pipelines.models import Line, Project, User
 from pipelines.web.editor.findings import draft_findings, examination_data
 from pipelines.web.editor.routing_diff import routing_changes
-from pipelines.web.lines.lines import draft_differs
+from pipelines.web.lines.lines import does_draft_differ_from_live
 
 router = Operations("drafts", COSTS)
 DRAFT = LINE + "/draft"
@@ -112,7 +112,7 @@ def read(request: Request, line: Line, since: int | None = None, alone: bool = F
     response = DraftOut(
         draft=DraftStateOut(**drafts.authorship_dict(line, since)),
         mayEdit=access.is_permitted(request.auth, "design", line.project),
-        differs=draft_differs(line),
+        differs=does_draft_differ_from_live(line),
     )
     # Whoever has this number already has the document
     if not alone and since != line.draft_number:
@@ -176,7 +176,7 @@ def save_edit(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
             **examination_data(examination, saved.draft),
             "elsewhere": routing_changes(edit.base, examination.line),
         },
-        "differs": draft_differs(saved),
+        "differs": does_draft_differ_from_live(saved),
     }
     # Sent only where others changed it as well
     merged: Mapping[str, Any] = {} if is_same_value(saved.draft, edit.document) else {"document": saved.draft}

@@ -151,7 +151,7 @@ def _item_beside_list_response(
         section="needs",
         trail=breadcrumbs(("Inbox", selection.address), need.task.name),
         status=status,
-        live_project=selection.scope.hint_source,
+        live_project=selection.scope.hint_topic,
         **context,
         **(listed or list_pane_context(request, selection, need.id)),
     )

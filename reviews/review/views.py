@@ -121,7 +121,7 @@ def _inbox_page_or_fragment(request: SignedInRequest, selection: ReviewList) -> 
             return page
     listed["selected"] = ""
     trail = breadcrumbs("Inbox")
-    live = selection.scope.hint_source
+    live = selection.scope.hint_topic
     return render_in_shell(
         request,
         "reviews/inbox.html",

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.lines import publishing
 from pipelines.models import Line
-from pipelines.web.lines.lines import draft_differs
+from pipelines.web.lines.lines import does_draft_differ_from_live
 from tests.factories import World, document, station
 
 pytestmark = pytest.mark.django_db
@@ -33,30 +33,32 @@ def drafted(line: Line, world: World, **changed: object) -> Line:
 
 
 def test_a_line_that_was_never_published_differs(line: Line) -> None:
-    assert draft_differs(line)
+    assert does_draft_differ_from_live(line)
 
 
 def test_what_was_just_published_does_not_differ(line: Line, world: World) -> None:
-    assert not draft_differs(published(line, world))
+    assert not does_draft_differ_from_live(published(line, world))
 
 
 def test_places_and_notes_on_the_canvas_are_no_difference(line: Line, world: World) -> None:
-    assert not draft_differs(drafted(published(line, world), world, **PLACES))
+    assert not does_draft_differ_from_live(drafted(published(line, world), world, **PLACES))
 
 
 def test_places_that_are_live_are_no_difference_from_a_draft_without(line: Line, world: World) -> None:
     live = published(drafted(line, world, **PLACES), world)
-    assert not draft_differs(drafted(live, world, extra={}))
+    assert not does_draft_differ_from_live(drafted(live, world, extra={}))
 
 
 def test_other_data_of_a_team_is_a_difference(line: Line, world: World) -> None:
-    assert draft_differs(drafted(published(line, world), world, extra={"team": "blue"}))
+    assert does_draft_differ_from_live(drafted(published(line, world), world, extra={"team": "blue"}))
 
 
 def test_a_station_more_is_a_difference(line: Line, world: World) -> None:
     live = published(line, world)
-    assert draft_differs(drafted(live, world, stations=[*live.draft["stations"], station("more")]))
+    assert does_draft_differ_from_live(
+        drafted(live, world, stations=[*live.draft["stations"], station("more")])
+    )
 
 
 def test_a_draft_that_is_no_line_differs(line: Line, world: World) -> None:
-    assert draft_differs(drafted(published(line, world), world, stations=3))
+    assert does_draft_differ_from_live(drafted(published(line, world), world, stations=3))

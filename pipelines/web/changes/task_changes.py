@@ -69,7 +69,7 @@ def _is_read_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:
 
 
 def ranges_since_viewed(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:
-    before = viewed_content.last_viewed_tree(reader, task, digest)
+    before = viewed_content.last_viewed_other_tree(reader, task, digest)
     if before is None:
         return []
     return [Range("seen", "Since you last looked", trees.tree_at(before.token_id, before.moment))]

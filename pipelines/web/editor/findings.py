@@ -31,7 +31,7 @@ from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import brief_json
-from pipelines.web.editor.fixes.finding_fixes import last_rule_remedy, safe_remedies
+from pipelines.web.editor.fixes.finding_fixes import last_rule_remedy, safe_remedies_likeliest_first
 from pipelines.web.editor.fixes.path_fixes import document_place, path_remedies
 from pipelines.web.editor.fixes.remedies import Remedies
 from pipelines.web.lines.badges import line_badges
@@ -133,7 +133,7 @@ def _finding_data(finding: Finding, draft: Mapping[str, Any], remedies: Remedies
 def _finding_remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:
     if finding.check == not_publishable.ID:
         return path_remedies(draft, finding)
-    return safe_remedies(remedies, finding) if remedies else ()
+    return safe_remedies_likeliest_first(remedies, finding) if remedies else ()
 
 
 # Guarantees

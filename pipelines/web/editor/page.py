@@ -68,7 +68,7 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
         },
         "findings": findings,
         "stored": canvas_drawing.stored_geometry(line, findings) if findings else None,
-        "differs": lines.draft_differs(line),
+        "differs": lines.does_draft_differ_from_live(line),
         "kinds": work_kind_fields(),
         "common": several_stations.KEYS,
         "people": [

@@ -50,13 +50,13 @@ def routing_changes(before: Mapping[str, Any], new: ParsedLine | None) -> dict[s
 
 def _bounded_changes(pair: LinePair) -> Iterator[Change]:
     left = WORK
-    for key in _touched_stations(pair):
+    for key in _possibly_changed_station_keys(pair):
         more, cost = station_changes_and_cost(pair, key, max(left, 0))
         left -= cost
         yield from more
 
 
-def _touched_stations(pair: LinePair) -> list[str]:
+def _possibly_changed_station_keys(pair: LinePair) -> list[str]:
     """Keys of stations that both have, and that may decide otherwise."""
     old, new = pair.old, pair.new
     shared = [station.key for station in new.stations if station.key in old.stations_by_key]

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from pipelines import access
 from pipelines.templatetags.shell import LAST_PROJECT
 from pipelines.web.help.pages import developer_pages, help_pages, page_html, pages_by_shelf
-from pipelines.web.help.palette import ranked_commands
+from pipelines.web.help.palette import best_and_other_commands
 from pipelines.web.help.search import search_pages
 from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
 
@@ -27,7 +27,7 @@ def help_contents_page(request: SignedInRequest) -> HttpResponse:
     hits = search_pages(help_pages(), words)
     projects = list(access.visible_projects_with_owner(request.user))
     last = next((row for row in projects if str(row.pk) == request.COOKIES.get(LAST_PROJECT)), None)
-    first, others = ranked_commands(request.user, projects, last, words) if words else ([], [])
+    first, others = best_and_other_commands(request.user, projects, last, words) if words else ([], [])
     return render_in_shell(
         request,
         "help/help.html",

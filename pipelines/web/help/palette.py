@@ -139,7 +139,7 @@ def palette_results(request: SignedInRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     projects = list(access.visible_projects_with_owner(request.user))
     here = next((p for p in projects if str(p) == request.GET.get("project")), None)
-    first, others = ranked_commands(request.user, projects, here, words)
+    first, others = best_and_other_commands(request.user, projects, here, words)
     options = [
         *first,
         *_line_options(projects, words),
@@ -151,7 +151,7 @@ def palette_results(request: SignedInRequest) -> HttpResponse:
     return render(request, "shell/palette_options.html", {"options": options, "words": words})
 
 
-def ranked_commands(
+def best_and_other_commands(
     user: User, projects: Sequence[Project], here: Project | None, words: str
 ) -> tuple[list[PaletteOption], list[PaletteOption]]:
     """Rank the commands of a person: those that have all of several words, and the others that fit, the best first."""

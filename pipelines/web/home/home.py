@@ -77,7 +77,7 @@ class FirstTask:
         return self.task is not None and self.task.status in ENDED
 
     @property
-    def demo_findings(self) -> Mapping[str, Any] | None:
+    def demo_finding_counts_or_none(self) -> Mapping[str, Any] | None:
         """Count what the repository of the demo has before a task changed it; None of any other line."""
         live = self.line.live
         if self.task is not None or live is None or live.name != SHIPPED or "workspace" not in live.document:
@@ -164,7 +164,7 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         trail=breadcrumbs("Home"),
         home=overview,
         to_set_up=projects_to_set_up(request.user, scope.projects),
-        live_project=scope.hint_source,
+        live_project=scope.hint_topic,
         **context,
     )
 
@@ -176,12 +176,12 @@ def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     able = [project.pk for project in projects if project.pk in may]
     line = _runnable_lines.first(projects=able)
     # One counter for each project, so no tasks are counted.
-    if line is None or sum(_task_counts(projects=able)) >= MANY:
+    if line is None or sum(_last_task_numbers(projects=able)) >= MANY:
         return None
-    tasks = list(_task_ids(projects=able))
+    tasks = list(_first_task_ids(projects=able))
     rest = _later_steps(user, line, able)
     first = first_task(line, user) if not all(step.done for step in rest) else None
-    if first is not None and first.task is None and _decided_visits(tasks=tasks):
+    if first is not None and first.task is None and _first_decided_visit_id(tasks=tasks):
         first = None  # somebody else went this way
     alone = first is not None and not first.ended and set(tasks) <= {first.task and first.task.pk}
     return FirstSteps(first, rest, alone)
@@ -231,17 +231,17 @@ def _runnable_lines(projects: Any) -> QuerySet[Line]:
 
 
 @compiled(projects=array_field())
-def _task_counts(projects: Any) -> QuerySet[TaskCounter, int]:
+def _last_task_numbers(projects: Any) -> QuerySet[TaskCounter, int]:
     return TaskCounter.objects.filter(project__among=projects).values_list("last", flat=True)
 
 
 @compiled(projects=array_field())
-def _task_ids(projects: Any) -> QuerySet[Task, int]:
+def _first_task_ids(projects: Any) -> QuerySet[Task, int]:
     return Task.objects.filter(project__among=projects).values_list("pk", flat=True)[:MANY]
 
 
 @compiled(tasks=array_field())
-def _decided_visits(tasks: Any) -> QuerySet[GateVisit, UUID]:
+def _first_decided_visit_id(tasks: Any) -> QuerySet[GateVisit, UUID]:
     decided = GateVisit.objects.filter(task__among=tasks, state=GateVisit.State.DECIDED)
     return decided.values_list("pk", flat=True)[:1]
 
@@ -260,7 +260,7 @@ def projects_to_set_up(user: User, projects: Sequence[Project]) -> list[Project]
     own_projects = {
         project.pk: project for project in projects if project.pk in designed and project.archived_at is None
     }
-    with_lines = set(_projects_with_lines(projects=list(own_projects)))
+    with_lines = set(_ids_of_projects_with_live_line(projects=list(own_projects)))
     without_line = [project for pk, project in own_projects.items() if pk not in with_lines]
     return sorted(without_line, key=lambda project: (project.name, project.key))
 
@@ -274,7 +274,7 @@ def project_to_connect(user: User, projects: Sequence[Project]) -> Project | Non
 
 
 @compiled(projects=array_field())
-def _projects_with_lines(projects: Any) -> QuerySet[Line, int]:
+def _ids_of_projects_with_live_line(projects: Any) -> QuerySet[Line, int]:
     live = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
     return live.order_by().values_list("project_id", flat=True).distinct()
 

@@ -106,7 +106,7 @@ def _edit_page(
         "warnings": [finding for finding in findings if finding.severity == WARNING],
         "notes": [finding for finding in findings if finding.severity == INFO],
         "unsaved": unsaved,
-        "draft_differs": lines.draft_differs(line),
+        "draft_differs": lines.does_draft_differ_from_live(line),
     }
     return show_line(
         request,

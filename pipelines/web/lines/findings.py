@@ -126,11 +126,11 @@ def _finding_view(finding: Finding, document: object, line: ParsedLine | None) -
         icon=ICONS.get(finding.severity, "info"),
         help=reverse("help-page", args=[finding.check]),
         example=jsontext.dumps(parts, indent=2, ascii_only=False) if parts else "",
-        then=_witness_decision(finding, line),
+        then=_witness_decision_text(finding, line),
     )
 
 
-def _witness_decision(finding: Finding, line: ParsedLine | None) -> str:
+def _witness_decision_text(finding: Finding, line: ParsedLine | None) -> str:
     if finding.witness is None or line is None:
         return ""
     if finding.witness.rule is None:

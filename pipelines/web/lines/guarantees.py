@@ -70,13 +70,13 @@ def _prove_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     return prove_guarantees(versions.by_id(version))
 
 
-def first_gate_guarantee(line: ParsedLine) -> str:
+def first_gate_guarantee_id_or_empty(line: ParsedLine) -> str:
     """Return the id of the first guarantee that nothing passes a gate unapproved; "" if there is none."""
     never = ((promise.id, promise.never) for promise in line.guarantees)
     return next((key for key, form in never if form and form.without in line.gates_by_key), "")
 
 
-def reorderable_station(line: ParsedLine) -> str:
+def station_with_covering_second_rule(line: ParsedLine) -> str:
     """Return the key of the first station whose second rule, moved to the top, leaves nothing to the first; ""
     if none."""
     for station in line.stations:

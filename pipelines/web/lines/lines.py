@@ -38,7 +38,7 @@ from pipelines.web.lines.document_paths import path_text
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_line, picture_of, with_still
 from pipelines.web.lines.findings import place_text, readable_problems
 from pipelines.web.lines.guarantees import (
-    first_gate_guarantee,
+    first_gate_guarantee_id_or_empty,
     own_and_required_guarantee_views,
     proved_count,
 )
@@ -250,7 +250,7 @@ def _readable_problem(problem: Problem) -> Problem:
     return replace(problem, path="", message=as_sentence(message), hint=as_sentence(problem.hint))
 
 
-def parsed_line(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
+def live_line_or_draft_and_problems(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
     """The live version as parsed; of a line without one, its draft, if that can be drawn."""
     if line.live_id:
         return parsed_versions.by_id(line.live_id), []
@@ -266,7 +266,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?part=draft`: how many problems the draft has, which comes after the page."""
     if request.GET.get("part") == "draft":
         return _draft_problems(request, line)
-    parsed, problems = parsed_line(line)
+    parsed, problems = live_line_or_draft_and_problems(line)
     guarantees = own_and_required_guarantee_views(parsed, line.live_id, line.project) if parsed else []
     pauses = list(Pause.in_force_on(line)) if line.live_id else []
     drawing = drawing_of_line(line, parsed)
@@ -287,10 +287,10 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         inputs=input_summaries(parsed) if parsed else [],
         guarantees=guarantees,
         proved=proved_count(guarantees),
-        guarded=first_gate_guarantee(parsed) if parsed else "",
+        guarded=first_gate_guarantee_id_or_empty(parsed) if parsed else "",
         refuted_live=line.live_id is not None
         and any(guarantee.answer == REFUTED for guarantee in guarantees),
-        draft_differs=draft_differs(line),
+        draft_differs=does_draft_differ_from_live(line),
         lately=line_stats.line_stats(line.pk) if line.live_id else None,
         unclaimed=unclaimable_jobs.unclaimable_in_line(line.pk) if line.live_id else [],
     )
@@ -303,7 +303,7 @@ def _draft_problems(request: SignedInRequest, line: Line) -> HttpResponse:
     return render(request, "lines/line/draft_problems.html", {"count": count})
 
 
-def draft_differs(line: Line) -> bool:
+def does_draft_differ_from_live(line: Line) -> bool:
     """Return whether the draft differs from the live version. Positions on the canvas, and notes there, mean
     nothing to a task."""
     if line.live is None:

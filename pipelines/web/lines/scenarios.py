@@ -182,7 +182,7 @@ def _scenarios_page(
     stopped: bool = False,
     message: str = "",
 ) -> HttpResponse:
-    subject, problems = _coverage_subject(line, against)
+    subject, problems = _coverage_subject_and_problems(line, against)
     rows = line.scenarios.select_related("made_by").order_by("key")
     live = line.live.number if line.live else None
     return show_line(
@@ -208,7 +208,7 @@ def _scenarios_page(
     )
 
 
-def _coverage_subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Problem]]:
+def _coverage_subject_and_problems(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Problem]]:
     """Return the subject of the coverage; None where the draft cannot be read."""
     mark = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
     try:

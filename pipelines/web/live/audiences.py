@@ -78,7 +78,7 @@ class Audience:
     task: str | None
     every: bool
 
-    def frame(self, rows: Iterable[Row]) -> Frame | None:
+    def frame_of_concerned_rows(self, rows: Iterable[Row]) -> Frame | None:
         hints = [
             {"task": name, "version": seq, **({"of": line_id} if self.every else {})}
             for line_id, name, seq in rows
@@ -239,28 +239,28 @@ class Audiences:
             log.exception("live: a message failed")
             await self.tell_resync()
 
-    async def _hints(self, message: dict[str, Any]) -> None:
+    async def _handle_hints(self, message: dict[str, Any]) -> None:
         rows = [(line_id, name, seq) for line_id, name, seq in message["hints"]]
         await self.tell_hints(message["project"], rows)
 
-    async def _resync(self, message: dict[str, Any]) -> None:
+    async def _handle_resync(self, message: dict[str, Any]) -> None:
         # What lost messages may have lost its groups, too
         await self.join_groups_again()
         await self.tell_resync()
 
-    async def _line(self, message: dict[str, Any]) -> None:
+    async def _handle_line_revision(self, message: dict[str, Any]) -> None:
         self._sent.note_sent_revision(message["line"], message["what"], message["number"])
         await self.tell_line_revision(message["line"], message["what"], message["number"])
 
-    async def _person(self, message: dict[str, Any]) -> None:
+    async def _handle_person(self, message: dict[str, Any]) -> None:
         await self._tell_all(self._of_group.get(person_group_name(message["user"]), ()), NOTIFIED)
 
-    async def _who(self, message: dict[str, Any]) -> None:
+    async def _handle_presence_request(self, message: dict[str, Any]) -> None:
         for socket in list(self._of_group.get(line_group_name(message["line"]), ())):
             if socket.presence is not None:
                 await socket.presence.announce()
 
-    async def _here(self, message: dict[str, Any]) -> None:
+    async def _handle_presence(self, message: dict[str, Any]) -> None:
         sockets = self._of_group.get(line_group_name(message["line"]), ())
         await self._tell_all(sockets, encoded_frame({"here": message["here"]}))
 
@@ -268,7 +268,7 @@ class Audiences:
 
     async def tell_hints(self, project_id: int, rows: Sequence[Row]) -> None:
         for audience, sockets in list(self._of_project.get(project_id, {}).items()):
-            if frame := audience.frame(rows):
+            if frame := audience.frame_of_concerned_rows(rows):
                 await self._tell_all(sockets, frame)
 
     async def tell_line_revision(self, line_id: int, what: str, number: int) -> None:
@@ -288,10 +288,10 @@ class Audiences:
 
 Handler = Callable[[Audiences, dict[str, Any]], Awaitable[None]]
 HANDLERS: Final[dict[str, Handler]] = {
-    HINTS: Audiences._hints,
-    "live.resync": Audiences._resync,
-    "live.line": Audiences._line,
-    "live.person": Audiences._person,
-    "live.who": Audiences._who,
-    "live.here": Audiences._here,
+    HINTS: Audiences._handle_hints,
+    "live.resync": Audiences._handle_resync,
+    "live.line": Audiences._handle_line_revision,
+    "live.person": Audiences._handle_person,
+    "live.who": Audiences._handle_presence_request,
+    "live.here": Audiences._handle_presence,
 }

@@ -38,7 +38,7 @@ class Mailbox:
         tasks move faster than can be told, each socket gets as many as there is time for, of the last version
         of every task."""
         waiting = self._waiting
-        place = _place_of_hints(waiting, message)
+        place = _place_of_hints_of_same_project(waiting, message)
         if place is not None:
             waiting[place] = _merge_hints(waiting[place], message)
         elif len(waiting) < self._capacity:
@@ -60,7 +60,7 @@ class Mailbox:
         return self._waiting.popleft()
 
 
-def _place_of_hints(waiting: deque[dict[str, Any]], message: dict[str, Any]) -> int | None:
+def _place_of_hints_of_same_project(waiting: deque[dict[str, Any]], message: dict[str, Any]) -> int | None:
     """Return where hints of the same project wait already, behind everything that is of another kind."""
     if message["type"] != HINTS:
         return None

@@ -93,7 +93,7 @@ def agent_page(request: SignedInRequest, project: Project, agent: int) -> HttpRe
         owners=_owner_choices(project),
         agent=project_agent,
         contract=project_agent.has_contract(timezone.now()),
-        events=_event_rows(project_agent),
+        events=_newest_event_rows(project_agent),
     )
 
 
@@ -105,7 +105,7 @@ KINDS = {
 }
 
 
-def _event_rows(agent: Agent) -> list[dict[str, Any]]:
+def _newest_event_rows(agent: Agent) -> list[dict[str, Any]]:
     """Return the changes of an agent, the latest first, each with the name of its author."""
     events = list(agent.events.all()[:50])
     who = actor_names.actor_labels(event.actor for event in events)

@@ -317,7 +317,7 @@ def _setup_page(setup_state: SetupState) -> HttpResponse:
     )
 
 
-def _connect_repository(setup_state: SetupState) -> str:
+def _next_url_after_connecting(setup_state: SetupState) -> str:
     """The address of the next step; "" where it is refused, as of the others."""
     require_permission(setup_state.request, "repositories", setup_state.project)
     setup_state.form = RepositoryForm(setup_state.request.POST)
@@ -335,7 +335,7 @@ def _has_failed_test(made: Repository) -> bool:
     return not all(check["ok"] for check in made.tested or ())
 
 
-def _test_repository(setup_state: SetupState) -> str:
+def _next_url_after_test(setup_state: SetupState) -> str:
     require_permission(setup_state.request, "repositories", setup_state.project)
     row = next(
         (
@@ -352,7 +352,7 @@ def _test_repository(setup_state: SetupState) -> str:
     return setup_state.step_url(REPOSITORY, connected=str(row.repository.pk))
 
 
-def _store_key(setup_state: SetupState) -> str:
+def _next_url_after_storing_key(setup_state: SetupState) -> str:
     require_permission(setup_state.request, "secrets", setup_state.project)
     agent = setup_state.agent
     name = setup_state.request.POST.get("name", "")
@@ -376,7 +376,7 @@ def _store_key(setup_state: SetupState) -> str:
     return setup_state.step_url(AGENT, agent=agent.key)
 
 
-def _ask_model(setup_state: SetupState) -> str:
+def _next_url_after_asking_model(setup_state: SetupState) -> str:
     """Ask the model of the chosen agent, where a key can ask it."""
     require_permission(setup_state.request, "secrets", setup_state.project)
     agent, session = setup_state.agent, setup_state.request.session
@@ -389,7 +389,7 @@ def _ask_model(setup_state: SetupState) -> str:
     return setup_state.step_url(AGENT, agent=agent.key)
 
 
-def _create_line(setup_state: SetupState) -> str:
+def _next_url_after_creating_line(setup_state: SetupState) -> str:
     """A line from the template, published as it is. A draft that cannot be published stays, and is named."""
     require_permission(setup_state.request, "publish", setup_state.project)
     starter = BY_KEY.get(setup_state.request.POST.get("template", ""))
@@ -429,9 +429,9 @@ def _create_line(setup_state: SetupState) -> str:
 
 
 ACTS = {
-    "connect": _connect_repository,
-    "test": _test_repository,
-    "key": _store_key,
-    "reach": _ask_model,
-    "begin": _create_line,
+    "connect": _next_url_after_connecting,
+    "test": _next_url_after_test,
+    "key": _next_url_after_storing_key,
+    "reach": _next_url_after_asking_model,
+    "begin": _next_url_after_creating_line,
 }

@@ -64,14 +64,14 @@ def create_line(
     agent: str,
     user: User,
     commands: StationCommands | None = None,
-    of: str = "",
+    repository_name: str = "",
     *,
     on_runner: bool = False,
 ) -> Line:
     """A line like the template, with this agent and these commands, as a draft. Where the project has one of its name,
     it is called by the repository (`of`), too, and by a number where it has that one as well. `on_runner`: signed in
     there, and by no stored key. Raises Forbidden, Conflict."""
-    name = _free_name(project, starter.line.name, of)
+    name = _free_name(project, starter.line.name, repository_name)
     more = "      sign_in: runner\n" if on_runner else ""
     used_keys = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
     key = first_unused_key(starter.key, used_keys)
@@ -83,9 +83,9 @@ def create_line(
     return publishing.create_line(project, key, name, _with_name(document, name), user)
 
 
-def _free_name(project: Project, name: str, of: str) -> str:
+def _free_name(project: Project, name: str, repository_name: str) -> str:
     used = set(project.lines.filter(name__startswith=name).values_list("name", flat=True))
-    own = f"{name}: {of}" if of else name
+    own = f"{name}: {repository_name}" if repository_name else name
     numbered = (f"{own} {number}" for number in count(2))
     return next(option for option in chain((name, own), numbered) if option not in used)
 

@@ -101,11 +101,11 @@ class SessionActivity:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         key = request.session.session_key
-        if key and request.user.is_authenticated and self._is_due(key, time.monotonic()):
+        if key and request.user.is_authenticated and self._note_if_due(key, time.monotonic()):
             UserSession.objects.filter(session_key=key).update(last_seen_at=timezone.now())
         return self.get_response(request)
 
-    def _is_due(self, key: str, now: float) -> bool:
+    def _note_if_due(self, key: str, now: float) -> bool:
         with self._lock:
             since = self._noted.setdefault(key, now)
             if now - since < NOTED_EVERY:

@@ -338,7 +338,7 @@ class PageScope:
         return str(self.chosen_project) if self.chosen_project else ""
 
     @property
-    def hint_source(self) -> str:
+    def hint_topic(self) -> str:
         """Source of the hints that a page of the scope receives: the one project, or all that its reader may
         see."""
         return str(self.project) if self.project else "*" if self.projects else ""

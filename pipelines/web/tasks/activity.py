@@ -71,7 +71,7 @@ def activity_page(request: SignedInRequest) -> HttpResponse:
         lines=lines,
         kinds=KIND_LABELS.items(),
         live_query=urlencode({"project": scope.project_key}) if scope.chosen_project else "",
-        live_project=scope.hint_source,
+        live_project=scope.hint_topic,
         **context,
     )
 

@@ -114,13 +114,13 @@ def _selection(request: SignedInRequest) -> BulkSelection:
         )
         return bulk_commands.matching_selection(request.user, request.user, match, timezone.now())
     return bulk_commands.named_selection(
-        request.user, list(map(_chosen, form.get("chosen", "").splitlines()))
+        request.user, list(map(_chosen_from_box_text, form.get("chosen", "").splitlines()))
     )
 
 
-def _chosen(line: str) -> Chosen:
+def _chosen_from_box_text(box_text: str) -> Chosen:
     """Read one box: the task, and the id of a position or nothing."""
-    name, _space, position = line.partition(" ")
+    name, _space, position = box_text.partition(" ")
     # Any number of 18 digits fits a bigint
     return Chosen(
         name, int(position) if position.isascii() and position.isdigit() and len(position) < 19 else 0

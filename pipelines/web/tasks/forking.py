@@ -57,7 +57,7 @@ def fork_task(request: SignedInRequest, task: Task) -> HttpResponse:
             "tasks/task/move_plan.html",
             project=task.project,
             task=task,
-            **_plan(request, task, chosen),
+            **_fork_plan_context(request, task, chosen),
         )
     try:
         moment = engine.task_moment(task, chosen["at"])
@@ -77,7 +77,7 @@ def fork_task(request: SignedInRequest, task: Task) -> HttpResponse:
         position=chosen["position"] or (moment.position or moment.positions[0]).token,
         positions=_position_options(line, moment),
         stations=[("", "Where it stood"), *((key, station_name(line, key)) for key in line.stations_by_key)],
-        plan=_plan(request, task, chosen),
+        plan=_fork_plan_context(request, task, chosen),
         request_key=new_form_key(),
     )
 
@@ -119,7 +119,7 @@ def _moment_words(task: Task, moment: TaskMoment) -> str:
     return f"{items[0].source} → {items[0].target}" if items[0].move else items[0].text
 
 
-def _plan(request: SignedInRequest, task: Task, chosen: dict[str, Any]) -> dict[str, Any]:
+def _fork_plan_context(request: SignedInRequest, task: Task, chosen: dict[str, Any]) -> dict[str, Any]:
     """Return what the plan shows; what is refused is said in its place."""
     nothing = {"refusal": "", "sentences": (), "breaks": ()}
     try:

@@ -84,6 +84,6 @@ def open_work_page(request: SignedInRequest) -> HttpResponse:
         section="tasks",
         trail=breadcrumbs(("Tasks", reverse("tasks-everywhere")), "All open work"),
         lines=lines,
-        live_project=scope.hint_source,
+        live_project=scope.hint_topic,
         **context,
     )

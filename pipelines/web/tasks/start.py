@@ -302,7 +302,7 @@ def _submit_task(
     return engine.submit(
         live,
         actor=engine.Actor.person(request.user),
-        title=_typed_title(post),
+        title=_typed_title_or_none_if_default(post),
         description=post.get("description", "").replace("\r\n", "\n"),
         priority=post.get("priority", Priority.MEDIUM),
         labels=_split_at_commas(post.get("labels", "")),
@@ -324,7 +324,7 @@ def _submit_task_with_defaults(request: SignedInRequest, line: Line) -> Task:
     )
 
 
-def _typed_title(post: Mapping[str, str]) -> str | None:
+def _typed_title_or_none_if_default(post: Mapping[str, str]) -> str | None:
     """None where the form's own was left: then it is made from what was filled in."""
     title = post.get("title", "")
     return None if title and title == post.get("default_title") else title

@@ -60,10 +60,10 @@ def requested_task_filter(request: SignedInRequest) -> TaskFilter:
     return TaskFilter(**values, dates=requested_date_range(request))
 
 
-def page_number_or_default(text: str | None, otherwise: int = 1) -> int:
+def page_number_or_default(text: str | None, default: int = 1) -> int:
     """A page number from an address."""
     # Its length before its number: int() raises for a text of more than 4,300 digits
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else otherwise
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else default
 
 
 @sign_in_required
@@ -102,7 +102,7 @@ def _set_task_and_line_urls(rows: Iterable[Task]) -> None:
         task.line_address = lines[task.line_id]  # type: ignore[attr-defined]
 
 
-def _ready_views(search: TaskFilter, scope: PageScope, line: Line | None) -> list[tuple[str, str, bool]]:
+def _ready_made_views(search: TaskFilter, scope: PageScope, line: Line | None) -> list[tuple[str, str, bool]]:
     """(label, query, whether it is the one on the page) of views that many look at."""
     project = {"project": scope.project_key} if scope.chosen_project and not line else {}
     chosen = {name: value for name in VIEW_FIELDS if (value := getattr(search, name))} | search.dates.query
@@ -137,7 +137,7 @@ def _render_tasks_page(
         "several": scope.has_several_projects,
         "has_priorities": any(task.priority != Priority.MEDIUM for task in rows),
         "has_places": bool(places),
-        "views": _ready_views(search, scope, line),
+        "views": _ready_made_views(search, scope, line),
         "has_due": any(task.due_at for task in rows),
         "query": urlencode(
             {k: v for k, v in request.GET.items() if k in (*FIELDS, "project", "since", "until") and v}
@@ -159,6 +159,6 @@ def _render_tasks_page(
         lines=lines,
         statuses=DISPLAYED,
         priorities=Priority.choices,
-        live_project=scope.hint_source,
+        live_project=scope.hint_topic,
         **context,
     )

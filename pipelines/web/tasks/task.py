@@ -33,7 +33,7 @@ from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.lines.drawing import drawing_of_version
-from pipelines.web.lines.guarantees import first_gate_guarantee
+from pipelines.web.lines.guarantees import first_gate_guarantee_id_or_empty
 from pipelines.web.lines.overview import RuleSummary, fallback_text, rule_summary, work_text
 from pipelines.web.shell.etags import HERE, conditional_response
 from pipelines.web.shell.page import (
@@ -43,7 +43,7 @@ from pipelines.web.shell.page import (
     task_breadcrumbs,
     task_required,
 )
-from pipelines.web.tasks.decision_notices import current_messages, standing
+from pipelines.web.tasks.decision_notices import current_messages, moving_or_status
 from pipelines.web.tasks.escalation_cards import (
     escalation_trigger_choices,
     open_deadlock_cards,
@@ -208,7 +208,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "why": view.explain_decision_or_last(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
-        "standing": standing(task.status),
+        "standing": moving_or_status(task.status),
         "escalations": open_escalation_cards(task, request.user),
         "deadlocks": open_deadlock_cards(task, request.user),
         "triggers": escalation_trigger_choices(line),
@@ -223,7 +223,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         # What an issue started has no person who asked for it.
         "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.LinkKind.ISSUE)),
         "receipts": delivery_receipts(task, line) if line.workspace else [],
-        "guarded": first_gate_guarantee(line),
+        "guarded": first_gate_guarantee_id_or_empty(line),
         "observed": latest_fact_rows(line, view.jobs),
         "ahead": _next_steps(view),
         **timeline,

@@ -128,7 +128,7 @@ def _versions_page(
     stored = access.line_of_permitted_project(line.project, line.key) if conflict else line
     # Large, and of no use in a list
     rows = list(stored.versions.select_related("published_by").defer("document").order_by("-number")[:LISTED])
-    differs = lines.draft_differs(stored)
+    differs = lines.does_draft_differ_from_live(stored)
     entries = _version_entries(stored, rows, differs)
     to = to or request.GET.get("to") or entries[0].side
     before = request.GET.get("from") or _default_side(stored, to, rows)

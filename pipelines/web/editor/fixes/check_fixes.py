@@ -16,7 +16,7 @@ Document = Mapping[str, Any]
 PASSED = {"result": "success"}
 
 
-def check_wait_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def push_and_wait_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield a push and a wait for checks as remedy: all that led to the station leads to the push; its gates
     come first, unchanged."""
     stations = _with_push_and_checks(of.document["stations"], finding.station or "")

@@ -52,7 +52,7 @@ TAKING: Mapping[str, Mapping[str, Any]] = {
 """Conditions that are true of all outcomes that passed, failed or are blocked (law §2)."""
 
 
-def safe_remedies(of: Remedies, finding: Finding) -> list[Remedy]:
+def safe_remedies_likeliest_first(of: Remedies, finding: Finding) -> list[Remedy]:
     """The one to be expected first; none where none is safe."""
     make = BY_CHECK.get(finding.check)
     return list(make(of, finding)) if make else []
@@ -124,13 +124,13 @@ def _move_last_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 def _last_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if finding.witness is not None:
         station = of.line.station(finding.station or "")
-        outcomes = outcome_state(finding.witness.situation["outcome"])
+        outcomes = outcome_state_of_witness(finding.witness.situation["outcome"])
         remedy = last_rule_remedy(of, station, outcomes)
         if remedy:
             yield remedy
 
 
-def outcome_state(outcome: Mapping[str, Any]) -> str:
+def outcome_state_of_witness(outcome: Mapping[str, Any]) -> str:
     """passed, failed or blocked: a witness says result and verdict."""
     reported = (outcome.get("result", "success"), outcome.get("verdict"))
     if "blocked" in reported:
@@ -302,6 +302,6 @@ BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {
     unjoined_fork.ID: join_fixes.unjoined_fork_remedies,
     unfillable_join.ID: join_fixes.unfillable_join_remedies,
     rework_below.ID: join_fixes.rework_remedies,
-    unawaited_checks.ID: check_fixes.check_wait_remedies,
+    unawaited_checks.ID: check_fixes.push_and_wait_remedies,
     broken_guarantee.ID: guarantee_fixes.refuted_guarantee_remedies,
 }

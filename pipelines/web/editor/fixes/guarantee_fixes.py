@@ -41,12 +41,12 @@ def refuted_guarantee_remedies(of: Remedies, finding: Finding) -> Iterator[Remed
     if (
         gate
         and (gate.on_reject or of.line.policy.on_reject) != ENDS
-        and _is_improvement(of.subject, index, gate)
+        and _is_proved_and_nothing_worse(of.subject, index, gate)
     ):
         yield Remedy("End the task", (edits.change_gate(gate.key, on_reject=ENDS),), "end-failed")
 
 
-def _is_improvement(subject: LintSubject, index: int, gate: Gate) -> bool:
+def _is_proved_and_nothing_worse(subject: LintSubject, index: int, gate: Gate) -> bool:
     """Return whether the guarantee is then proved and nothing is worse. A change that was not tried is no
     remedy."""
     known = _endings.setdefault(subject, {})

@@ -44,7 +44,11 @@ class Trials:
         self._ends = _run_trial.cache_info().misses + MAX_NEW
 
     def helps(
-        self, station: Station, gone: Finding, what: tuple[str, ...], change: Callable[[Rules], Rules]
+        self,
+        station: Station,
+        finding_to_remove: Finding,
+        change_name: tuple[str, ...],
+        change: Callable[[Rules], Rules],
     ) -> bool:
         """Return whether the finding `gone` disappears after this change of the station's rules, and nothing
         is worse. `what` tells the changes of one station apart. A change that would take too long to try
@@ -56,9 +60,9 @@ class Trials:
         line = self.subject.line
         before = _run_trial(_TrialQuestion(known, (), line, station.key))
         changed = replace(station, rules=change(station.rules))
-        after = _run_trial(_TrialQuestion(known, what, _with_station(line, changed), station.key))
+        after = _run_trial(_TrialQuestion(known, change_name, _with_station(line, changed), station.key))
         # A remedy that moves a finding elsewhere is none
-        worse = after.names - (before.names - {_finding_name(gone)})
+        worse = after.names - (before.names - {_finding_name(finding_to_remove)})
         living = before.dead - after.dead
         return not worse and all(self.may_use_rule(station, r) for r in changed.rules if r.id in living)
 

@@ -28,7 +28,7 @@ class RequirementKindField(ChoiceField):
     firsts: dict[str, str]
 
     def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
-        return [requirement_kind(fragment_paths.value_at(fragment, self.at[:-1]))]
+        return [requirement_kind_or_empty(fragment_paths.value_at(fragment, self.at[:-1]))]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
@@ -42,7 +42,7 @@ class RequirementKindField(ChoiceField):
         return fragment_paths.with_value_at(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
 
 
-def requirement_kind(requirement: Any) -> str:
+def requirement_kind_or_empty(requirement: Any) -> str:
     """ "" where it names none, or several."""
     kinds = [kind for kind in REQUIREMENTS if type(requirement) is dict and kind in requirement]
     return kinds[0] if len(kinds) == 1 else ""
@@ -65,7 +65,7 @@ def approver_rows(fragment: Fragment, setting: FormSetting) -> list[FormField | 
     firsts["role"] = Role.REVIEWER
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
-        kind = requirement_kind(fragment_paths.value_at(fragment, at))
+        kind = requirement_kind_or_empty(fragment_paths.value_at(fragment, at))
         if not kind:
             return []
         kinds = labelled_choices(REQUIREMENTS)
@@ -93,7 +93,7 @@ def approver_rows(fragment: Fragment, setting: FormSetting) -> list[FormField | 
 
 
 def _requirement_title(member: Any, index: int) -> str:
-    kind = requirement_kind(member)
+    kind = requirement_kind_or_empty(member)
     if not kind:
         return f"Requirement {index + 1}"
     count = member.get("count", 1)

@@ -30,18 +30,18 @@ class GroupKindField(ChoiceField):
         return f"{fragment_paths.path_name(self.at)}.@kind"
 
     def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
-        return [group_kind(fragment_paths.value_at(fragment, self.at))]
+        return [group_kind_or_empty(fragment_paths.value_at(fragment, self.at))]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
         if kind not in KINDS:
             return fragment_paths.with_value_at(fragment, self.at, MISSING)
         old = fragment_paths.value_at(fragment, self.at)
-        members = old[group_kind(old)] if group_kind(old) else []
+        members = old[group_kind_or_empty(old)] if group_kind_or_empty(old) else []
         return fragment_paths.with_value_at(fragment, self.at, {kind: members})
 
 
-def group_kind(group: Any) -> str:
+def group_kind_or_empty(group: Any) -> str:
     """ "" for what is no group."""
     kind = next(iter(group)) if type(group) is dict and len(group) == 1 else ""
     return kind if kind in KINDS and type(group[kind]) is list else ""
@@ -51,7 +51,7 @@ def check_fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> lis
     """None where the checks are no group: then they are shown as they are."""
     group = fragment_paths.value_at(fragment, at)
     # What the fields cannot show they must not write either
-    if group is not MISSING and not group_kind(group):
+    if group is not MISSING and not group_kind_or_empty(group):
         return []
     words = [
         ("", "No checks"),
@@ -59,7 +59,7 @@ def check_fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> lis
         ("any", "One of these has to pass"),
     ]
     choice = GroupKindField(at=at, label=label or "Checks", options=words)
-    return [choice, *([_check_rows(at, group_kind(group), 1)] if group_kind(group) else [])]
+    return [choice, *([_check_rows(at, group_kind_or_empty(group), 1)] if group_kind_or_empty(group) else [])]
 
 
 def _check_rows(at: Place, kind: str, depth: int) -> Rows:
@@ -70,7 +70,7 @@ def _check_rows(at: Place, kind: str, depth: int) -> Rows:
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         member = fragment_paths.value_at(fragment, at)
-        inner = group_kind(member)
+        inner = group_kind_or_empty(member)
         if inner:
             words = [("all", "All of these"), ("any", "One of these")]
             return [GroupKindField(at=at, label="Group", options=words), _check_rows(at, inner, depth + 1)]
@@ -93,8 +93,8 @@ def _new_member(kind: str) -> dict[str, Any]:
 
 
 def _member_title(member: Any, index: int) -> str:
-    if group_kind(member):
-        return "All of a group" if group_kind(member) == "all" else "One of a group"
+    if group_kind_or_empty(member):
+        return "All of a group" if group_kind_or_empty(member) == "all" else "One of a group"
     if type(member) is not dict:
         return f"Check {index + 1}"
     label = member.get("label")
@@ -119,4 +119,4 @@ def _check_controls(at: Place, member: dict[str, Any]) -> list[FormField | Rows]
     # `exists` ignores the value (law §6); one that stands there is shown all the same.
     if member.get("operator") != "exists" or "value" in member:
         controls.append(declared_control(checks.CHECK, at, "value", words=True))
-    return [*controls, *remaining_fields(checks.CHECK, at, controls, but=("value",))]
+    return [*controls, *remaining_fields(checks.CHECK, at, controls, excluded_keys=("value",))]

@@ -151,12 +151,12 @@ def labelled_choices(choices: Collection[str]) -> list[tuple[str, str]]:
 
 
 def remaining_fields(
-    record: Record[Any], at: Place, placed: Sequence[FormField | Rows], but: Collection[str] = ()
+    record: Record[Any], at: Place, placed: Sequence[FormField | Rows], excluded_keys: Collection[str] = ()
 ) -> list[FormField | Rows]:
     """Fields for what is declared with a label and has no place among those yet."""
     known = {item.at[len(at)] for item in placed if item.at[: len(at)] == at and len(item.at) > len(at)}
     return [
         declared_control(record, at, key)
         for key, declared in record.fields.items()
-        if declared.label and key not in known and key not in but
+        if declared.label and key not in known and key not in excluded_keys
     ]

@@ -30,7 +30,7 @@ class EndForm:
             fields.append(declared_control(END, (), "key", covers=("",)))
         if not always or fragment.get("kind") != BUILT_IN_ENDS[setting.own]:
             fields.append(declared_control(END, (), "kind", ChoiceField))
-        fields += remaining_fields(END, (), fields, but=("key", "kind"))
+        fields += remaining_fields(END, (), fields, excluded_keys=("key", "kind"))
         known = [(key,) for key in ("key", "kind") if always]
         words = "What has no field of its own, as JSON."
         help_words = "This end exists in every line." if always else ""

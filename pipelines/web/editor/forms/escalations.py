@@ -11,7 +11,14 @@ from pipelines.routing.document.policy import Policy
 from pipelines.routing.sentences.escalations import trigger_words
 from pipelines.web.editor.forms.declared_fields import declared_control, remaining_fields
 from pipelines.web.editor.forms.fields import ChoiceField, FormField
-from pipelines.web.editor.forms.form import FormSetting, Fragment, Rows, Section, first_free, member_values
+from pipelines.web.editor.forms.form import (
+    FormSetting,
+    Fragment,
+    Rows,
+    Section,
+    first_free_or_empty,
+    member_values,
+)
 from pipelines.web.editor.forms.fragment_paths import Place
 from pipelines.web.editor.forms.limits import escalation_roles, policy_field
 
@@ -55,7 +62,7 @@ def _preset_text(preset: str) -> str:
 
 def _new_escalation(fragment: Fragment, kind: str) -> dict[str, Any]:
     used_triggers = member_values(fragment, ("escalations",), "trigger")
-    return {"trigger": first_free(TRIGGERS, used_triggers), "role": "", "sla": "4h"}
+    return {"trigger": first_free_or_empty(TRIGGERS, used_triggers), "role": "", "sla": "4h"}
 
 
 def _escalation_title(member: Any, index: int) -> str:

@@ -66,7 +66,7 @@ def _rule_members(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any]]]:
     return ((index, member) for index, member in enumerate(members) if type(member) is dict)
 
 
-def _types_path(rule: Any) -> Place:
+def _path_of_failure_types(rule: Any) -> Place:
     """Return the path of the rule's failure types: alone, or together with `result: failure`."""
     alone: Place = ("when", "failure_type")
     # `{all: [{result: failure}, {failure_type: …}]}`
@@ -75,7 +75,7 @@ def _types_path(rule: Any) -> Place:
 
 
 def rule_failure_types(rule: Any) -> list[str]:
-    value = fragment_paths.value_at(rule, _types_path(rule))
+    value = fragment_paths.value_at(rule, _path_of_failure_types(rule))
     members = value if type(value) is list else [value]
     return [type_name for type_name in members if type(type_name) is str and type_name.strip()]
 
@@ -84,7 +84,10 @@ def _type_problems(fragment: Fragment) -> Iterator[Problem]:
     """A row without a type, or with one that a row before it takes already, is never reached."""
     used_types: set[str] = set()
     for index, rule in _rule_members(fragment):
-        types, at = rule_failure_types(rule), fragment_paths.path_name((*RULES, index, *_types_path(rule)))
+        types, at = (
+            rule_failure_types(rule),
+            fragment_paths.path_name((*RULES, index, *_path_of_failure_types(rule))),
+        )
         if not types:
             yield Problem(at, "is empty", "write the type as the work says it, for example test failure")
         for name in types:
@@ -196,7 +199,7 @@ def _failure_fields(fragment: Fragment, at: Place, setting: FormSetting) -> Sequ
     after = (*at, "on_exhausted")
     return [
         LabelledTypesField(
-            at=(*at, *_types_path(fragment_paths.value_at(fragment, at))),
+            at=(*at, *_path_of_failure_types(fragment_paths.value_at(fragment, at))),
             label="Type of failure",
             help="As the work reports it. Comma-separated; any of them matches.",
             between=",",

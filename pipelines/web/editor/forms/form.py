@@ -71,7 +71,7 @@ def member_values(fragment: Fragment, at: Place, key: str) -> list[Any]:
     return [fragment_paths.value_at(member, (key,)) for member in list_members(fragment, at)]
 
 
-def first_free(names: Iterable[str], used_values: Sequence[Any]) -> str:
+def first_free_or_empty(names: Iterable[str], used_values: Sequence[Any]) -> str:
     """The first that is not taken, whatever stands among those; "" where all are."""
     return next((name for name in names if name not in used_values), "")
 

@@ -88,7 +88,7 @@ def answer_form(form: PartForm, form_request: FormRequest, setting: FormSetting)
     label = ", ".join(dict.fromkeys(form_field.label for form_field in changed if form_field.label))
     focus = ""
     if form_request.deed is not None and not form_request.peek:
-        fragment, refused, wrong, deed_label, focus = _apply_deed(
+        fragment, refused, wrong, deed_label, focus = _apply_row_action(
             form_request.deed, before.items, after.fragment, refused, wrong
         )
         after, label = before.with_fragment(fragment), deed_label or label
@@ -124,7 +124,7 @@ def field_of_problem(path: str, fields: Mapping[str, FormField]) -> str:
     return covering or max(inside, key=len, default="") or max(rests, key=len, default="")
 
 
-def _apply_deed(
+def _apply_row_action(
     deed: RowAction,
     items: Sequence[FormField | Rows],
     fragment: Any,

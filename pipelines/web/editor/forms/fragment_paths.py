@@ -100,8 +100,8 @@ def without_covered(value: Any, covered: Iterable[Place]) -> Any:
     return left or MISSING
 
 
-def merged_values(value: Any, added: Any) -> Any:
+def deep_merged_values(value: Any, added: Any) -> Any:
     """`added` over `value`: objects member by member, anything else as it is in `added`."""
     if type(value) is dict and type(added) is dict:
-        return {**value, **{key: merged_values(value.get(key), member) for key, member in added.items()}}
+        return {**value, **{key: deep_merged_values(value.get(key), member) for key, member in added.items()}}
     return added

@@ -60,7 +60,7 @@ def _guarantee_rows(setting: FormSetting) -> Rows:
     )
 
 
-def guarantee_form(member: Any) -> str:
+def guarantee_form_or_empty(member: Any) -> str:
     if type(member) is not dict:
         return ""
     # AFTERWARDS before WITHOUT: such a guarantee has a `never`, too.
@@ -78,12 +78,12 @@ def _guarantee_title(member: Any, index: int, setting: FormSetting) -> str:
 
 def _draft_guarantee(member: Any) -> Guarantee | None:
     """Return the guarantee with “…” for the parts that are still missing."""
-    form = guarantee_form(member)
+    form = guarantee_form_or_empty(member)
 
     # A draft may have any value there, and a title is still shown
     def part_value(part: str, key: str) -> Any:
         inner = member.get(part)
-        return _value_or_ellipsis(inner.get(key) if type(inner) is dict else None)
+        return _integer_or_text_or_ellipsis(inner.get(key) if type(inner) is dict else None)
 
     if form == WITHOUT:
         return Guarantee(id="", never=NeverReached(part_value(form, "reach"), part_value(form, "without")))
@@ -94,11 +94,11 @@ def _draft_guarantee(member: Any) -> Guarantee | None:
     if form == VISIT:
         return Guarantee(id="", at_most=VisitsAtMost(part_value(form, "visit"), part_value(form, "times")))
     if form == ENDS:
-        return Guarantee(id="", ends_within=_value_or_ellipsis(member[form]))
-    return Guarantee(id="", cost_at_most=_value_or_ellipsis(member[form])) if form else None
+        return Guarantee(id="", ends_within=_integer_or_text_or_ellipsis(member[form]))
+    return Guarantee(id="", cost_at_most=_integer_or_text_or_ellipsis(member[form])) if form else None
 
 
-def _value_or_ellipsis(value: Any) -> Any:
+def _integer_or_text_or_ellipsis(value: Any) -> Any:
     return value if type(value) is int else str(value or "…")
 
 
@@ -126,7 +126,7 @@ def _new_guarantee(fragment: Fragment, kind: str, setting: FormSetting) -> dict[
 
 
 def _guarantee_fields(fragment: Fragment, at: Place, setting: FormSetting) -> Sequence[FormField | Rows]:
-    form = guarantee_form(fragment_paths.value_at(fragment, at))
+    form = guarantee_form_or_empty(fragment_paths.value_at(fragment, at))
     names = setting.names
     reached = (*names.options("stations"), *names.options("ends"), *names.options("gates"))
     own: list[FormField | Rows] = []

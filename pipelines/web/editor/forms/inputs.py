@@ -23,7 +23,7 @@ from pipelines.web.editor.forms.form import (
     PlacedFragment,
     Rows,
     Section,
-    first_free,
+    first_free_or_empty,
     member_values,
     skeleton_document,
     with_rest,
@@ -66,7 +66,7 @@ def input_title(member: Any, index: int) -> str:
 def _new_input(fragment: Fragment, at: Place) -> dict[str, Any]:
     used_keys = member_values(fragment, at, "key")
     numbers = count(len(used_keys) + 1)
-    return {"key": first_free((f"field-{number}" for number in numbers), used_keys), "type": "text"}
+    return {"key": first_free_or_empty((f"field-{number}" for number in numbers), used_keys), "type": "text"}
 
 
 def _input_fields(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> list[FormField | Rows]:
@@ -92,7 +92,7 @@ def _input_fields(fragment: Fragment, at: Place, *, types: Collection[str] = TYP
     if "choices" not in absent:
         controls.append(declared_control(INPUT, at, "choices"))
     controls += [declared_control(INPUT, at, "required"), _default_field(at, kind)]
-    return [*controls, *remaining_fields(INPUT, at, controls, but=absent)]
+    return [*controls, *remaining_fields(INPUT, at, controls, excluded_keys=absent)]
 
 
 def _default_field(at: Place, kind: Any) -> FormField:

@@ -55,10 +55,10 @@ def escalation_roles(setting: FormSetting) -> list[tuple[str, str]]:
     return [(name, name) for name in names] + [(role.value, str(role.label)) for role in Role]
 
 
-def handoff_field(otherwise: str) -> FormField:
+def handoff_field(default_help: str) -> FormField:
     """The JSON Schema of the documents that are handed on from here."""
     declared = STATION.fields["handoff"]
-    return declared_control(STATION, (), "handoff", help=declared.help + " " + otherwise)
+    return declared_control(STATION, (), "handoff", help=declared.help + " " + default_help)
 
 
 def limit_sections(usual: Policy, setting: FormSetting) -> list[Section]:
@@ -155,4 +155,4 @@ def _budget_fields(
         ),
         declared_control(BUDGET, at, "role", ChoiceField, options=role_options, free=True),
     ]
-    return [*controls, *remaining_fields(BUDGET, at, controls, but=LISTS)]
+    return [*controls, *remaining_fields(BUDGET, at, controls, excluded_keys=LISTS)]

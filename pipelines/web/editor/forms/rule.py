@@ -23,7 +23,7 @@ from pipelines.web.editor.forms.form import (
     PlacedFragment,
     Rows,
     Section,
-    first_free,
+    first_free_or_empty,
     list_members,
     skeleton_document,
     with_rest,
@@ -116,7 +116,7 @@ def _json_section(fragment: Fragment, around: ConditionSetting) -> Section:
         rows=4,
         around=around,
     )
-    kind = condition_fields.condition_kind(fragment_paths.value_at(fragment, WHEN))
+    kind = condition_fields.condition_kind_or_empty(fragment_paths.value_at(fragment, WHEN))
     return Section(title="Condition as JSON", fields=[json_field], open=not kind)
 
 
@@ -183,7 +183,7 @@ def _branch_rows(stations: Options) -> Rows:
 def _unused_option(options: Options, fragment: Fragment, name: str) -> str:
     """Return an option that is not yet in the list `name`, where there is one."""
     keys = [key for key, _words in options]
-    return first_free(keys, list_members(fragment, (name,))) or next(iter(keys), "")
+    return first_free_or_empty(keys, list_members(fragment, (name,))) or next(iter(keys), "")
 
 
 def _gates_section(fragment: Fragment, setting: FormSetting) -> Section:

@@ -77,7 +77,9 @@ class StationForm:
             sections.append(Section(title="Where it runs", fields=[declared_control(STATION, (), "labels")]))
         placed = [field for section in sections for field in section.fields]
         # These have a place above, only for the kinds that know them.
-        further = remaining_fields(STATION, (), placed, but=("labels", "result_document", "expects"))
+        further = remaining_fields(
+            STATION, (), placed, excluded_keys=("labels", "result_document", "expects")
+        )
         sections[0] = replace(sections[0], fields=[*sections[0].fields, *further])
         words = "What has no field of its own, as JSON."
         # The name is the title of the inspector, and written there.

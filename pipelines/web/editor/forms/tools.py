@@ -11,7 +11,7 @@ from pipelines.routing.document.work.kind import Kind
 from pipelines.web.editor.forms import fragment_paths
 from pipelines.web.editor.forms.declared_fields import declared_control
 from pipelines.web.editor.forms.fields import AnythingField, ChoiceField, FormField
-from pipelines.web.editor.forms.form import Fragment, Rows, first_free, member_values
+from pipelines.web.editor.forms.form import Fragment, Rows, first_free_or_empty, member_values
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 
 Items = list[FormField | Rows]
@@ -81,7 +81,7 @@ def _new_tool(fragment: Fragment, kind: str) -> dict[str, Any]:
     used_names = member_values(fragment, AT, "name")
     names = (f"tool-{number}" for number in count(len(used_names) + 1))
     does: dict[str, Any] = {"http": {"url": "https://"}} if kind == "http" else {"argv": ["echo"]}
-    return {"name": first_free(names, used_names), **does}
+    return {"name": first_free_or_empty(names, used_names), **does}
 
 
 def _tool_title(member: Any, index: int) -> str:

@@ -38,7 +38,7 @@ def new_condition(kind: str, around: ConditionSetting) -> dict[str, Any]:
     return {kind: leaf.new(around)} | ({"answer": leaf.answer} if leaf.answer else {})
 
 
-def condition_kind(condition: Any) -> str:
+def condition_kind_or_empty(condition: Any) -> str:
     """Return the kind of a condition that fields can show; "" for a condition that is JSON only."""
     if condition is MISSING:
         return "always"
@@ -59,7 +59,7 @@ def condition_items(
 ) -> list[FormField | Rows]:
     """Return the fields of the condition at this place: its kind, then what that reads, then its members."""
     condition = fragment_paths.value_at(fragment, at)
-    kind = condition_kind(condition)
+    kind = condition_kind_or_empty(condition)
     if not kind or depth > DEEPEST:
         # At the root the form has a field for the whole condition as JSON beside it.
         return [AnythingField(at=at, label="Condition as JSON", rows=4)] if depth else []
@@ -96,7 +96,7 @@ class ConditionKindField(ChoiceField):
         return f"{super().name}#kind"
 
     def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
-        return [condition_kind(fragment_paths.value_at(fragment, self.at))]
+        return [condition_kind_or_empty(fragment_paths.value_at(fragment, self.at))]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         before = fragment_paths.value_at(fragment, self.at)
@@ -110,7 +110,7 @@ class ConditionKindField(ChoiceField):
 
 def convert_condition(before: Any, kind: str, around: ConditionSetting) -> Any:
     """Convert a condition to another kind, keeping as much of it as fits. Raises FieldRefused."""
-    was = condition_kind(before)
+    was = condition_kind_or_empty(before)
     if kind == "inside":
         inside = _only_member(before, was)
         return before if inside is MISSING else inside

@@ -57,13 +57,13 @@ class RestField(FormField):
         if type(document) is not dict:
             raise FieldRefused("has to be an object", 'for example {"extra": {}}')
         # What has a field of its own stays; only the rest is replaced.
-        covered = _subtract_members(fragment_paths.value_at(fragment, self.at), self.remaining(fragment))
+        covered = _without_members_of(fragment_paths.value_at(fragment, self.at), self.remaining(fragment))
         return fragment_paths.with_value_at(
-            fragment, self.at, fragment_paths.merged_values(covered, document)
+            fragment, self.at, fragment_paths.deep_merged_values(covered, document)
         )
 
 
-def _subtract_members(value: Any, subtracted: Any) -> Any:
+def _without_members_of(value: Any, subtracted: Any) -> Any:
     """`value` without what `subtracted` holds of it."""
     if type(value) is not dict or type(subtracted) is not dict:
         return {} if subtracted is not MISSING else value
@@ -72,5 +72,5 @@ def _subtract_members(value: Any, subtracted: Any) -> Any:
         if key not in subtracted:
             remaining[key] = member
         elif type(member) is dict and type(subtracted[key]) is dict and subtracted[key] != member:
-            remaining[key] = _subtract_members(member, subtracted[key])
+            remaining[key] = _without_members_of(member, subtracted[key])
     return remaining
