@@ -33,7 +33,7 @@ def storage_path(digest: str) -> str:
     return f"{digest[:2]}/{digest[2:4]}/{digest}"
 
 
-def new_name(digest: str) -> str:
+def new_storage_name(digest: str) -> str:
     """Return a name for these bytes that nobody else has: two who store the same at once must not write into one
     file."""
     return f"{storage_path(digest)}.{uuid.uuid4().hex[:12]}"
@@ -44,7 +44,7 @@ def save_bytes(storage: ArtifactStore, digest: str, file: BinaryIO) -> str:
     disk cut off can be removed again.
 
     :raises OSError: nothing is stored"""
-    name = new_name(digest)
+    name = new_storage_name(digest)
     try:
         return storage.save(name, File(file))
     except OSError:
@@ -98,13 +98,13 @@ def store_upload(project: Project, name: str, file: BinaryIO, by: str, now: date
 
 
 def _store_bytes(measured: Measured, file: BinaryIO, now: datetime) -> None:
-    if not stored_digests([measured.digest]):
+    if not keep_stored_digests([measured.digest]):
         file.seek(0)
         stored = save_bytes(artifact_storage(), measured.digest, file)
         record_blobs({measured.digest: (measured.size, stored)}, now)
 
 
-def stored_digests(digests: Iterable[str]) -> set[str]:
+def keep_stored_digests(digests: Iterable[str]) -> set[str]:
     """Return those of these digests that are stored, and stay so: whoever asks is about to use them."""
     rows = Blob.objects.filter(pk__in=list(digests))
     stored = dict(rows.values_list("pk", "released_at"))
@@ -127,7 +127,7 @@ def record_blobs(stored: Mapping[str, tuple[int, str]], now: datetime) -> None:
     Blob.objects.bulk_create(blobs, ignore_conflicts=True)
 
 
-def stored_names(digests: Iterable[str]) -> dict[str, str]:
+def storage_names_by_digest(digests: Iterable[str]) -> dict[str, str]:
     """{digest: name in the storage} of stored bytes."""
     return dict(Blob.objects.filter(pk__in=list(digests)).values_list("pk", "name"))
 

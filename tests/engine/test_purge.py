@@ -194,7 +194,7 @@ def test_bytes_that_are_asked_for_again_stay(world: World) -> None:
     digest = keep_file(ended(world), b"again")
     now = timezone.now()
     Blob.objects.update(released_at=now)
-    assert storage.stored_digests([digest, "0" * 64]) == {digest}
+    assert storage.keep_stored_digests([digest, "0" * 64]) == {digest}
     assert expiry.delete_some_released_bytes(now + timedelta(days=2)) == 0
     Blob.objects.update(released_at=now)
     storage.record_blobs({digest: (5, "elsewhere")}, now)

@@ -46,7 +46,7 @@ class Bench:
             partial(make_worker, answers=sorted(config.answers), offers=sorted(config.offers))
         )
         transport = LocalTransport(worker.pk, config)
-        folders = Folders(self.base, worker.pk, certificates=config.authorities.bundle)
+        folders = Folders(self.base, worker.pk, certificates=config.authorities.bundle_or_empty)
         driver = Driver(config, transport, folders)
         try:
             yield driver

@@ -157,7 +157,7 @@ async def test_without_the_network_no_nameless_socket_is_reached(
     name: str, places: Places, inside: Attempt, sink: Collected
 ) -> None:
     isolation = await in_force(name, places, inside)
-    if name == "landlock" and landlock.landlock_version() < 6:
+    if name == "landlock" and landlock.landlock_version_or_zero() < 6:
         pytest.skip("this kernel's Landlock does not know sockets without a file")
     with socket.socket(socket.AF_UNIX) as server:
         hidden = f"gateline-{uuid.uuid4()}"

@@ -216,7 +216,7 @@ def test_every_cell_of_the_table_is_so(
     said = table()
     assert list(said) == list(ROWS)
     rows = dict(ROWS)
-    if isolated == "landlock" and landlock.landlock_version() < SCOPES:
+    if isolated == "landlock" and landlock.landlock_version_or_zero() < SCOPES:
         rows = {
             sentence: row for sentence, row in ROWS.items() if row[0] not in ("signal", "nameless_socket")
         }

@@ -196,7 +196,7 @@ def test_a_changed_trigger_no_longer_waits_for_what_ended(world: World) -> None:
 def test_a_fault_of_the_server_pauses_it_and_is_recorded(world: World) -> None:
     version, trigger = build_line(world), after(world)
     source = build(world, version)
-    line_end_starts.stop_after_fault(trigger.pk, source.pk)
+    line_end_starts.pause_and_record_fault(trigger.pk, source.pk)
     stored = Trigger.objects.get()
     assert stored.paused_at is not None and log(trigger) == [(source.name, "failed", starting.FAULT)]
 

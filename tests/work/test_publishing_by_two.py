@@ -28,7 +28,7 @@ from pipelines.queries.four_eyes import were_versions_published_by_two
 from pipelines.queries.protections import canonical_address
 from pipelines.routing.guarantees.protection import Protection
 from pipelines.web.setup import templates
-from pipelines.work.transport.local.delivery_approvals import Involved, missing_delivery_approvals
+from pipelines.work.transport.local.delivery_approvals import Involved, missing_approvals_sentence_or_empty
 from reviews.models import Notification
 from reviews.tasks import deliver_notification
 from tests.api.conftest import Api
@@ -352,14 +352,14 @@ def test_what_one_person_published_before_starts_and_delivers_nothing(pair: Pair
         pair.world.start(version, by=pair.mallory)
     nobody = Involved(frozenset(), frozenset(), anonymous=False)
     by_two = partial(were_versions_published_by_two, versions.parsed_version(version), pair.repository)
-    assert "two people published" in missing_delivery_approvals(
+    assert "two people published" in missing_approvals_sentence_or_empty(
         Protection(four_eyes=True), [], nobody, by_two, version.pk
     )
     assert pair.publish(pair.mallory, line).status_code == 202, "the same draft, for another to look at"
     assert pair.publish(pair.ann, line).status_code == 201
     version = pair.live(line)
     assert version is not None and pair.world.start(version, by=pair.mallory)
-    assert not missing_delivery_approvals(Protection(four_eyes=True), [], nobody, by_two, version.pk)
+    assert not missing_approvals_sentence_or_empty(Protection(four_eyes=True), [], nobody, by_two, version.pk)
 
 
 def test_a_line_that_delivers_elsewhere_is_published_by_one(pair: Pair) -> None:

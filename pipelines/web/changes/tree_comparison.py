@@ -102,7 +102,7 @@ class StoredBytes:
 
     def __init__(self, entries: Iterable[Any]) -> None:
         digests = {str(entry["digest"]) for entry in entries if entry and "digest" in entry}
-        self._names = storage.stored_names(digests) if digests else {}
+        self._names = storage.storage_names_by_digest(digests) if digests else {}
         self._storage = storages["artifacts"]
 
     def read(self, entry: Any, most: int = MOST_BYTES) -> bytes | None:

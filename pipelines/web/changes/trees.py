@@ -31,7 +31,9 @@ class TaskTrees:
     def start_tree(self, token_id: int, moment: datetime) -> StoredTree:
         """Return the tree that the task began with, as seen from that moment: the base of its branch in a
         repository, for a retry the files of the previous task, else nothing."""
-        changed = BranchStates(Task.objects.get(pk=self.task_id)).changed_base_entries(token_id, moment)
+        changed = BranchStates(Task.objects.get(pk=self.task_id)).base_entries_of_changed_files(
+            token_id, moment
+        )
         if changed is None:
             base = self._family.base
             return StoredTree(*base) if base else EMPTY

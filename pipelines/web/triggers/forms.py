@@ -60,7 +60,7 @@ def stored_form_values(trigger: Trigger) -> dict[str, str]:
         "name": options["name"],
         "signature": options["signature"],
         **{name: options.get(name, "") for name in host_events.DEFAULTS},
-        "example": starting.example_body(trigger),
+        "example": starting.latest_or_pasted_body(trigger),
         **mapped_form.stored_path_fields(options),
         **shared_form.stored_shared_fields(trigger),
     }

@@ -13,7 +13,7 @@ from pipelines.web.tasks.start import input_values_of_form
 from pipelines.web.triggers import mapped_form, shared_form
 from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.triggers import ended_task, mapping
-from pipelines.work.triggers.line_end import DEFAULTS, STATES, statuses_of
+from pipelines.work.triggers.line_end import DEFAULTS, STATES, awaited_statuses
 
 OWN: Final = {"source": "options.line", "state": "options.state", "title": "title"}
 BLANK: Final = dict.fromkeys((*OWN, "one_at_a_time"), "")
@@ -97,7 +97,7 @@ def _latest_task(line: Line, typed: Typed) -> Task | None:
     if source is None:
         return None
     state = typed.get("state", "")
-    statuses = statuses_of({"state": state if state in STATES else DEFAULTS["state"]})
+    statuses = awaited_statuses({"state": state if state in STATES else DEFAULTS["state"]})
     return ended_task.latest_ended_task(source.pk, statuses) or ended_task.latest_ended_task(
-        source.pk, statuses_of({"state": "any"})
+        source.pk, awaited_statuses({"state": "any"})
     )

@@ -85,7 +85,7 @@ def pasted_example_context(line: Line, typed: Typed) -> dict[str, Any]:
 
 def example_context(line: Line, typed: Typed, text: str) -> dict[str, Any]:
     """Return what the paths of the form find in this document: the context of `_example.html`."""
-    document, fault = mapping.parsed_body(text) if text else (mapping.MISSING, "")
+    document, fault = mapping.parsed_body_and_fault(text) if text else (mapping.MISSING, "")
     fields = path_fields(line, typed, (), document)
     only_if = next(field for field in fields if field.name == f"{AT}only_if")
     return {

@@ -108,12 +108,12 @@ class AcpConversation:
                 error = {"code": NO_SUCH_METHOD, "message": "There is no such method here."}
                 await self._send({"id": message["id"], "error": error})
                 return
-            outcome = await self._permission(dict_or_empty(message.get("params")))
+            outcome = await self._permission_outcome(dict_or_empty(message.get("params")))
             await self._send({"id": message["id"], "result": {"outcome": outcome}})
         except OSError:
             pass  # the program ended meanwhile
 
-    async def _permission(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def _permission_outcome(self, params: dict[str, Any]) -> dict[str, Any]:
         """Choose the option that allows, or denies, this once; none that would count for later calls."""
         tool_call = dict_or_empty(params.get("toolCall"))
         tool = (text_or_empty(tool_call.get("kind")) or "other")[:200]

@@ -117,7 +117,7 @@ def state_to_start_from(
     # One merge at a time: conflicts are settled first, and the base stays marked as moved until
     # then
     if state.moved and settles is None:
-        state, settles = _merge_base(access, state, mirror, remote, report)
+        state, settles = _state_with_base_merged(access, state, mirror, remote, report)
     return AttemptStart(state, settles, stood)
 
 
@@ -157,7 +157,7 @@ def _with_head_changes(
     state = replace(state, base=shared[0].decode(), head=commit)
     # Without what is left to settle: a task that begins here gets a refusal for its conflicts
     # instead
-    return _merge_base(access, state, mirror, remote, report)[0]
+    return _state_with_base_merged(access, state, mirror, remote, report)[0]
 
 
 def _checked_branch_name(access: RepositoryAccess, base: str) -> str:
@@ -170,7 +170,7 @@ def _checked_branch_name(access: RepositoryAccess, base: str) -> str:
     return access.branch
 
 
-def _merge_base(
+def _state_with_base_merged(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> tuple[GitState, PendingMerge | None]:
     """The branch on top of where the base is now: a merge of both. Where the base was rewritten, one commit on top of

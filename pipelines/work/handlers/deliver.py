@@ -21,7 +21,7 @@ from pipelines.work.git.delivery_push import (
 from pipelines.work.git.foreign_pushes import PeoplePushed
 from pipelines.work.git.host_proposal import merged_tree, push_proposal
 from pipelines.work.git.refusals import NOT_APPROVED, GitRefused
-from pipelines.work.hosts.branch_request import clearance_or_not_cleared, ensure_request
+from pipelines.work.hosts.branch_request import clearance_or_not_cleared, open_or_find_request_and_was_there
 from pipelines.work.hosts.errors import HostAway, HostError, NotCleared
 from pipelines.work.hosts.host import Host, MergeStatus, OpenedRequest, Way
 from pipelines.work.hosts.table import open_host
@@ -180,7 +180,9 @@ async def open_request_and_sentence(
     request_text = (await clearance_or_not_cleared(order.port.clear)).request
     if request_text is None:
         raise HostError("The server does not say what the request reads.")
-    opened, there = await ensure_request(host, branch, state.base_branch, request_text, order.port.clear)
+    opened, there = await open_or_find_request_and_was_there(
+        host, branch, state.base_branch, request_text, order.port.clear
+    )
     request_name = f"{host.request[:1].upper()}{host.request[1:]} {host.sign}{opened.number}"
     done = "was there already" if there else "is open"
     await sink.note(f"[gateline] {request_name} {done}: {opened.url}")
@@ -245,7 +247,7 @@ class HostDelivery:
             proposed = await asyncio.to_thread(push_proposal, self.order, may, self.notes)
             # Before the host is called: whoever comes after a crash knows what was pushed.
             await port.report_host_progress(AtHost(proposed.head, self.way, before.waits))
-            request, _there = await ensure_request(
+            request, _there = await open_or_find_request_and_was_there(
                 self.host, state.branch, state.base_branch, clearance.request, port.clear
             )
             if request.state == "closed":

@@ -29,7 +29,7 @@ from pipelines.work.spec.offered_tools import (
     BadCall,
     OfferedTool,
     RequestTemplate,
-    argument_faults,
+    argument_faults_or_empty,
     policy_action,
     tool_argv,
     tool_call_request,
@@ -151,7 +151,7 @@ def tool_by_name(spec: Spec, call: ToolCall) -> OfferedTool | None:
 def misfit_reason(tool: OfferedTool, arguments: Any) -> str:
     """Return why the tool cannot be run with these arguments, or ""."""
     return (
-        argument_faults(tool, arguments)
+        argument_faults_or_empty(tool, arguments)
         if isinstance(arguments, dict)
         else "The arguments are no JSON object."
     )

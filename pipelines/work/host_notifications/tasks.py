@@ -123,7 +123,7 @@ def _set_current_status(notice: HostNotice, access: HostAccess, guard: Guard) ->
     last_status = None
     for _time in range(AGAIN):
         task = Task.objects.get(pk=notice.link.task_id)
-        commit = texts.pushed_head(notice.link)
+        commit = texts.last_pushed_head(notice.link)
         state, words = texts.commit_status(task, commit)
         if (commit, words) == last_status or not commit:
             return

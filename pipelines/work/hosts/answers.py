@@ -42,7 +42,7 @@ def is_from_fork(pull_request: Mapping[str, Any]) -> bool:
     return is_other_repository(ids[0], ids[1])
 
 
-def safe_link(address: str, otherwise: str) -> str:
+def safe_link(address: str, default: str) -> str:
     """An address that a page may link to."""
     # `javascript:` would run in the page.
-    return address if address.startswith(("https://", "http://")) and len(address) <= 1000 else otherwise
+    return address if address.startswith(("https://", "http://")) and len(address) <= 1000 else default

@@ -16,7 +16,7 @@ BEGIN, END = "<!-- gateline: written anew with each delivery -->", "<!-- gatelin
 May = Callable[[], Awaitable[DeliveryPermission]]
 
 
-async def ensure_request(
+async def open_or_find_request_and_was_there(
     host: Host, head: str, base: str, request_text: RequestText, may: May
 ) -> tuple[OpenedRequest, bool]:
     """It, and whether it was there already. Looked for before anything is opened, and again where an answer got lost;

@@ -193,12 +193,12 @@ def station_access(orders: Orders, config: WorkerConfig) -> Access:
     allowed = config.folders(orders.folders)
     paths = (folder.path for folder in allowed.allowed)
     reachable = [path for path in paths if by_input or any(path in text for text in texts)]
-    folders = tuple(Path(path) for path in reachable if is_allowed(allowed, path))
+    folders = tuple(Path(path) for path in reachable if is_real_allowed_folder(allowed, path))
     listed = tuple(host for host in map(parsed_host, orders.station.hosts) if host is not None)
     return Access(network=station_network(work) == OPEN, repositories=folders, hosts=listed)
 
 
-def is_allowed(folders: ServerFolders, path: str) -> bool:
+def is_real_allowed_folder(folders: ServerFolders, path: str) -> bool:
     try:
         # Checked now, not when it was allowed: meanwhile it may be gone or another folder
         return folders.allowed_real_folder(path) == path
@@ -247,7 +247,7 @@ def station_prompt(orders: Orders) -> str | None:
     parts = [rendered_text(orders, "prompt", str(text))]
     if orders.preset == VIBE_FACTORY and orders.scope["context"]:
         parts.append(context_so_far(orders.scope["context"]))
-    parts += _expected_sections(orders)
+    parts += _expected_section_if_any(orders)
     if orders.feedback:
         parts.append(feedback_section(orders))
     return _paragraphs_ending_in_newline(parts)
@@ -255,10 +255,10 @@ def station_prompt(orders: Orders) -> str | None:
 
 def follow_up_prompt(orders: Orders) -> str:
     """The next message to an agent that already knows its task: the feedback and what is expected of it."""
-    return _paragraphs_ending_in_newline([feedback_section(orders), *_expected_sections(orders)])
+    return _paragraphs_ending_in_newline([feedback_section(orders), *_expected_section_if_any(orders)])
 
 
-def _expected_sections(orders: Orders) -> list[str]:
+def _expected_section_if_any(orders: Orders) -> list[str]:
     """None or one. What changed in git is found, not said."""
     expected = tuple(key for key in orders.station.output_keys if key != "git")
     return [expected_outputs(expected)] if expected else []

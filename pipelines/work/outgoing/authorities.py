@@ -56,7 +56,7 @@ class Authorities:
         return made
 
     @cached_property
-    def bundle(self) -> str:
+    def bundle_or_empty(self) -> str:
         """Certificates of all authorities together, for programs; "" where there are only the public ones,
         which programs know."""
         return (

@@ -53,7 +53,7 @@ async def fetch_url(call: Call, guard: Guard, seconds: float, most: int = MOST_B
             response = await http.send(request, stream=True)
             try:
                 if response.next_request is None:
-                    return await _read_limited(response, most)
+                    return await _read_until_limit(response, most)
             finally:
                 await response.aclose()
             request = _redirected_request(request, response.next_request, call)
@@ -71,7 +71,7 @@ def _url_origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-async def _read_limited(response: httpx2.Response, most: int) -> HttpAnswer:
+async def _read_until_limit(response: httpx2.Response, most: int) -> HttpAnswer:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk

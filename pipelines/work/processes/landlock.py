@@ -61,7 +61,7 @@ OF_OTHERS = frozenset(
 """Files of no process there that tell all the same of those outside."""
 
 
-def landlock_version() -> int:
+def landlock_version_or_zero() -> int:
     """The kernel's version of Landlock, 0 without it."""
     return max(0, int(call_kernel(CREATE_RULESET, None, 0, 1))) if sys.platform == "linux" else 0
 
@@ -75,7 +75,7 @@ def restrict_paths(read: list[str], write: list[str], *, tcp: bool = True) -> No
 
     :raises OSError: the kernel has no Landlock, or one that does not know TCP, or refuses
     """
-    version = landlock_version()
+    version = landlock_version_or_zero()
     if not version:
         raise OSError(ENOSYS, "This kernel has no Landlock")
     if not tcp and version < TCP_ABI:

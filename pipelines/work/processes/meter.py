@@ -34,13 +34,13 @@ class ResourceMeter:
     _over: bool = False
     _due: dict[str, float] = field(default_factory=dict)
 
-    def limit_exceeded_now(self) -> str:
+    def limit_exceeded_now_or_empty(self) -> str:
         """The first limit that is exceeded now, of those whose turn it is; "" if none is."""
         now = time.monotonic()
         if now < self._next:
             return ""
         self._next = now + TICK_SECONDS / 2
-        pids = processes_below(os.getpid())
+        pids = descendant_pids(os.getpid())
         checks = (
             (PROCESSES, self._are_processes_too_many),
             (CPU, self._is_processor_time_exceeded),
@@ -49,7 +49,7 @@ class ResourceMeter:
         )
         return next((name for name, check in checks if self._is_exceeded_if_due(name, check, pids)), "")
 
-    def limit_exceeded_at_end(self) -> str:
+    def limit_exceeded_at_end_or_empty(self) -> str:
         """Return the limit exceeded by processes of the command that ended before they could be measured."""
         if self._is_processor_time_exceeded([]):
             return CPU
@@ -108,7 +108,7 @@ class ResourceMeter:
         return used >= int(self.limits["disk_bytes"])
 
 
-def processes_below(root: int) -> list[int]:
+def descendant_pids(root: int) -> list[int]:
     """Every process below `root`."""
     pids: list[int] = []
     level = [root]

@@ -153,7 +153,7 @@ class Supervisor:
             # child, too
             os._exit(127)
 
-    def reap(self) -> bool:
+    def has_children_after_reaping(self) -> bool:
         """Collect what ended; False when no child is left."""
         while True:
             try:
@@ -186,7 +186,7 @@ class Supervisor:
         until = time.monotonic() + KILL_SECONDS
         if not LINUX:
             self.signal_group(signal.SIGKILL)
-            while self.code is None and self.reap() and time.monotonic() < until:
+            while self.code is None and self.has_children_after_reaping() and time.monotonic() < until:
                 time.sleep(0.01)
             return
         frozen: set[int] = set()
@@ -194,7 +194,7 @@ class Supervisor:
             # A stopped process starts no other: once nothing new is found, all are known
             signal_processes(fresh, signal.SIGSTOP)
             frozen |= fresh
-        while self.reap():
+        while self.has_children_after_reaping():
             left = descendant_depths(os.getpid())
             signal_processes(left, signal.SIGKILL)
             if time.monotonic() > until:
@@ -202,11 +202,13 @@ class Supervisor:
                 return
             time.sleep(0.002)
 
-    def over_limit(self, *, ended: bool = False) -> bool:
+    def has_exceeded_limit(self, *, ended: bool = False) -> bool:
         """Return whether a limit is exceeded; report the first one."""
         if self.meter is None or self.limit:
             return bool(self.limit)
-        self.limit = self.meter.limit_exceeded_at_end() if ended else self.meter.limit_exceeded_now()
+        self.limit = (
+            self.meter.limit_exceeded_at_end_or_empty() if ended else self.meter.limit_exceeded_now_or_empty()
+        )
         if self.limit:
             self.write_status(limit=self.limit)
         return bool(self.limit)
@@ -220,14 +222,14 @@ class Supervisor:
         """Run until the command ends, or the worker says or shows that it has to. `pending`: control bytes
         already read."""
         while self.code is None:
-            if self.over_limit():
+            if self.has_exceeded_limit():
                 return
             # Lines that came together with the first one are there already
             wait = 0.0 if b"\n" in pending else self.pause()
             ready, _, _ = select.select([self.control, wake], [], [], wait)
             if wake in ready:
                 os.read(wake, 4096)
-                self.reap()
+                self.has_children_after_reaping()
             if self.control in ready:
                 data = os.read(self.control, 65536)
                 if not data:
@@ -243,7 +245,7 @@ class Supervisor:
                 return
 
 
-def first_line(control: int) -> tuple[bytes, bytes]:
+def first_line_and_rest(control: int) -> tuple[bytes, bytes]:
     """The first line, and what was read beyond it; no line if the worker went away."""
     data = b""
     while b"\n" not in data:
@@ -271,7 +273,7 @@ def main() -> int:
     # Without a handler nothing is written to the wakeup descriptor
     signal.signal(signal.SIGCHLD, lambda *_: None)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    line, rest = first_line(control)
+    line, rest = first_line_and_rest(control)
     if not line:
         return 1
     supervisor = Supervisor(control, status)
@@ -282,7 +284,7 @@ def main() -> int:
     code = supervisor.code
     if code is not None:
         # Again: the processor time of processes that ended between two measurements counts, too
-        supervisor.over_limit(ended=True)
+        supervisor.has_exceeded_limit(ended=True)
         supervisor.write_status(**({"exit": code} if code >= 0 else {"signal": -code}))
     return 0
 

@@ -78,7 +78,9 @@ async def _host_lines(
 ) -> AsyncIterator[CheckupLine]:
     """:raises ValueError: what was typed cannot be meant; HostError"""
     page = parsed_host_page(f"{arguments.server or SERVERS[arguments.what]}/{arguments.repository}")
-    token = _read_token(arguments.token_variable or VARIABLES[arguments.what], environment)
+    token = _token_from_environment_or_prompt(
+        arguments.token_variable or VARIABLES[arguments.what], environment
+    )
     set_trusted_authorities(configured_authorities(environment))
     # Whoever names a server here may reach it anyway.
     guard = Guard((page.server,))
@@ -92,7 +94,7 @@ async def _host_lines(
             yield line
 
 
-def _read_token(name: str, environment: Mapping[str, str]) -> str:
+def _token_from_environment_or_prompt(name: str, environment: Mapping[str, str]) -> str:
     """Never from the command line, which others see. :raises ValueError"""
     token = environment.get(name, "").strip()
     if not token and sys.stdin.isatty():
@@ -148,7 +150,7 @@ async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[Checkup
         detail = "a server that is started here runs none itself, and leaves them to runners"
         yield CheckupLine("programs", "ok", f"{detail} (GATELINE_RUN_PROGRAMS)")
     yield _certificates_line(environment)
-    git = await asyncio.to_thread(_version_line, "git")
+    git = await asyncio.to_thread(_first_version_line_or_empty, "git")
     without = "not installed: Gateline reads repositories by itself, and stations cannot call it"
     yield CheckupLine(
         "git",
@@ -160,7 +162,7 @@ async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     for key, about in sorted(agents.items()):
         yield CheckupLine(f"agent {key}", "ok", f"{about['version'] or 'says no version'}, {about['path']}")
     for preset in PRESETS.values():
-        if detail := await asyncio.to_thread(_sign_in_folder_text, preset, environment):
+        if detail := await asyncio.to_thread(_sign_in_folder_text_or_empty, preset, environment):
             yield CheckupLine(f"signed in with {preset.key}", "ok", detail)
     if not agents:
         remedy = "Install one on the path of stations; lines without agents need none."
@@ -175,7 +177,7 @@ async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[Checkup
 def image_program_line(program: str) -> CheckupLine:
     """Check whether the program provides images, as a runner tries it: docker without its daemon provides
     none."""
-    version, place = _version_line(program), shutil.which(program)
+    version, place = _first_version_line_or_empty(program), shutil.which(program)
     if place is None or not version:
         return CheckupLine(program, "unknown", "not installed; Gateline does not need it")
     if not images.is_program_answering(place):
@@ -195,7 +197,7 @@ def _certificates_line(environment: Mapping[str, str]) -> CheckupLine:
     return CheckupLine("certificates", "ok", f"the public authorities, and {more}")
 
 
-def _sign_in_folder_text(preset: Preset, environment: Mapping[str, str]) -> str:
+def _sign_in_folder_text_or_empty(preset: Preset, environment: Mapping[str, str]) -> str:
     """Return where somebody is signed in, and how a runner lends it; "" for an agent that nobody is signed in
     with."""
     try:
@@ -259,7 +261,7 @@ def enforcement_lines(isolation: Isolation) -> list[CheckupLine]:
     return [CheckupLine("isolation", "ok", isolation.name), network, egress]
 
 
-def _version_line(program: str) -> str:
+def _first_version_line_or_empty(program: str) -> str:
     """Its first line, "" where it is not there or does not say."""
     place = shutil.which(program)
     if place is None:

@@ -130,7 +130,7 @@ async def _run_runner(settings: Options, runner: uuid.UUID) -> int:
         await _run_once_registered(service, single, settings.wait)
     if refused:
         return _print_refused_token(refused[0])
-    return 0 if single is None else _single_job_code(single)
+    return 0 if single is None else _print_job_and_exit_code(single)
 
 
 async def _run_once_registered(service: Service, single: SingleJob, seconds: float) -> None:
@@ -147,7 +147,7 @@ async def _run_once_registered(service: Service, single: SingleJob, seconds: flo
     await asyncio.gather(running, return_exceptions=True)
 
 
-def _single_job_code(single: SingleJob) -> int:
+def _print_job_and_exit_code(single: SingleJob) -> int:
     """Return the exit code by how the job ended, and print what the code says."""
     if single.work is None:
         _print_error("gateline runner: no job came for it.")
@@ -234,12 +234,12 @@ def machine_facts() -> dict[str, str]:
         "os": f"{platform.system()} {platform.release()}",
         "arch": platform.machine(),
         "python": platform.python_version(),
-        "git": _git_version(),
+        "git": _git_version_or_empty(),
         "version": checkout_version(),
     }
 
 
-def _git_version() -> str:
+def _git_version_or_empty() -> str:
     """The system's, "" where there is none: then repositories are read by our own library."""
     program = shutil.which("git")
     if program is None:

@@ -41,7 +41,7 @@ def issue_upload_address(job: Job, lease: uuid.UUID, digest: str, size: int) -> 
         job=job,
         lease=lease,
         digest=digest,
-        defaults={"size": size, "name": storage.new_name(digest), "expires_at": timezone.now()},
+        defaults={"size": size, "name": storage.new_storage_name(digest), "expires_at": timezone.now()},
     )
     if address.size != size:
         raise Invalid.at("size", f"was {address.size} when an address for this file was asked before")

@@ -135,7 +135,7 @@ def join_parts(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) ->
     sizes = dict(sent.values_list("blob_id", "blob__size"))
     if missing := set(parts) - sizes.keys():
         raise Invalid.at("parts", f"were not all sent, {min(missing)[:12]} among them")
-    places, size = storage.stored_names(sizes), sum(sizes[part] for part in parts)
+    places, size = storage.storage_names_by_digest(sizes), sum(sizes[part] for part in parts)
     if size > MOST_BYTES:
         raise Invalid.at("parts", f"make more than {MOST_BYTES // 1024**2} MB")
     sha = hashlib.sha256()
@@ -171,7 +171,7 @@ def keep_file(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO
     """Store bytes whose digest was computed here, and note that this attempt may name them."""
     for last in (False, True):
         now = timezone.now()
-        if not storage.stored_digests([digest]):
+        if not storage.keep_stored_digests([digest]):
             file.seek(0)
             storage.record_blobs(
                 {digest: (size, storage.save_bytes(storage.artifact_storage(), digest, file))}, now

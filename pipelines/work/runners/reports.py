@@ -198,7 +198,7 @@ def _report_counts(station: Station, artifacts: dict[str, HandedOver]) -> dict[s
         name = artifact.path if artifact.path in artifacts else artifact.path.rpartition("/")[2]
         if reader is None or name not in artifacts:
             continue
-        place = storage.stored_names([artifacts[name].digest])[artifacts[name].digest]
+        place = storage.storage_names_by_digest([artifacts[name].digest])[artifacts[name].digest]
         with storage.artifact_storage().open(place, "rb") as file:
             try:
                 # One byte more than allowed: the reader refuses it

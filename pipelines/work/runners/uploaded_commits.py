@@ -135,7 +135,9 @@ def _take_in_objects(mirror: Mirror, digest: str, head: str) -> None:
         prefix="packs-", dir=Mirrors(Path(settings.WORKSPACES_DIR)).base
     ) as folder:
         place = Path(folder) / "pack"
-        storage.copy_stored_bytes(storage.artifact_storage(), storage.stored_names([digest])[digest], place)
+        storage.copy_stored_bytes(
+            storage.artifact_storage(), storage.storage_names_by_digest([digest])[digest], place
+        )
         mirror.add_pack(place)
         with closing(
             PackData(str(place), object_format=mirror.repository.object_store.object_format)
@@ -234,7 +236,7 @@ def _is_same_file(entry: Entry, mode: int, data: bytes) -> bool:
 def _check_all_ignored(paths: list[str], manifest: tuple[Entry, ...]) -> None:
     patterns = [e for e in manifest if Path(str(e["path"])).name == IGNORE_FILE and "digest" in e]
     patterns = [entry for entry in patterns if entry["size"] <= MOST_PATTERNS][:MOST_IGNORE_FILES]
-    places = storage.stored_names({str(entry["digest"]) for entry in patterns})
+    places = storage.storage_names_by_digest({str(entry["digest"]) for entry in patterns})
     with tempfile.TemporaryDirectory(prefix="ignored-") as folder:
         for entry in patterns:
             place = Path(folder) / str(entry["path"])

@@ -60,7 +60,7 @@ async def start_after(trigger_id: int, task_id: int) -> None:
         raise
     except Exception:
         log.exception("not_started_after", trigger=trigger_id, task=task_id)
-        await DATABASE.call_until_connected(line_end_starts.stop_after_fault, trigger_id, task_id)
+        await DATABASE.call_until_connected(line_end_starts.pause_and_record_fault, trigger_id, task_id)
 
 
 @app.task(name=TRY_STATION, queue=TRIALS, pass_context=True)

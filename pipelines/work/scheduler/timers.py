@@ -77,7 +77,7 @@ def _start_triggers(now: datetime | None) -> Counter[str]:
         except Exception:
             log.exception("trigger_failed", trigger=trigger_id)
             # It would fail again at each look
-            starting.stop_after_fault(trigger_id, now)
+            starting.pause_and_record_fault(trigger_id, now)
             counts["failed"] += 1
     return counts
 

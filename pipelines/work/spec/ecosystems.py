@@ -91,17 +91,17 @@ class Proposal:
     def programs(self) -> list[str]:
         """Name the programs on the path with which preparing, linting and testing begin."""
         commands = (self.prepare, self.lint, self.tests, self.audit)
-        return sorted({program for command in commands if (program := command_program(command))})
+        return sorted({program for command in commands if (program := program_on_path_or_empty(command))})
 
     @property
     def borrows_python(self) -> bool:
         """Return whether its tests run with the Python of the runner, and the packages that happen to be there."""
-        return not self.prepare and command_program(self.tests) == "python3"
+        return not self.prepare and program_on_path_or_empty(self.tests) == "python3"
 
     @property
     def installer(self) -> str:
         """The program that brings the packages; "" where none has to."""
-        return command_program(self.prepare) if self.prepare else ""
+        return program_on_path_or_empty(self.prepare) if self.prepare else ""
 
     def with_hosts(self, registries: Iterable[Mapping[str, Sequence[str]]]) -> Proposal:
         """Add the hosts that its package manager names on the runners: {program: hosts} of each. One that is missing
@@ -128,14 +128,14 @@ class Proposal:
         return cls(**fields)
 
 
-def command_program(command: str) -> str:
+def program_on_path_or_empty(command: str) -> str:
     """Name the program on the path with which a command begins; "" where it lies in the repository."""
     words = shlex.split(command)
     # `env NAME=value` stands before the program
     while words and (words[0] == "env" or "=" in words[0]):
         words.pop(0)
     if words[:2] == ["sh", "-c"]:
-        return command_program(words[2])
+        return program_on_path_or_empty(words[2])
     return words[0] if words and "/" not in words[0] else ""
 
 
@@ -161,10 +161,10 @@ class Ecosystem:
 
 def _node_lint_and_test_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     manager = run.partition(" ")[0]
-    return _node_lint(files, run, manager), _node_tests(files, run, manager)
+    return _node_lint_command(files, run, manager), _node_test_command(files, run, manager)
 
 
-def _node_lint(files: RepositoryFiles, run: str, manager: str) -> str:
+def _node_lint_command(files: RepositoryFiles, run: str, manager: str) -> str:
     script = files.scripts_of_package.get("lint", "")
     # A script that changes the files is no check
     if script and not re.search(r"--(fix|write|apply)\b", script):
@@ -175,7 +175,7 @@ def _node_lint(files: RepositoryFiles, run: str, manager: str) -> str:
     )
 
 
-def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
+def _node_test_command(files: RepositoryFiles, run: str, manager: str) -> str:
     """Return the test command, with a report where the program writes one by itself, and the script calls
     that program alone."""
     # `pnpm lint && vitest run`: the station Lint runs the first by itself
@@ -205,9 +205,9 @@ def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
     return f"{run} jest --ci" if "jest" in files.packages_of_project else ""
 
 
-def _python_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _python_lint_and_test_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     """`run` is the interpreter."""
-    linter = _python_linter(files)
+    linter = _python_linter_or_empty(files)
     words = python_packages.tox_linter_call(linter, files.texts).words if linter else ()
     lint = ""
     if linter == "flake8":
@@ -225,7 +225,7 @@ def _python_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return lint, f"{tests} test.py" if alone else tests
 
 
-def _python_linter(files: RepositoryFiles) -> str:
+def _python_linter_or_empty(files: RepositoryFiles) -> str:
     """Name the linter that the repository sets up; "" where it sets up none."""
     lists = python_packages.requirement_lists(files.names)
     text = "\n".join(files.text_of_file(name) for name in (*python_packages.MANIFESTS, *lists, PRE_COMMIT))
@@ -247,7 +247,7 @@ def _row_with_own_environment(files: RepositoryFiles, row: Ecosystem) -> Ecosyst
     """The row of a project without a lock, with an environment of its own: its packages, and those of its tests."""
     lists = python_packages.requirement_lists(files.names)
     marks = tuple(name for name in (*python_packages.MANIFESTS, *lists) if name in files.names)
-    linter = _python_linter(files)
+    linter = _python_linter_or_empty(files)
     # Where none is set up it is linted by the ruff on the path of stations
     plugins = python_packages.tox_linter_call(linter, files.texts).plugins if linter else ()
     tools = [*([linter] if linter else []), *plugins, *(["pytest"] if _has_tests(files) else [])]
@@ -269,7 +269,7 @@ def _cargo_lint_and_test_commands(files: RepositoryFiles, run: str) -> tuple[str
     return f"{run} clippy --offline -- -D warnings", f"{run} test --offline"
 
 
-def _go_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
+def _go_lint_and_test_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return f"{run} vet ./...", f"{run} test ./..."
 
 
@@ -305,22 +305,22 @@ TABLE: tuple[Ecosystem, ...] = (
               "npm update --package-lock-only", NPM_VERSION, "npm publish"),
     Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --",
               _node_lint_and_test_commands, "", NPM_VERSION, "npm publish"),
-    Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python_commands,
+    Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python_lint_and_test_commands,
               "uv lock --upgrade", f"uv version --frozen {VERSION}", "sh -c 'uv build && uv publish'"),
-    Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python_commands,
+    Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python_lint_and_test_commands,
               "poetry update --lock --no-interaction", f"poetry version {VERSION}",
               "poetry publish --build --no-interaction"),
-    Ecosystem("pip", ("requirements.txt",), "", "", "python3", _python_commands),
-    *(Ecosystem("Python", (name,), "", "", "python3", _python_commands) for name in python_packages.MANIFESTS[:3]),
+    Ecosystem("pip", ("requirements.txt",), "", "", "python3", _python_lint_and_test_commands),
+    *(Ecosystem("Python", (name,), "", "", "python3", _python_lint_and_test_commands) for name in python_packages.MANIFESTS[:3]),
     Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo_lint_and_test_commands,
               f"{CARGO} update", "", f"{CARGO} publish"),
     Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo_lint_and_test_commands, "", "", "cargo publish"),
-    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go_commands,
+    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go_lint_and_test_commands,
               "sh -c 'go get -u ./... && go mod tidy'"),
-    Ecosystem("Go", ("go.mod",), "", "", "go", _go_commands),
+    Ecosystem("Go", ("go.mod",), "", "", "go", _go_lint_and_test_commands),
     MAKE_ALONE,
 )  # fmt: skip
-PYTHON = Ecosystem("Python", (), "", "", "python3", _python_commands)
+PYTHON = Ecosystem("Python", (), "", "", "python3", _python_lint_and_test_commands)
 """A repository that has files of Python and says nothing of itself."""
 RUFF = "ruff check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif ."
 """By its own rules where no linter is set up, as *Fix lint findings* does."""
@@ -334,7 +334,12 @@ READ = frozenset({mark for row in TABLE for mark in row.marks}) | {
     *python_packages.MANIFESTS,
 }
 PROGRAMS = [*Proposal(lint=RUFF).programs, "node"] + sorted(
-    {program for row in TABLE for command in (row.prepare, row.run) if (program := command_program(command))}
+    {
+        program
+        for row in TABLE
+        for command in (row.prepare, row.run)
+        if (program := program_on_path_or_empty(command))
+    }
 )
 """A worker says which of these are on the path of stations."""
 
@@ -348,7 +353,7 @@ def proposed_environment(files: RepositoryFiles, commit: str = "") -> Proposal:
         row = PYTHON
     if row is None:
         return Proposal(commit=commit)
-    if row.commands is _python_commands and not row.prepare:
+    if row.commands is _python_lint_and_test_commands and not row.prepare:
         row = _row_with_own_environment(files, row)
     lint, tests = row.commands(files, row.run)
     made = {
@@ -367,7 +372,7 @@ def proposed_environment(files: RepositoryFiles, commit: str = "") -> Proposal:
         row.prepare,
         row.lock,
         hosts,
-        lint or made["lint"] or (RUFF if row.commands is _python_commands else ""),
+        lint or made["lint"] or (RUFF if row.commands is _python_lint_and_test_commands else ""),
         tests or made["test"],
         made["audit"],
         **_release_commands(files, row),

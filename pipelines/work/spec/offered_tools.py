@@ -78,7 +78,7 @@ def tool_definitions(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any
     ]
 
 
-def argument_faults(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
+def argument_faults_or_empty(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
     """Return how the arguments do not fit the `parameters` that the tool declares, each fault with its place;
     or ""."""
     if not tool.parameters:
@@ -93,7 +93,7 @@ def argument_faults(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
 def filled_text(text: Text, arguments: Mapping[str, Any]) -> str:
     """:raises BadCall: an argument is missing"""
     return "".join(
-        part if isinstance(part, str) else as_text(_argument_value(part, arguments)) for part in text
+        part if isinstance(part, str) else text_or_json(_argument_value(part, arguments)) for part in text
     )
 
 
@@ -104,7 +104,7 @@ def _argument_value(place: Argument, arguments: Mapping[str, Any]) -> Any:
     return value
 
 
-def as_text(value: Any) -> str:
+def text_or_json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -125,10 +125,10 @@ def tool_call_request(request: RequestTemplate, arguments: Mapping[str, Any]) ->
     url = "".join(
         part
         if isinstance(part, str)
-        else as_text(_argument_value(part, arguments))
+        else text_or_json(_argument_value(part, arguments))
         # At the beginning it is the address itself, which would not survive being escaped
         if index == 0
-        else quote(as_text(_argument_value(part, arguments)), safe="")
+        else quote(text_or_json(_argument_value(part, arguments)), safe="")
         for index, part in enumerate(request.url)
     )
     headers = {name: filled_text(text, arguments) for name, text in request.headers.items()}

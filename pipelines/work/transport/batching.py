@@ -102,14 +102,14 @@ class CallBatcher(Generic[Call, Answer]):
             if waiters:
                 await self._answer_together(waiters)
             while self._waiting:
-                await self._wait_a_moment()
+                await self._wait_for_announced_calls()
                 if waiters := self._take_batch():
                     await self._answer_together(waiters)
         finally:
             # Not when the task is done, which is later: who comes in between would wait for a lane that has ended.
             self._lanes.discard(lane)
 
-    async def _wait_a_moment(self) -> None:
+    async def _wait_for_announced_calls(self) -> None:
         if not self._coming or self._is_full():
             return
         self._all_here.clear()

@@ -9,7 +9,7 @@ from pipelines.models import UNKNOWN, Task, Trigger
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute_url
 from pipelines.routing.basics import jsontext
-from pipelines.work.triggers.line_end import statuses_of
+from pipelines.work.triggers.line_end import awaited_statuses
 from pipelines.work.triggers.mapping import FIXED_ONLY
 
 RELATED = ("project__owner", "line", "pinned", "requester")
@@ -48,7 +48,7 @@ def latest_ended_task(line_id: int, statuses: list[str]) -> Task | None:
 
 def latest_document_text(trigger: Trigger) -> str:
     """Return what the task that ended last would bring, "" where none has ended so."""
-    task = latest_ended_task(trigger.source_id or 0, statuses_of(trigger.options))
+    task = latest_ended_task(trigger.source_id or 0, awaited_statuses(trigger.options))
     return jsontext.dumps(task_document(task), indent=2, ascii_only=False) if task else ""
 
 

@@ -20,7 +20,7 @@ STATES: Final = {
 DEFAULTS: Final = {"line": "", "state": str(Status.COMPLETED), **mapping.DEFAULTS}
 
 
-def statuses_of(options: Options) -> list[str]:
+def awaited_statuses(options: Options) -> list[str]:
     """Return the statuses of a task that the trigger waits for."""
     return [state for state in STATES if state != ANY and options["state"] in (state, ANY)]
 

@@ -21,7 +21,7 @@ from pipelines.ports.terms import QUICK
 from pipelines.work.statements import TRIGGERS_OF_ENDED_TASKS
 from pipelines.work.triggers import ended_task
 from pipelines.work.triggers.kind import Occasion
-from pipelines.work.triggers.line_end import statuses_of
+from pipelines.work.triggers.line_end import awaited_statuses
 from pipelines.work.triggers.starting import FAULT, RELATED, Outcome, start_unless_delivered
 
 GONE: Final = "gone"
@@ -48,9 +48,9 @@ def start_task_after_end(trigger_id: int, task_id: int) -> str:
     return run_in_transaction(partial(_start_task_after_end, trigger_id, task_id))
 
 
-def stop_after_fault(trigger_id: int, task_id: int) -> None:
+def pause_and_record_fault(trigger_id: int, task_id: int) -> None:
     """Pause a trigger whose start failed by a fault of the server, and record that."""
-    run_in_transaction(partial(_stop_after_fault, trigger_id, task_id))
+    run_in_transaction(partial(_pause_and_record_fault, trigger_id, task_id))
 
 
 def _start_task_after_end(trigger_id: int, task_id: int) -> str:
@@ -58,7 +58,7 @@ def _start_task_after_end(trigger_id: int, task_id: int) -> str:
     task = Task.objects.select_related(*ended_task.RELATED).filter(pk=task_id).first()
     if trigger is None or task is None or trigger.source_id != task.line_id:
         return GONE
-    if task.status not in statuses_of(trigger.options):
+    if task.status not in awaited_statuses(trigger.options):
         return GONE
     moment = clock.now()
     occasion = Occasion(
@@ -72,7 +72,7 @@ def _start_task_after_end(trigger_id: int, task_id: int) -> str:
     return str(start_unless_delivered(trigger, occasion, moment).outcome)
 
 
-def _stop_after_fault(trigger_id: int, task_id: int) -> None:
+def _pause_and_record_fault(trigger_id: int, task_id: int) -> None:
     trigger = _lock_trigger(trigger_id)
     name = Task.objects.select_related("project").get(pk=task_id).name
     if trigger is not None and not trigger.deliveries.filter(key=name).exists():

@@ -31,7 +31,7 @@ DEFAULTS: Final = {"inputs": {}, **dict.fromkeys(PATHS, "")}
 MOST_PEOPLE = 20
 
 
-def parsed_body(text: str) -> tuple[Any, str]:
+def parsed_body_and_fault(text: str) -> tuple[Any, str]:
     """Return what a body says, and why it cannot be read."""
     try:
         return jsontext.loads(text), ""
@@ -81,7 +81,7 @@ def mapped_inputs(options: Options, fields: Iterable[Input], document: Any) -> d
     for field in fields:
         path = options["inputs"].get(field.key, "")
         try:
-            value = single_value(path, document)
+            value = single_value_or_none(path, document)
         except Invalid as fault:
             problems.append(Problem(f"inputs.{field.key}", fault.message, fault.problems[0].hint))
         else:
@@ -92,10 +92,10 @@ def mapped_inputs(options: Options, fields: Iterable[Input], document: Any) -> d
     return values
 
 
-def mapped_title(options: Options, document: Any) -> str:
+def mapped_title_or_empty(options: Options, document: Any) -> str:
     """Return the title that the document gives, "" where it gives none. Raises Invalid."""
     try:
-        value = single_value(options["title"], document)
+        value = single_value_or_none(options["title"], document)
     except Invalid as fault:
         raise Invalid.at("title", fault.message, fault.problems[0].hint) from fault
     return escaped_for_storage(" ".join(_value_text(value).split()))[:TITLE] if value is not None else ""
@@ -108,7 +108,7 @@ def mapped_people(options: Options, document: Any) -> list[str]:
     ]
 
 
-def refusal_reason(options: Options, document: Any) -> str:
+def refusal_reason_or_empty(options: Options, document: Any) -> str:
     """Say why this document starts nothing, or ""."""
     path = options["only_if"]
     if not path:
@@ -119,7 +119,7 @@ def refusal_reason(options: Options, document: Any) -> str:
     return f"{path} finds nothing in it."
 
 
-def single_value(path: str, document: Any) -> Any:
+def single_value_or_none(path: str, document: Any) -> Any:
     """Return the value that a path finds, None where there is none. Raises Invalid where there are several."""
     values = values_at_path(path, document)
     if len(values) > 1:

@@ -85,7 +85,7 @@ def _signed_call(trigger: Trigger, headers: Headers, body: bytes) -> _Call | Non
         # Before it is read: what is signed are the bytes as they came.
         if signature.is_signed(headers, body, secret):
             text = body.decode(errors="replace")
-            document, fault = mapping.parsed_body(text)
+            document, fault = mapping.parsed_body_and_fault(text)
             return _Call(signature.name_of(headers, body, secret), text, document, fault, signature, row)
     return None
 
@@ -93,7 +93,7 @@ def _signed_call(trigger: Trigger, headers: Headers, body: bytes) -> _Call | Non
 def _start_from_call(trigger_id: int, call: _Call) -> TriggerDelivery:
     trigger = _lock_trigger(trigger_id)
     moment = clock.now()
-    _check_rate(trigger, moment)
+    _refuse_over_rate(trigger, moment)
     title_at = moment.astimezone(ZoneInfo(trigger.line.project.time_zone))
     refusal = (
         "The trigger is paused." if trigger.paused_at else _sentence_on_command_of_stranger(trigger, call)
@@ -141,7 +141,7 @@ def _lock_trigger(trigger_id: int) -> Trigger:
     return trigger
 
 
-def _check_rate(trigger: Trigger, moment: datetime) -> None:
+def _refuse_over_rate(trigger: Trigger, moment: datetime) -> None:
     most: int = settings.WEBHOOKS_PER_MINUTE
     latest = trigger.deliveries.order_by("-pk").values_list("at", flat=True)[most - 1 : most] if most else ()
     for at in latest:

@@ -40,10 +40,10 @@ def start_due_trigger(trigger_id: int, now: datetime | None = None) -> str:
     return run_in_transaction(partial(_start_due, trigger_id, now))
 
 
-def stop_after_fault(trigger_id: int, now: datetime | None = None) -> None:
+def pause_and_record_fault(trigger_id: int, now: datetime | None = None) -> None:
     """Pause a trigger whose occasion failed by a fault of the server, and record that: else it would come back at once,
     forever."""
-    run_in_transaction(partial(_stop_due_trigger, trigger_id, now))
+    run_in_transaction(partial(_pause_due_trigger, trigger_id, now))
 
 
 def _start_due(trigger_id: int, now: datetime | None) -> str:
@@ -73,7 +73,7 @@ def start_unless_delivered(locked_trigger: Trigger, occasion: Occasion, moment: 
     return delivery
 
 
-def _stop_due_trigger(trigger_id: int, now: datetime | None) -> None:
+def _pause_due_trigger(trigger_id: int, now: datetime | None) -> None:
     due = _lock_due_trigger(trigger_id, now)
     if due is not None:
         trigger, moment = due
@@ -94,17 +94,20 @@ def _lock_due_trigger(trigger_id: int, now: datetime | None) -> tuple[Trigger, d
 
 def _start_task(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery) -> None:
     """Start the task, and write into the delivery what became of it."""
-    delivery.outcome, delivery.detail = Outcome.IGNORED, occasion.refusal or _hindrance_sentence(trigger)
+    delivery.outcome, delivery.detail = Outcome.IGNORED, occasion.refusal or _hindrance_or_empty(trigger)
     if delivery.detail:
         return
-    delivery.outcome, delivery.detail = Outcome.FAILED, occasion.fault or sentence_on_lost_right(trigger)
+    delivery.outcome, delivery.detail = (
+        Outcome.FAILED,
+        occasion.fault or lost_right_sentence_or_empty(trigger),
+    )
     if delivery.detail:
         return
     if trigger.line.live is None:
         delivery.detail = "The line has no published version. Publish it."
         return
     try:
-        if reason := _mapped_refusal(trigger, occasion):
+        if reason := _mapped_refusal_or_empty(trigger, occasion):
             delivery.outcome, delivery.detail = Outcome.IGNORED, reason
             return
         with transaction.atomic():
@@ -123,9 +126,9 @@ def try_out_and_undo(trigger: Trigger, body: str = "") -> TriggerDelivery:
     zone = ZoneInfo(kind.clock.zone(trigger.options) if kind.clock else trigger.line.project.time_zone)
     refusal, document, fault = "", MISSING, ""
     if kind.is_mapped:
-        text = body or example_body(trigger)
+        text = body or latest_or_pasted_body(trigger)
         refusal = "" if text else NO_TASK.format(line=trigger.source) if trigger.source else NO_EXAMPLE
-        document, fault = mapping.parsed_body(text) if text else (MISSING, "")
+        document, fault = mapping.parsed_body_and_fault(text) if text else (MISSING, "")
     occasion = Occasion("", now.astimezone(zone), refusal, fault, document=document)
     delivery = TriggerDelivery(trigger=trigger, at=now)
     with transaction.atomic():
@@ -134,7 +137,7 @@ def try_out_and_undo(trigger: Trigger, body: str = "") -> TriggerDelivery:
     return delivery
 
 
-def example_body(trigger: Trigger) -> str:
+def latest_or_pasted_body(trigger: Trigger) -> str:
     """Return what came last, or that somebody pasted; "" where there is none."""
     if KINDS[trigger.kind].has_source:
         return ended_task.latest_document_text(trigger)
@@ -142,15 +145,15 @@ def example_body(trigger: Trigger) -> str:
     return rows.first() or ""
 
 
-def _mapped_refusal(trigger: Trigger, occasion: Occasion) -> str:
+def _mapped_refusal_or_empty(trigger: Trigger, occasion: Occasion) -> str:
     """Say why what came with an occasion starts nothing, or ""."""
     if not KINDS[trigger.kind].is_mapped:
         return ""
     refusal = host_events.refusal_of_event(trigger.options, occasion.document)
-    return refusal or mapping.refusal_reason(trigger.options, occasion.document)
+    return refusal or mapping.refusal_reason_or_empty(trigger.options, occasion.document)
 
 
-def _hindrance_sentence(trigger: Trigger) -> str:
+def _hindrance_or_empty(trigger: Trigger) -> str:
     """Say why nothing starts though nothing is wrong, or ""."""
     if trigger.line.archived_at or trigger.line.project.archived_at:
         return "The line is archived."
@@ -161,7 +164,7 @@ def _hindrance_sentence(trigger: Trigger) -> str:
     return f"{task.name} has not ended yet." if task else ""
 
 
-def sentence_on_lost_right(trigger: Trigger) -> str:
+def lost_right_sentence_or_empty(trigger: Trigger) -> str:
     """Say who of those in whose name tasks start may not start any, with the remedy, or ""."""
     for person in (trigger.changed_by, trigger.written_by):
         if not access.is_permitted(person, "submit", trigger.line.project):
@@ -179,7 +182,7 @@ def task_request(trigger: Trigger, occasion: Occasion) -> Mapping[str, Any]:
     if KINDS[trigger.kind].is_mapped and trigger.line.live is not None:
         fields = versions.parsed_version(trigger.line.live).inputs
         inputs = {**inputs, **mapping.mapped_inputs(trigger.options, fields, occasion.document)}
-        title = mapping.mapped_title(trigger.options, occasion.document)
+        title = mapping.mapped_title_or_empty(trigger.options, occasion.document)
     title = title or trigger.title.replace("{date}", f"{occasion.title_at:%Y-%m-%d}")
     requesters = {f"person:{trigger.written_by_id}", *occasion.requesters}
     return {

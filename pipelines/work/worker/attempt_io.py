@@ -163,7 +163,7 @@ def report_paths(spec: Spec) -> list[str]:
     return [artifact["path"] for artifact in spec.artifacts if artifact.get("kind") in COUNTED]
 
 
-def report_stamps(spec: Spec) -> dict[str, Stamp]:
+def report_stamps_before_work(spec: Spec) -> dict[str, Stamp]:
     """Reports that lie there before the work starts: of another visit, or of the repository."""
     stamps = {}
     for path in paths_of_counted_reports(spec):

@@ -167,11 +167,11 @@ async def _prepared_folder(
     began, workspace = time.monotonic(), spec.attempt.workspace
     # Only files of the base itself make what other tasks get: a task could have changed what the command runs.
     first = ready.state.head == ready.state.base and not filled
-    lock = await asyncio.to_thread(_lock_digest, preparation, workspace)
+    lock = await asyncio.to_thread(_lock_file_digest_or_empty, preparation, workspace)
     branch = ready.state.base_branch
     shared, own = (
         # One for all tasks, one for this task alone
-        cache_key(preparation, orders, lock, branch, task, _image_digest(spec))
+        cache_key(preparation, orders, lock, branch, task, _image_digest_or_empty(spec))
         for task in ("", orders.task)
     )
     keys = (shared, own) if preparation.cache else ()
@@ -243,14 +243,14 @@ def cache_key(
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
-def _image_digest(spec: Spec) -> str:
+def _image_digest_or_empty(spec: Spec) -> str:
     """Return the name of the image's content: what was installed with one release of it may not run with the
     next."""
     # The folder of an image has the name of its content (`images`)
     return spec.images[spec.image].root.parent.name if spec.image else ""
 
 
-def _lock_digest(preparation: Preparation, workspace: Path) -> str:
+def _lock_file_digest_or_empty(preparation: Preparation, workspace: Path) -> str:
     if not preparation.cache:
         return ""
     try:

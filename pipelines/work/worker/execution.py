@@ -287,7 +287,7 @@ class JobExecution:
         workspace = spec.attempt.workspace
         present = await asyncio.to_thread(secret_files.file_stamps, workspace, but) if finder else {}
         stood = await asyncio.to_thread(repositories.repository_heads, workspace)
-        reports = await asyncio.to_thread(attempt_io.report_stamps, spec)
+        reports = await asyncio.to_thread(attempt_io.report_stamps_before_work, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)
         outcome = outcome_with_git_changes(spec, outcome, await repositories.station_changes(spec, stood))
         outcome, packed = await asyncio.to_thread(pack_results, spec, outcome, folder.kept, but, reports)

@@ -100,7 +100,7 @@ class Service:
             Folders,
             self.config.workspaces,
             self.id,
-            certificates=self.config.authorities.bundle,
+            certificates=self.config.authorities.bundle_or_empty,
         )
         driver = Driver(self.config, self.transport, folders)
         renewal = self._renewal(driver)

@@ -71,7 +71,7 @@ def put(address: SignedAddress, content: bytes, url: str = "", **headers: str | 
 
 
 def test_an_address_takes_its_bytes_once(in_bucket: ArtifactStore) -> None:
-    name = storage.new_name(DIGEST)
+    name = storage.new_storage_name(DIGEST)
     address = in_bucket.upload_address(name, DIGEST, len(CONTENT))
     assert put(address, CONTENT).status_code == 200
     in_bucket.verify(name, DIGEST, len(CONTENT))
@@ -96,7 +96,7 @@ OTHER: dict[str, Callable[[SignedAddress], httpx2.Response]] = {
 @pytest.mark.smoke(9)
 @pytest.mark.parametrize("what", OTHER)
 def test_an_address_takes_nothing_else(in_bucket: ArtifactStore, what: str) -> None:
-    name = storage.new_name(DIGEST)
+    name = storage.new_storage_name(DIGEST)
     answer = OTHER[what](in_bucket.upload_address(name, DIGEST, len(CONTENT)))
     assert answer.status_code in (400, 403), answer.text
     assert not in_bucket.exists(name)
@@ -108,7 +108,7 @@ def test_an_address_ends(in_bucket: ArtifactStore, monkeypatch: pytest.MonkeyPat
         def now(cls, tz: Any = None) -> Any:
             return datetime.now(tz) - timedelta(seconds=s3.ADDRESS_SECONDS + 60)
 
-    name = storage.new_name(DIGEST)
+    name = storage.new_storage_name(DIGEST)
     monkeypatch.setattr(s3, "datetime", Earlier)
     address = in_bucket.upload_address(name, DIGEST, len(CONTENT))
     download = in_bucket.download_address(name)

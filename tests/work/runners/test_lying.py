@@ -333,7 +333,7 @@ def test_a_file_is_what_its_digest_says(far: FarAway, held: tuple[Job, str]) -> 
         (good, b"good", 204),
     ):
         assert far.call(f"/jobs/{job.pk}/files/{digest}", data, lease, "PUT").status_code == status, digest
-    with storage.artifact_storage().open(storage.stored_names([good])[good], "rb") as file:
+    with storage.artifact_storage().open(storage.storage_names_by_digest([good])[good], "rb") as file:
         assert BytesIO(file.read()).getvalue() == b"good"
 
 

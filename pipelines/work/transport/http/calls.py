@@ -17,7 +17,7 @@ import httpx2
 import structlog
 
 from pipelines.work.outgoing.authorities import trusted_authorities
-from pipelines.work.transport.http.store_calls import StoreCalls, write_answer
+from pipelines.work.transport.http.store_calls import StoreCalls, digest_of_written_answer
 from pipelines.work.transport.http.wire_format import DIGEST, DIRECT, LEASE
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ServerAway
 
@@ -133,10 +133,10 @@ class ServerCalls:
             await asyncio.sleep(pause * random.uniform(0.5, 1))
             pause = min(pause * 2, 5.0)
 
-    async def send_to_store(self, url: str, headers: Mapping[str, str], file: BinaryIO) -> bool:
+    async def try_to_send_to_store(self, url: str, headers: Mapping[str, str], file: BinaryIO) -> bool:
         """Send a file to the address that the server gave; whether the store has it now."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self.store.upload, url, headers, file)
+        return await loop.run_in_executor(self._threads, self.store.try_upload, url, headers, file)
 
     async def call_once_in_thread(
         self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None
@@ -161,7 +161,7 @@ class ServerCalls:
                         answer.read()
                     if answer.status_code != 307:
                         self._raise_refusal(answer)
-                        write_answer(answer, target)
+                        digest_of_written_answer(answer, target)
                         return
                 # Where this machine cannot reach the store, the file comes through the server
                 direct = {}

@@ -45,14 +45,14 @@ class JobPoller:
         while not self._ended.is_set():
             room = {queue: self._most - self._count_driven_jobs(queue) for queue in (DRIVE, QUICK, EVALUATE)}
             room = {queue: number for queue, number in room.items() if number > 0}
-            jobs = await self._waiting_jobs(room) if room and not self._stopped else {}
+            jobs = await self._waiting_jobs_if_server_answers(room) if room and not self._stopped else {}
             for job_id, queue in jobs.items():
                 task = driver.spawn(driver.drive_job(job_id, queue))
                 self._driving[task] = queue
                 task.add_done_callback(self._note_end_of_drive)
             await self._wait_for_free_seat()
 
-    async def _waiting_jobs(self, room: Mapping[str, int]) -> dict[int, str]:
+    async def _waiting_jobs_if_server_answers(self, room: Mapping[str, int]) -> dict[int, str]:
         try:
             return await self._transport.waiting(room)
         except ServerAway as error:

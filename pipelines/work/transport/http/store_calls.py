@@ -28,7 +28,7 @@ class StoreCalls:
         self._client = httpx2.Client(timeout=TIMEOUT, verify=trusted_authorities().context)
         self._closed = threading.Event()
 
-    def upload(self, url: str, headers: Mapping[str, str], file: BinaryIO) -> bool:
+    def try_upload(self, url: str, headers: Mapping[str, str], file: BinaryIO) -> bool:
         """Send the whole file, a piece at a time; whether the store has it now."""
         file.seek(0)
         try:
@@ -53,7 +53,7 @@ class StoreCalls:
             if answer.status_code != 200:
                 answer.read()
                 raise ServerAway(f"The artifact store answers {answer.status_code}: {answer.text[:300]}")
-            if write_answer(answer, target) != digest:
+            if digest_of_written_answer(answer, target) != digest:
                 raise ServerAway(f"The artifact store has a damaged file in place of {digest[:12]}.")
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class StoreCalls:
         self._client.close()
 
 
-def write_answer(answer: httpx2.Response, target: Path) -> str:
+def digest_of_written_answer(answer: httpx2.Response, target: Path) -> str:
     """Write what comes into a new file; its SHA-256."""
     sha = hashlib.sha256()
     with target.open("wb") as file:

@@ -54,12 +54,12 @@ class HttpTransport:
         )
 
     async def update_worker(self, **facts: Any) -> None:
-        await self._once("POST", "/tell", facts)
+        await self._call_once_or_server_away("POST", "/tell", facts)
 
     async def sign_off(self) -> None:
-        await self._once("POST", "/sign-off")
+        await self._call_once_or_server_away("POST", "/sign-off")
 
-    async def _once(self, method: str, path: str, document: Any = None) -> Any:
+    async def _call_once_or_server_away(self, method: str, path: str, document: Any = None) -> Any:
         try:
             return await self._calls.call_once_in_thread(method, path, document)
         except (CallRefused, BearerRefused) as error:
@@ -69,7 +69,7 @@ class HttpTransport:
 
     async def waiting(self, room: Mapping[str, int]) -> dict[int, str]:
         """{job: queue} of what waits and this runner may have, the most urgent first; `room` {queue: how many}."""
-        response = await self._once("POST", "/waiting", {"room": dict(room)})
+        response = await self._call_once_or_server_away("POST", "/waiting", {"room": dict(room)})
         return {int(entry["job"]): str(entry["queue"]) for entry in response["jobs"]}
 
     async def claim_token(self, token_id: int) -> Started | None:
@@ -138,11 +138,11 @@ class HttpTransport:
             # A server of before knows nothing of it
             direct = answer.get("direct", False) and size > wire_format.MOST_PART
             with await asyncio.to_thread(open_plain_file, left.root, path) as file:
-                if not (direct and await self._send_to_store(started, digest, file, size)):
+                if not (direct and await self._try_to_send_to_store(started, digest, file, size)):
                     await self._send_file(started, digest, file, size)
         await self._call_about_job(started, "store", wire_format.leavings_json(left))
 
-    async def _send_to_store(self, started: Started, digest: str, file: BinaryIO, size: int) -> bool:
+    async def _try_to_send_to_store(self, started: Started, digest: str, file: BinaryIO, size: int) -> bool:
         """Send a file to the address that the server gives for it; whether it came there. If not, it can still go
         through the server."""
         what = f"files/{digest}"
@@ -151,7 +151,7 @@ class HttpTransport:
             address = await self._call_about_job(started, f"{what}/address", {"size": size})
             if address["url"] is None:
                 break
-            if await self._calls.send_to_store(address["url"], address["headers"], file):
+            if await self._calls.try_to_send_to_store(address["url"], address["headers"], file):
                 try:
                     await self._call_about_job(started, f"{what}/stored")
                 except CallRefused as error:

@@ -49,7 +49,7 @@ class BranchStates:
             token, moment, sum(begun is None or join.at <= begun for join in self._join_events)
         )
 
-    def changed_base_entries(self, token: int, moment: datetime) -> dict[str, Any] | None:
+    def base_entries_of_changed_files(self, token: int, moment: datetime) -> dict[str, Any] | None:
         """{path: its entry at the base, or None} of what this token had changed since the base by then; None where
         nothing was committed."""
         if not self._commits_of_task:

@@ -33,7 +33,7 @@ from pipelines.work.transport.local.branch_states import (
 )
 from pipelines.work.transport.local.delivery_approvals import (
     involved_people,
-    missing_delivery_approvals,
+    missing_approvals_sentence_or_empty,
     receipt_people,
     versions_before,
 )
@@ -77,7 +77,9 @@ def permit_or_refuse_delivery(job_id: int, lease: uuid.UUID) -> DeliveryPermissi
         (_approving_visits(job, line, state), versions_before(task)) if protection else ([], set())
     )
     by_two = partial(were_versions_published_by_two, line, repository)
-    lacks = missing_delivery_approvals(protection, approvals, involved, by_two, job.pinned_id, *earlier)
+    lacks = missing_approvals_sentence_or_empty(
+        protection, approvals, involved, by_two, job.pinned_id, *earlier
+    )
     # A request on the task's own branch changes nothing yet: it says what is missing
     if lacks and (to != REQUEST or not _is_new_or_own_branch(task, branch, onto)):
         why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
@@ -166,7 +168,7 @@ def approving_visit_or_reason(job: Job, gate: str, state: GitState) -> tuple[Gat
     )
     last = visits.select_related("job__task").order_by("-decided_at").first()
     # The last word counts: an approval that was followed by another word stands no longer
-    if last is None or last.word != Word.APPROVE or not state.tree or not _is_committed(last.job):
+    if last is None or last.word != Word.APPROVE or not state.tree or not _are_files_committed(last.job):
         return None, ""
     if branch_state_after(last.job).tree == state.tree:
         return last, ""
@@ -176,7 +178,7 @@ def approving_visit_or_reason(job: Job, gate: str, state: GitState) -> tuple[Gat
     return last, stands.approved
 
 
-def _is_committed(job: Job) -> bool:
+def _are_files_committed(job: Job) -> bool:
     """Return whether the files that people saw after this job are those of a commit: no other files stand for
     it."""
     done = {
@@ -246,7 +248,7 @@ def record_base_moved(job_id: int, lease: uuid.UUID, onto: str, tree: str) -> No
     Delivery.objects.filter(job=job_id).update(moved=True, moved_to=onto, kept_tree=tree)
 
 
-def seconds_to_wait(job_id: int) -> float:
+def seconds_to_wait_for_other_delivery(job_id: int) -> float:
     """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
     job = Job.objects.select_related("task").get(pk=job_id)
     line = versions.by_id(job.pinned_id)
@@ -296,7 +298,7 @@ def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime)
 
 def amount_too_large_to_read(job: Job) -> dict[str, Any]:
     """{too_large_to_read: {files, bytes}} of what a delivery brings, else empty. `job` with its task loaded."""
-    before = BranchStates(job.task).changed_base_entries(job.token_id, job.created_at) or {}
+    before = BranchStates(job.task).base_entries_of_changed_files(job.token_id, job.created_at) or {}
     _digest, manifest = task_trees(job.task_id).workspace_at(job.token_id, job.created_at) or ("", ())
     now = {str(entry["path"]): entry for entry in manifest}
     amount = oversize_amount((old, now.get(path)) for path, old in before.items() if old != now.get(path))

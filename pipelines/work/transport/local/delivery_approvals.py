@@ -29,7 +29,7 @@ class Involved:
 
 def involved_people(task: Task, line: ParsedLine) -> Involved:
     """Read who had a part in a task and in those that it follows, whose files it may have."""
-    chain = list(_followed_tasks(task))
+    chain = list(_task_and_followed_tasks(task))
     ids = [link.pk for link in chain]
     # The first event of a task names who began it
     began = Event.objects.filter(task__in=ids, seq=1).values_list("actor", flat=True)
@@ -37,12 +37,12 @@ def involved_people(task: Task, line: ParsedLine) -> Involved:
     anonymous = any(link.requester_id is None for link in chain)
     # Whoever lets an ended task run again wants the change as well.
     authors = (actor for link in chain for actor in link.requesters)
-    requesters |= {pk for actor in (*began, *authors) if (pk := _person_id(actor))}
-    made, unmade = _makers_of_tokens(began)
+    requesters |= {pk for actor in (*began, *authors) if (pk := _person_id_or_zero(actor))}
+    made, unmade = _token_makers_and_has_unknown(began)
     requesters |= made
     pushed = GateVisit.objects.filter(task__in=ids).order_by().values_list("producers", flat=True).distinct()
     actors = {*manual_workers_of_tasks(ids), *(actor for actors in pushed for actor in actors)}
-    producers = {pk for actor in actors if (pk := _person_id(actor))}
+    producers = {pk for actor in actors if (pk := _person_id_or_zero(actor))}
     pushes = BranchPush.objects.filter(task__in=ids)
     producers |= set(pushes.filter(people__isnull=False).values_list("people", flat=True))
     unknown = UNPROVEN in actors or pushes.filter(Q(people__isnull=True) | Q(by_host=False)).exists()
@@ -50,7 +50,7 @@ def involved_people(task: Task, line: ParsedLine) -> Involved:
     return Involved(frozenset(requesters), frozenset(producers), anonymous or unmade or unknown or head)
 
 
-def _makers_of_tokens(actors: Iterable[str]) -> tuple[set[int], bool]:
+def _token_makers_and_has_unknown(actors: Iterable[str]) -> tuple[set[int], bool]:
     """Find who made the tokens among those who let a task run (law §15), and whether one of them is not known."""
     tokens = {int(actor.removeprefix(MACHINE)) for actor in actors if actor.startswith(MACHINE)}
     makers = (
@@ -74,7 +74,7 @@ def exact_approvals(visits: list[GateVisit]) -> Iterator[ExactApproval]:
         yield ExactApproval(vote.visit.gate, voter, vote.seat_id, people, groups)
 
 
-def missing_delivery_approvals(
+def missing_approvals_sentence_or_empty(
     protection: Protection,
     visits: list[GateVisit],
     involved: Involved,
@@ -97,7 +97,7 @@ def versions_before(task: Task) -> set[int]:
     """Return the ids of the versions by which a task worked before: from and to which it was migrated, and those of the
     tasks that it repeats from a later station on."""
     # A retry begins behind stations and gates of the task that it repeats; what merely follows one begins at the start.
-    retries = list(takewhile(lambda link: link.retry_of_id, _followed_tasks(task)))
+    retries = list(takewhile(lambda link: link.retry_of_id, _task_and_followed_tasks(task)))
     links = [task, *(link.follows for link in retries if link.follows)]
     done = MigrationEntry.Result.MIGRATED, MigrationEntry.Result.RESTORED
     moves = MigrationEntry.objects.filter(task__in=links, result__in=done).values_list("was", "to")
@@ -113,13 +113,13 @@ def receipt_people(task: Task, involved: Involved, protection: Protection) -> di
     return people | ({"protection": rules} if protection else {})
 
 
-def _person_id(actor: str) -> int:
+def _person_id_or_zero(actor: str) -> int:
     number = actor.removeprefix(PERSON)
     # 0 is nobody's id: no person acted
     return int(number) if number != actor and number.isdigit() else 0
 
 
-def _followed_tasks(task: Task) -> Iterator[Task]:
+def _task_and_followed_tasks(task: Task) -> Iterator[Task]:
     here: Task | None = task
     while here is not None:
         yield here

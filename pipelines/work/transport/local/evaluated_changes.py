@@ -50,7 +50,7 @@ def accepted_change(task_id: int) -> AcceptedChange | None:
         return None
     token_id, moment = delivery.job.token_id, delivery.cleared_at
     stored = task_trees(task_id).workspace_at(token_id, moment)
-    changed = BranchStates(delivery.job.task).changed_base_entries(token_id, moment)
+    changed = BranchStates(delivery.job.task).base_entries_of_changed_files(token_id, moment)
     if stored is None or changed is None:
         return None
     return AcceptedChange(_by_path(stored[1]), frozenset(changed))
@@ -66,7 +66,7 @@ def compare_with_accepted(left: AttemptResults, accepted: AcceptedChange) -> Com
     ]
     digests = [str(accepted.entries.get(path, {}).get("digest", "")) for path in differing]
     # All by one statement, however many files differ
-    names = storage.stored_names(digest for digest in digests if digest)
+    names = storage.storage_names_by_digest(digest for digest in digests if digest)
     pieces, added, removed = list[str](), 0, 0
     # Only their lines are left out: the count is of all that differ
     for path in differing[:MOST_FILES]:
@@ -77,7 +77,7 @@ def compare_with_accepted(left: AttemptResults, accepted: AcceptedChange) -> Com
         added += sum(line.startswith("+") for line in lines[2:])
         removed += sum(line.startswith("-") for line in lines[2:])
         pieces += lines
-    return ComparedChange(len(differing), added, removed, _bounded(pieces))
+    return ComparedChange(len(differing), added, removed, _joined_until_limit(pieces))
 
 
 def _by_path(manifest: Any) -> Entries:
@@ -133,7 +133,7 @@ def _unified_lines(path: str, old: list[str] | None, new: list[str] | None) -> I
     yield from lines
 
 
-def _bounded(pieces: list[str]) -> str:
+def _joined_until_limit(pieces: list[str]) -> str:
     room, text = DIFFERENCE_CHARACTERS, list[str]()
     for piece in pieces:
         room -= len(piece)

@@ -52,7 +52,7 @@ def last_snapshot(job_id: int) -> StartingWorkspace | None:
         return None
     digest, manifest = snapshot
     digests = {entry["digest"] for entry in manifest if "digest" in entry}
-    return StartingWorkspace(digest, manifest, storage.stored_names(digests))
+    return StartingWorkspace(digest, manifest, storage.storage_names_by_digest(digests))
 
 
 def artifacts_of_last_visits(task_id: int, before: int | None = None) -> list[EarlierFile]:
@@ -100,7 +100,7 @@ def files_of_task(task_id: int, digests: Sequence[str]) -> dict[str, str]:
         matches |= {entry["digest"] for entry in manifest if entry.get("digest") in requested}
         if matches == requested:
             break
-    return storage.stored_names(matches)
+    return storage.storage_names_by_digest(matches)
 
 
 def _task_and_retried(task_id: int) -> list[int]:

@@ -148,7 +148,7 @@ class LocalTransport:
         repeat_while_away(copy)
 
     async def store(self, started: Started, left: AttemptResults) -> None:
-        known = await self.engine.call_until_connected(storage.stored_digests, left.files)
+        known = await self.engine.call_until_connected(storage.keep_stored_digests, left.files)
         # In no thread of the database: no connection waits for a disk
         stored = await asyncio.to_thread(stored_results.store_new_bytes, left.root, left.files, known)
         orders = started.orders
@@ -212,7 +212,9 @@ class LocalTransport:
         )
 
     async def seconds_to_wait(self, started: Started) -> float:
-        return await self.engine.call_until_connected(deliveries.seconds_to_wait, started.orders.job_id)
+        return await self.engine.call_until_connected(
+            deliveries.seconds_to_wait_for_other_delivery, started.orders.job_id
+        )
 
     async def find_stored_files(self, started: Started, digests: Sequence[str]) -> Mapping[str, str]:
         return await self.engine.call_until_connected(
