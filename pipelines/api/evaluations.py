@@ -119,17 +119,17 @@ def start(request: Request, line: Line, payload: EvaluationIn) -> EvaluationResu
 
 @router.get(PATH + "/{evaluation}", response=EvaluationResultOut, summary="Results of an evaluation")
 def read(request: Request, line: Line, evaluation: int) -> EvaluationResultOut:
-    return _result_out(evaluations.get_evaluation(line, _bounded_id(evaluation)))
+    return _result_out(evaluations.get_evaluation(line, _storable_id_or_zero(evaluation)))
 
 
 @router.post(PATH + "/{evaluation}/stop", response=EvaluationResultOut, summary="Stop an evaluation")
 @action_required("publish")
 def stop(request: Request, line: Line, evaluation: int) -> EvaluationResultOut:
     user = require_person(request.auth)
-    return _result_out(evaluations.stop_evaluation(line, user, _bounded_id(evaluation)))
+    return _result_out(evaluations.stop_evaluation(line, user, _storable_id_or_zero(evaluation)))
 
 
-def _bounded_id(evaluation: int) -> int:
+def _storable_id_or_zero(evaluation: int) -> int:
     # PostgreSQL would refuse what no bigint holds; 0 is the id of no row.
     return evaluation if 0 < evaluation < 2**63 else 0
 

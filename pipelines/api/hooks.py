@@ -63,7 +63,7 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswe
         )
     except issue_tasks.UnsignedDelivery as unsigned:
         # A signature is guessed by trying: each wrong one counts against its address
-        _count_wrong_signature(request)
+        _count_wrong_signature_or_refuse(request)
         why = "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
         raise HttpError(401, why) from unsigned
     return HookAnswerOut(said=delivery.said, task=delivery.task.name if delivery.task else "")
@@ -85,7 +85,7 @@ def receive(request: HttpRequest, address: str) -> Status[ReceivedOut]:
     try:
         delivery = receiving.receive_call(address, _lower_case_headers(request), request.body)
     except receiving.UnsignedCall as unsigned:
-        _count_wrong_signature(request)
+        _count_wrong_signature_or_refuse(request)
         raise HttpError(401, unsigned.detail) from unsigned
     except receiving.OverLimit as limit:
         raise TurnRefused(limit.detail, limit.seconds) from limit
@@ -98,7 +98,7 @@ def _lower_case_headers(request: HttpRequest) -> dict[str, str]:
     return {key.lower(): value for key, value in request.headers.items()}
 
 
-def _count_wrong_signature(request: HttpRequest) -> None:
+def _count_wrong_signature_or_refuse(request: HttpRequest) -> None:
     """Raises TurnRefused: many wrong signatures from one address."""
     if seconds := wrong_tokens.count_and_retry_after(request):
         raise TurnRefused("Too many wrong tokens came from this address. Wait a minute.", seconds)

@@ -170,7 +170,7 @@ def _have_text_key(members: Any, key: str) -> bool:
     )
 
 
-def _full_documents(
+def _full_documents_or_both_as_given(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return both documents in full, so that a mere difference in notation is no change; if one is no line
@@ -185,7 +185,7 @@ def _full_documents(
 
 def _change_groups(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows: dict[str, list[dict[str, str]]] = {group: [] for group in AFFECTS}
-    old, new = _full_documents(old, new)
+    old, new = _full_documents_or_both_as_given(old, new)
     differences = document_changes(old, new)
     for change in differences[:MOST]:
         icon, word = LOOKS[change.what]

@@ -78,14 +78,14 @@ def _position_out(position: PositionView) -> PositionOut:
         waits_for=sentence.text if sentence else None,
         remedy=(sentence.remedy or None) if sentence else None,
         manual=position.is_manual,
-        question=_position_question(position),
+        question=_question_or_none(position),
         answers=list(position.words),
         missing=list(token.wait.get("missing", ())) if token.status == Status.HELD else [],
         fields=[FieldOut.of(field) for field in (_form_inputs(position) or missing_metadata(position))],
     )
 
 
-def _position_question(position: PositionView) -> str | None:
+def _question_or_none(position: PositionView) -> str | None:
     if not position.can_be_answered:
         return None
     wait = position.token.wait

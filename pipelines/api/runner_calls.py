@@ -106,17 +106,17 @@ def _call_answer(call: SentCall, answers: runner_reports.Answered) -> CallAnswer
     if not call.is_alone:
         return CallAnswer(
             json_response({"answers": [wire_format.answer_json(report_answer) for report_answer in answers]}),
-            _instant_job_ids(answers),
+            _ids_of_following_instant_jobs(answers),
         )
     (answer,) = answers
     if answer.status == NOT_ITS.status:
         return NotFound()
     if answer.status == "error":
         return HttpError(503, answer.detail)
-    return CallAnswer(json_response(wire_format.answer_json(answer)), _instant_job_ids(answers))
+    return CallAnswer(json_response(wire_format.answer_json(answer)), _ids_of_following_instant_jobs(answers))
 
 
-def _instant_job_ids(answers: Sequence[ReportAnswer]) -> frozenset[int]:
+def _ids_of_following_instant_jobs(answers: Sequence[ReportAnswer]) -> frozenset[int]:
     following = (
         report_answer.following.orders for report_answer in answers if report_answer.following is not None
     )

@@ -156,7 +156,7 @@ def _retry_task(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
                 task.pk, station=payload.station, actor=caller_actor(who), reason=payload.reason
             )
         )
-    token = _waiting_token(task, payload)
+    token = _retryable_token_or_raise(task, payload)
     engine.move_or_retry_by_hand(
         token.pk, user=caller_actor(who), token_version=token.version, reason=payload.reason
     )
@@ -171,13 +171,13 @@ def rerun_checks(request: Request, task: Task, payload: RetryIn) -> TaskOut:
     station, which first asks the host to run again what failed. 409 where there are none, or somebody
     requested it already. The host's answer is the outcome of the visit."""
     who = request.auth
-    token = _waiting_token(task, payload)
+    token = _retryable_token_or_raise(task, payload)
     engine.rerun_checks(token.pk, user=caller_actor(who), token_version=token.version, reason=payload.reason)
     task.refresh_from_db()
     return task_out(task)
 
 
-def _waiting_token(task: Task, payload: RetryIn) -> Token:
+def _retryable_token_or_raise(task: Task, payload: RetryIn) -> Token:
     """The position that is meant. Raises Conflict, Invalid."""
     waiting = [token for token in task.tokens.filter(forked=False) if token.status in RETRIED]
     if payload.station:

@@ -280,7 +280,7 @@ class ToolReports:
         return f"?{query.urlencode()}"
 
     @property
-    def finding_reports(self) -> list[ReportView]:
+    def finding_reports_with_unread_entries(self) -> list[ReportView]:
         """Reports that have more findings than were read."""
         return [report for report in self.reports if report.left and report.report and report.report.findings]
 

@@ -192,6 +192,6 @@ def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _rounded_minutes(seconds: float | None, otherwise: int) -> int:
+def _rounded_minutes(seconds: float | None, default: int) -> int:
     """Whole ones, and never fewer."""
-    return otherwise if seconds is None else max(1, -(-int(seconds) // 60))
+    return default if seconds is None else max(1, -(-int(seconds) // 60))

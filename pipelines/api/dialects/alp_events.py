@@ -62,7 +62,7 @@ async def _event_stream(runner: Worker) -> AsyncIterator[bytes]:
         # Milliseconds after which the client connects again
         yield b"retry: 10000\n\n"
         while time.monotonic() < until:
-            job_ids = await sync_to_async(_waiting_job_ids)(runner.pk)
+            job_ids = await sync_to_async(_waiting_job_ids_or_none_if_revoked)(runner.pk)
             if job_ids is None:
                 return
             for job in (job_id for job_id in job_ids if job_id not in sent):
@@ -87,7 +87,7 @@ async def _wait_for_hint(layer: Any, channel: str) -> None:
     await asyncio.sleep(PAUSE)
 
 
-def _waiting_job_ids(runner: uuid.UUID) -> list[int] | None:
+def _waiting_job_ids_or_none_if_revoked(runner: uuid.UUID) -> list[int] | None:
     """None: its token was taken away."""
     worker = Worker.objects.filter(pk=runner, token__revoked_at=None).first()
     if worker is None:
