@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from pipelines.routing.basics.values import all_texts
+from pipelines.routing.basics.values import texts_of_values
 
 RECORD = Path(__file__).with_name("record.json")
 FOLDERS = {
@@ -76,6 +76,6 @@ def is_resolvable(entry: str) -> bool:
 
 
 def _dotted_names(value: Any) -> Iterator[str]:
-    for text in all_texts(value):
+    for text in texts_of_values(value):
         if "." in text and all(part.isidentifier() for part in text.split(".")):
             yield text

@@ -23,7 +23,11 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
-from pipelines.routing.simulate.run import ScenarioResult, expectation_of_same_walk, run_scenario
+from pipelines.routing.simulate.run import (
+    ScenarioResult,
+    expectation_of_same_walk,
+    run_scenario_until_refused,
+)
 from pipelines.routing.simulate.scenario_generation import MissingScenario
 
 router = Operations("scenarios", COSTS)
@@ -142,7 +146,9 @@ def keep(request: Request, line: Line, payload: SaveScenarioIn) -> dict[str, Any
     """It expects what the walk showed. 400: its steps cannot be walked to their end."""
     subject = _document_subject(line, payload.document)
     key = payload.key or scenarios.unused_scenario_key(line, payload.name)
-    result = run_scenario(subject.parsed, walk_scenario(payload, payload.steps, key, payload.name))
+    result = run_scenario_until_refused(
+        subject.parsed, walk_scenario(payload, payload.steps, key, payload.name)
+    )
     if result.failures and len(result.steps) <= len(payload.steps):
         raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
     document = {**result.scenario.to_dict(), "expect": expectation_of_same_walk(result).to_dict()}

@@ -21,7 +21,7 @@ from pipelines.queries.why import explain_answer
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.simulate.outcome_form import outcome_from_form
-from pipelines.routing.simulate.run import ScenarioResult, run_scenario
+from pipelines.routing.simulate.run import ScenarioResult, run_scenario_until_refused
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript
 from pipelines.routing.simulate.state import StepRecord
 
@@ -57,7 +57,7 @@ def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
     steps = walk_steps(payload)
     scenario = walk_scenario(payload, steps)
     parsed = read_line(payload.document, keep_faulty_rules=True)
-    body = walk_state(parsed, run_scenario(parsed, scenario), payload, steps)
+    body = walk_state(parsed, run_scenario_until_refused(parsed, scenario), payload, steps)
     return {**body, "asked": scenario.to_dict()["steps"]}
 
 

@@ -18,7 +18,7 @@ from pipelines.routing.analysis.lint.examination import Examination, examine_lin
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.basics.values import MAX_VALUES, is_larger
+from pipelines.routing.basics.values import MAX_VALUES, has_more_nodes
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import DocumentError, Problem
@@ -131,7 +131,7 @@ def _guarantee_findings(
 @lru_cache(maxsize=REMEMBERED)
 def _cached_line(text: _DocumentKey) -> routing.ParsedLine | tuple[Problem, ...]:
     """A line whose faulty rules are kept; or all problems, those of rules among them."""
-    if is_larger(text.document, MAX_VALUES):  # a draft from before there was this bound
+    if has_more_nodes(text.document, MAX_VALUES):  # a draft from before there was this bound
         return (Problem("", _("the document holds more than %(most)s values", most=MAX_VALUES)),)
     try:
         return routing.read_line(text.document, keep_faulty_rules=True)

@@ -42,7 +42,7 @@ from pipelines.queries import versions
 from pipelines.queries.same_patch_approvals import same_patch_gates
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import Finding
-from pipelines.routing.basics.values import MAX_VALUES, is_larger
+from pipelines.routing.basics.values import MAX_VALUES, has_more_nodes
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
 from pipelines.routing.document.line import Problem
@@ -395,6 +395,6 @@ def _checked_draft_and_typed_text(document: str | Mapping[str, Any]) -> tuple[di
     draft = native.loads(document) if isinstance(document, str) else dict(document)
     payload.checked_digest(draft)
     # The values of a text were counted when it was read.
-    if not text and is_larger(draft, MAX_VALUES):
+    if not text and has_more_nodes(draft, MAX_VALUES):
         raise Invalid.at("", f"the document holds more than {MAX_VALUES} values")
     return draft, text

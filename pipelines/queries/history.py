@@ -22,7 +22,7 @@ from pipelines.routing.sentences.escalations import (
     unanswered_escalation_sentence,
 )
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
-from pipelines.routing.sentences.waits import waiting_question
+from pipelines.routing.sentences.waits import waiting_question_or_empty
 
 LONGEST = 300
 """Characters of an explanation."""
@@ -286,7 +286,7 @@ SUPPLY_TEXTS = {
 
 
 def _question_words(data: dict[str, Any]) -> str:
-    return f"Evaluating: {waiting_question({'evaluation': data['question']})}"
+    return f"Evaluating: {waiting_question_or_empty({'evaluation': data['question']})}"
 
 
 def _answer_words(answer: dict[str, Any], who: actor_names.ActorLabel) -> str:
@@ -361,7 +361,7 @@ def _wait_item(event: Event, station: str, wait: dict[str, object]) -> TimelineI
     """Waiting at a gate is shown by the gate's opening."""
     if wait.get("gates"):
         return None
-    question = waiting_question(wait)
+    question = waiting_question_or_empty(wait)
     text = (
         "%(station)s asks: %(question)s"
         if question

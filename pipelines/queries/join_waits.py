@@ -33,7 +33,9 @@ def join_wait_sentence_by_token(tokens: Iterable[Token]) -> dict[int, ProblemAnd
 
 
 def join_wait_sentence(line: ParsedLine, group: JoinGroup) -> ProblemAndRemedy:
-    names = ", ".join(station_name(line, key) for key in group.pending_stations or group.missing)
+    names = ", ".join(
+        station_name(line, key) for key in group.missing_stations_still_reachable or group.missing
+    )
     return ProblemAndRemedy(
         f"Waits for {names}.",
         f"{station_name(line, group.station)} starts when every branch has arrived, or can no longer arrive.",

@@ -14,7 +14,7 @@ from pipelines.routing.document.evaluations import UNANSWERED
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.sentences.decisions import decision_sentence
-from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario
+from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario_until_refused
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, start_task
 from pipelines.routing.simulate.walk_steps import take_step
@@ -53,7 +53,9 @@ def record_scenario(task: Task, key: str) -> Recording:
     )
     steps, rest = _steps_and_first_difference(line, script, task)
     script = replace(script, steps=steps)
-    return Recording(replace(script, expect=expectation_of_same_walk(run_scenario(line, script))), rest)
+    return Recording(
+        replace(script, expect=expectation_of_same_walk(run_scenario_until_refused(line, script))), rest
+    )
 
 
 def _first_version_id(task: Task) -> int:

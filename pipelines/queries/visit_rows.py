@@ -14,7 +14,7 @@ from pipelines.queries.task_view import TaskView
 from pipelines.queries.time_bars import TimeBar, bars_by_token_id, job_bars, position_bars, visit_bar
 from pipelines.queries.usage import NOTHING, Spending, reported_spending
 from pipelines.routing.sentences.names import gate_name, station_name
-from pipelines.routing.sentences.waits import waiting_question
+from pipelines.routing.sentences.waits import waiting_question_or_empty
 
 MOST = 60
 """Rows that are displayed, the latest ones."""
@@ -111,7 +111,9 @@ def visit_rows(view: TaskView) -> TaskTimelineView:
 def _job_row(view: TaskView, job: Job) -> VisitRow:
     station = view.line.stations_by_key.get(job.station)
     name = station_name(view.line, job.station)
-    if job.purpose != Purpose.STATION and (question := waiting_question({"evaluation": job.question})):
+    if job.purpose != Purpose.STATION and (
+        question := waiting_question_or_empty({"evaluation": job.question})
+    ):
         name = f"{name} · {question}"
     kind, actor = station_actor_kind_and_name(station)
     row = VisitRow(

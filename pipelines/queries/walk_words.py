@@ -21,7 +21,7 @@ from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.waits import ProblemAndRemedy, hold_sentence, wait_sentence
 from pipelines.routing.simulate import joins
-from pipelines.routing.simulate.drawn_moves import drawn_moves
+from pipelines.routing.simulate.drawn_moves import moves_and_finishes
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import HELD, READY, SimulatedPosition, SimulatedTask, StepRecord
 
@@ -170,7 +170,7 @@ def status_word(status: str) -> str:
 
 def counted_moves(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[str, Any]]:
     """Every move so far, counted, in the shape of `DrawnMove`."""
-    moves = Counter(drawn_moves(line, records))
+    moves = Counter(moves_and_finishes(line, records))
     return [{**asdict(move), "count": count} for move, count in moves.items()]
 
 
@@ -180,7 +180,7 @@ def counted_moves(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[
 def position_rows(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
     at_joins = {
         branch.id: join_wait_sentence(line, group)
-        for group in join_groups_with_waiting_tokens(line, joins.open_branches(walk))
+        for group in join_groups_with_waiting_tokens(line, joins.unended_branches(walk))
         for branch in group.arrived
     }
     return [
@@ -216,7 +216,7 @@ def _escalation_sentence(
 ) -> ProblemAndRemedy | None:
     """Return what is escalated here, or, where that holds no token, before the first one: for whom, and how
     soon."""
-    index = walk.index_of(position.token)
+    index = walk.index_of_unended_token(position.token)
     for escalation in walk.escalations:
         holds = walk.index_held_by(escalation)
         if holds == index and index is not None:

@@ -15,7 +15,11 @@ from pipelines.queries import versions
 from pipelines.queries.decision_trace import TraceStep, decision_trace, gate_check_results, trace_steps
 from pipelines.routing.document.line import ParsedLine, Rule
 from pipelines.routing.sentences.conditions import Leaf, condition_leaves
-from pipelines.routing.sentences.decisions import decision_sentence, policy_summary, stopping_gate_text
+from pipelines.routing.sentences.decisions import (
+    deciding_gate_text_or_empty,
+    decision_sentence,
+    policy_summary,
+)
 from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.trace_notes import note_words
@@ -111,7 +115,7 @@ def explain_answer(
         _rule_row(line, number, rule, tested.get(rule.id))
         for number, rule in enumerate(station.rules if station else (), start=1)
     ]
-    stopped = stopping_gate_text(line, answer, trace)
+    stopped = deciding_gate_text_or_empty(line, answer, trace)
     for row in rows:
         if stopped and row.id == answer.get("rule") and row.result == MATCHED:
             row.result, row.why = STOPPED, stopped

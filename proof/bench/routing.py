@@ -23,7 +23,7 @@ from typing import Any
 from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.redecide.stored_trace import compact_entries
 from pipelines.routing.basics.outcome import derived_outcome, read_outcome
-from pipelines.routing.basics.values import number_in_text
+from pipelines.routing.basics.values import json_number_or_none
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -279,7 +279,7 @@ def contenders(rounds: int) -> dict[str, list[float]]:
 def as_told(outcome: Json, edges: int) -> Json:
     """What follows from an outcome filled in, as the others want it."""
     derived = derived_outcome(read_outcome(outcome))
-    number = number_in_text(derived.eval)
+    number = json_number_or_none(derived.eval)
     return {
         "result": derived.result,
         "verdict": derived.verdict,

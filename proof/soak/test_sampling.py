@@ -11,7 +11,7 @@ import pytest
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, is_drawn
+from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, is_chain_drawn
 from pipelines.routing.decide.situation import Facts, Situation
 from pipelines.routing.document.line import read_line
 
@@ -35,7 +35,7 @@ def line(one_in: int) -> Any:
 def asks(document: Any, root: str, rng: random.Random, paths: list[str]) -> bool:
     """One attempt of a chain; what differs between attempts is drawn, and must not matter."""
     one_in = document.gate("review").sample.one_in
-    samples = {"review": DRAWN if is_drawn(KEY, "1/review", root, one_in) else NOT_DRAWN}
+    samples = {"review": DRAWN if is_chain_drawn(KEY, "1/review", root, one_in) else NOT_DRAWN}
     git = {"paths": paths, "insertions": rng.randrange(99), "tree": str(rng.random()), "lines": "same"}
     outcome = read_outcome({"result": "success", "facts": {"git": git}, "summary": str(rng.random())})
     facts = Facts(samples=samples, visits={"build": rng.randrange(1, 9)}, task={"title": str(rng.random())})

@@ -23,7 +23,7 @@ from pipelines.models.plumbing.django_internals import set_prefetched
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import line_filter_value
-from pipelines.routing.sentences.names import by_rule_phrase
+from pipelines.routing.sentences.names import by_rule_phrase_or_empty
 from reviews.decision.consequences import LOOKS
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.gates import approval_count_text_or_empty
@@ -390,7 +390,7 @@ def _list_row(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: s
         due_at=visit.running_due_at if is_open else None,
         round=visit.round,
         votes=_approval_count_text_of_visit(visit),
-        note=by_rule_phrase(line, rule["id"]) if rule else "",
+        note=by_rule_phrase_or_empty(line, rule["id"]) if rule else "",
         claimed=getattr(visit, "claimed", "") if is_open else "",
         waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
         stand_in=stand_in,

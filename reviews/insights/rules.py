@@ -15,7 +15,7 @@ from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
-from pipelines.routing.sentences.values import brief_json
+from pipelines.routing.sentences.values import shortened_unquoted_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def explain_unused_rule(line: ParsedLine, station: str, never: UnusedRule) -> Un
     }
     if never.can:
         outcome = (never.witness or {}).get("outcome", {})
-        return UnusedRuleReason(f"{tasks}, but matched by", brief_json(outcome), "")
+        return UnusedRuleReason(f"{tasks}, but matched by", shortened_unquoted_json(outcome), "")
     if never.can is None:
         return UnusedRuleReason(
             f"{tasks}; whether it can be is not known: {wording.people_text(never.why)}",

@@ -16,7 +16,7 @@ from pipelines.models import Line, LineEvent, Project, SampledDraw
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.versions import by_id
-from pipelines.routing.decide.sampling import draw_number, is_draw_selected
+from pipelines.routing.decide.sampling import draw_number_of_chain, is_draw_selected
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.sentences.sampling import fallback_cause
 from reviews.models.statements import CHAIN_ROOTS, UNDISPUTED_APPROVALS
@@ -69,7 +69,7 @@ def sampling_offers_for_always_approved_gates(project: Project) -> list[SampleOf
     for line_id, gate, approvals, newest, _tasks in asks:
         about = [root for visit in newest for root in roots.get(visit, ())]
         key, name = sampling_key(), f"{line_id}/{gate}"
-        draws = [(draw_number(key, name, str(root)), reverted) for root, reverted in about]
+        draws = [(draw_number_of_chain(key, name, str(root)), reverted) for root, reverted in about]
         rates = [_rate_and_missed_reverts_at(one_in, draws) for one_in in RATES]
         sample_offers.append(
             SampleOffer(lines[line_id], gate, _live_gate_name_or_key(lines[line_id], gate), approvals, rates)

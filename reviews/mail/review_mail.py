@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from pipelines.queries.addresses import absolute_url
 from pipelines.queries.versions import parsed_version
-from pipelines.routing.sentences.names import by_rule_phrase
+from pipelines.routing.sentences.names import by_rule_phrase_or_empty
 from reviews.decision import mail_link
 from reviews.decision.consequences import VoteOption, offered_votes_within_allowed_rounds
 from reviews.mail.message import mail_host_or_localhost, multipart_message
@@ -26,7 +26,9 @@ def compose_mail(mail: Mail) -> EmailMultiAlternatives:
         "line_name": line.name,
         "gate_name": gate.name,
         "station_name": line.station(visit.token.station).name,
-        "rule": by_rule_phrase(line, visit.evidence["rule"]["id"]) if visit.evidence.get("rule") else "",
+        "rule": by_rule_phrase_or_empty(line, visit.evidence["rule"]["id"])
+        if visit.evidence.get("rule")
+        else "",
         "outcome": visit.evidence.get("outcome", {}),
         "options": _vote_options_while_open(mail),
         "confirm": _confirm_url_or_empty(mail),

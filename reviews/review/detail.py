@@ -27,7 +27,7 @@ from pipelines.routing.document.line import Gate, ParsedLine, Requirement
 from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name, target_name
-from pipelines.routing.sentences.waits import waiting_question
+from pipelines.routing.sentences.waits import waiting_question_or_empty
 from pipelines.work import logs
 from reviews.decision.consequences import (
     VoteOption,
@@ -103,7 +103,7 @@ class ReviewDetail:
         answers = self.visit.asked_by.situation["facts"].get("answers", [])
         return [
             {
-                "question": waiting_question({"evaluation": answer}),
+                "question": waiting_question_or_empty({"evaluation": answer}),
                 "answer": answer["answer"],
                 "text": answer.get("text", ""),
             }

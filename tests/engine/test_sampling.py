@@ -14,7 +14,7 @@ from pipelines.lines import gate_sampling, publishing
 from pipelines.models import Decision, LineVersion, Membership, Task
 from pipelines.ports import sampling
 from pipelines.queries import versions
-from pipelines.routing.decide.sampling import is_drawn
+from pipelines.routing.decide.sampling import is_chain_drawn
 from tests.api.conftest import Apis
 from tests.factories import World, station
 from tests.work.remotes import connect, remote
@@ -48,7 +48,7 @@ def why(task: Task) -> list[str]:
 
 
 def expected(version: LineVersion, task: Task, one_in: int) -> bool:
-    return is_drawn(sampling.sampling_key(), f"{version.line_id}/review", str(task.pk), one_in)
+    return is_chain_drawn(sampling.sampling_key(), f"{version.line_id}/review", str(task.pk), one_in)
 
 
 def test_it_asks_about_the_tasks_that_the_key_draws_and_the_trace_says_why(world: World) -> None:

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, Scenario
 from pipelines.routing.document.line import read_line
-from pipelines.routing.simulate.run import run_scenario
+from pipelines.routing.simulate.run import run_scenario_until_refused
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.factories import World, document, station
 from tests.pages.conftest import As, door
@@ -69,7 +69,9 @@ def test_every_state_is_the_one_of_simulate_step_by_step(walk: Any) -> None:
         APPROVE,
     ]
     steps += [SUCCESS]
-    told = run_scenario(read_line(DOCUMENT), read_scenario({"key": "walk", "steps": steps})).steps
+    told = run_scenario_until_refused(
+        read_line(DOCUMENT), read_scenario({"key": "walk", "steps": steps})
+    ).steps
     assert len(told) == len(steps) + 1
     for cursor, expected in enumerate(told):
         state = walk(*steps, cursor=cursor).json()

@@ -12,7 +12,7 @@ from pipelines.formats import scenarios as texts
 from pipelines.lines.demo import example
 from pipelines.models import Project, Task, User
 from pipelines.routing.analysis.lint.run import lint_line
-from pipelines.routing.simulate.run import run_scenario
+from pipelines.routing.simulate.run import run_scenario_until_refused
 from tests.playing.play import load, play, published
 from tests.playing.script import Script
 
@@ -46,7 +46,7 @@ def test_each_script_meets_what_it_expects_and_leaves_nothing(key: str) -> None:
 def test_the_simulation_walks_the_same_scenarios(key: str) -> None:
     line = native.read_text(LINES[key].read_bytes())
     for scenario in texts.loads((example.SCENARIOS / f"{key}.yaml").read_bytes()):
-        result = run_scenario(line, scenario)
+        result = run_scenario_until_refused(line, scenario)
         assert result.holds, (scenario.key, [str(each) for each in result.failures])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decide.deadlocks import has_timed_out, shortest_wait_cycle_through
+from pipelines.routing.decide.deadlocks import is_past_deadlock_limit, shortest_wait_cycle_through
 from pipelines.routing.document.line import DocumentError, read_line
 
 PARTS = {"key": "line", "stations": [{"key": "a", "work": {"kind": "noop"}}]}
@@ -29,8 +29,8 @@ def test_E22_the_shortest_circle_through_one_is_found(waits: Any, found: tuple[s
 
 @pytest.mark.parametrize(("seconds", "late"), [(119.9, False), (120.0, False), (120.1, True)])
 def test_E22_late_is_strictly_more_than_twice(seconds: float, late: bool) -> None:
-    assert has_timed_out(seconds, 60) is late
-    assert not has_timed_out(seconds, None)
+    assert is_past_deadlock_limit(seconds, 60) is late
+    assert not is_past_deadlock_limit(seconds, None)
 
 
 def test_escalation_rules_come_back_as_they_were_written() -> None:

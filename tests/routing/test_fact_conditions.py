@@ -10,7 +10,7 @@ import pytest
 from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, LIVE, SHADOWED
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.decide.station_facts import facts_by_station
+from pipelines.routing.decide.station_facts import facts_by_station_with_last_tree
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.conditions import condition_words
 from tests.routing.interpreter.draw_facts import drawn, drawn_operand
@@ -160,7 +160,7 @@ ACROSS = [
 
 @pytest.mark.parametrize(("own", "past", "expected"), ACROSS)
 def test_another_station_is_read_on_the_tree_of_this_moment(own: Any, past: Any, expected: Any) -> None:
-    assert facts_by_station(own, past) == expected
+    assert facts_by_station_with_last_tree(own, past) == expected
 
 
 def test_rules_and_checks_read_other_stations() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.branch_joins.branches import Arrival, Branch, Fork, Write
-from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys, merge_writes
+from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys, merge_writes_later_wins
 from pipelines.routing.decide.branch_joins.join_decision import (
     aggregate_verdict,
     first_decidable_merge,
@@ -59,7 +59,7 @@ def test_it_waits_while_the_other_branch_works() -> None:
     branches = [waits(2, "qa"), at(3, "security")]
     assert first_decidable_merge(of, branches) is None
     (group,) = join_groups_with_waiting_tokens(of, branches)
-    assert (group.pending_stations, group.may, dict(group.delivered)) == (
+    assert (group.missing_stations_still_reachable, group.may, dict(group.delivered)) == (
         ("security",),
         {"security": (3,)},
         {"qa": "passed"},
@@ -256,7 +256,7 @@ def test_a_branch_that_forks_again_joins_again_and_comes_back_as_one() -> None:
     branches = [waits(3, "security"), at(6, "qa", FORK, again), at(7, "security", FORK, again)]
     # Whatever the inner round delivers is joined there; only what follows it can still come to this one.
     (group,) = join_groups_with_waiting_tokens(of, branches)
-    assert (group.fork, group.pending_stations) == (FORK, ())
+    assert (group.fork, group.missing_stations_still_reachable) == (FORK, ())
 
 
 def test_without_a_fork_there_is_nobody_to_wait_for() -> None:
@@ -312,7 +312,7 @@ def test_a_version_without_the_join_lets_those_go_on_that_wait() -> None:
 def test_C24_later_overwrites_earlier_whichever_branch_wrote_it() -> None:
     one = [Write(3, {"n": 1, "a": 1}), Write(9, {"n": 3})]
     other = [Write(5, {"n": 2, "b": 2})]
-    assert merge_writes([one, other]) == {"n": 3, "a": 1, "b": 2}
+    assert merge_writes_later_wins([one, other]) == {"n": 3, "a": 1, "b": 2}
 
 
 @pytest.mark.parametrize(

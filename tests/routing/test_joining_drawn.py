@@ -106,7 +106,7 @@ def _followed(branches: list[Branch], merge: Merge) -> list[Branch]:
 def _waits_for_somebody(of: ParsedLine, branches: list[Branch]) -> None:
     free = {each.station for each in branches if each.arrival is None}
     for group in join_groups_with_waiting_tokens(of, branches):
-        assert group.pending_stations
+        assert group.missing_stations_still_reachable
         assert free, "only those that wait are left"
         everywhere = reachable_stations(next_stations_by_station(of), {each.station for each in branches})
-        assert set(group.pending_stations) <= everywhere
+        assert set(group.missing_stations_still_reachable) <= everywhere

@@ -16,7 +16,7 @@ from pipelines.routing.document import operators
 from pipelines.routing.document.document_readers.conditions import KNOWN
 from pipelines.routing.document.line import PRESETS, read_line
 from pipelines.routing.document.policy import POLICY
-from pipelines.routing.simulate.run import run_scenario
+from pipelines.routing.simulate.run import run_scenario_until_refused
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.support import FAILED, OK, goes
 
@@ -58,7 +58,9 @@ def test_the_example_of_a_join_goes_where_the_page_says() -> None:
     of = native.read_text(block)
     assert not [finding for finding in lint_line(of) if finding.severity != "info"]
     steps = [OK, OK, FAILED, OK, OK, OK, OK]
-    result = run_scenario(of, read_scenario({"key": "page", "steps": [{"outcome": each} for each in steps]}))
+    result = run_scenario_until_refused(
+        of, read_scenario({"key": "page", "steps": [{"outcome": each} for each in steps]})
+    )
     assert result.path == ("implement", "qa", "security", "release") * 2
     assert result.matched_rules[3] == "holes"
     assert result.walk is not None and result.walk.end == "completed"

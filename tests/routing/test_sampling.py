@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.decide.sampling import is_drawn
+from pipelines.routing.decide.sampling import is_chain_drawn
 from tests.routing.support import decided, line
 
 NEVER = {"samples": {"g": "not_drawn"}}
@@ -15,14 +15,14 @@ RISKY = {"any": [{"field": "output.risk", "operator": "equals", "value": "high"}
 
 def test_a_higher_rate_keeps_every_chain_that_was_drawn() -> None:
     for root in map(str, range(300)):
-        drawn = [is_drawn(b"key", "gate", root, one_in) for one_in in (1, 2, 5, 20, 100)]
+        drawn = [is_chain_drawn(b"key", "gate", root, one_in) for one_in in (1, 2, 5, 20, 100)]
         assert drawn == sorted(drawn, reverse=True)
         assert drawn[0]
 
 
 def test_the_draw_depends_on_key_gate_and_chain_and_keeps_to_the_rate() -> None:
     draws = {
-        (key, gate): [is_drawn(key, gate, str(n), 4) for n in range(2_000)]
+        (key, gate): [is_chain_drawn(key, gate, str(n), 4) for n in range(2_000)]
         for key in (b"a", b"b")
         for gate in ("x", "y")
     }

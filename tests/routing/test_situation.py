@@ -60,7 +60,7 @@ def test_each_fact_is_kept_alone_and_no_default_is_written(fact: str) -> None:
 def test_where_a_task_has_been_follows_from_its_visits_unless_it_is_told() -> None:
     def been(**facts: Any) -> list[str]:
         found = read_situation({"station": "a", "outcome": {"exit_code": 0}, "facts": facts})
-        return [f"{key} {found.visits_of(key)} {found.has_visited(key)}" for key in "abc"]
+        return [f"{key} {found.visit_count(key)} {found.has_visited(key)}" for key in "abc"]
 
     assert been() == ["a 1 True", "b 0 False", "c 0 False"]
     assert been(visits={"a": 3, "b": 1}) == ["a 3 True", "b 1 True", "c 0 False"]

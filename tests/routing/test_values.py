@@ -13,10 +13,10 @@ from pipelines.routing.basics.values import (
     exact_number,
     is_less,
     is_number,
+    json_number_or_none,
     json_type,
     node_count,
-    number_in_text,
-    to_integer,
+    whole_number_or_none,
 )
 
 SIZES = [(None, 1), ("text", 1), ([], 1), ({}, 1), ([1, [2, 3]], 5), ({"a": 1, "b": {"c": [1, {}]}}, 6)]
@@ -47,7 +47,7 @@ NUMERALS = [
 
 @pytest.mark.parametrize(("text", "number"), NUMERALS)
 def test_a_text_says_a_number_where_it_is_a_json_number(text: str, number: Any) -> None:
-    assert number_in_text(text) == number
+    assert json_number_or_none(text) == number
 
 
 WHOLE = [
@@ -67,7 +67,7 @@ WHOLE = [
 
 @pytest.mark.parametrize(("value", "integer"), WHOLE)
 def test_a_whole_number_is_one_however_it_is_written(value: Any, integer: int | None) -> None:
-    assert (to_integer(value), type(to_integer(value))) == (integer, type(integer))
+    assert (whole_number_or_none(value), type(whole_number_or_none(value))) == (integer, type(integer))
 
 
 def test_numbers_of_all_kinds_compare_without_rounding() -> None:

@@ -29,7 +29,11 @@ from pipelines.queries import environments, versions
 from pipelines.queries.protections import repository_protection
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.basics.wording import people_text
-from pipelines.routing.guarantees.by_hand import MovedPast, broken_guarantees, unprotected_reason
+from pipelines.routing.guarantees.by_hand import (
+    MovedPast,
+    guarantees_unproved_after_move,
+    unmet_protection_or_empty,
+)
 from pipelines.routing.guarantees.protection import line_delivers
 from pipelines.routing.sentences.guarantees import line_guarantee_sentence
 
@@ -277,13 +281,13 @@ def promises_broken_at_with_sentences(task: Task, target: str, past: MovedPast) 
     line = versions.by_id(task.pinned_id)
     broken = [
         (guarantee.id, line_guarantee_sentence(line, guarantee))
-        for guarantee in broken_guarantees(line, target, past)
+        for guarantee in guarantees_unproved_after_move(line, target, past)
     ]
     if line.workspace is not None and line_delivers(line):
         repository = environments.find_repository(task.project_id, line, task.inputs)
         protection = repository_protection(repository) if repository else None
         if repository and protection:
-            sentence = unprotected_reason(line, target, repository.name, protection)
+            sentence = unmet_protection_or_empty(line, target, repository.name, protection)
             broken += [(PROTECTION, sentence)] if sentence else []
     return broken
 

@@ -25,7 +25,7 @@ from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, se
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
 from pipelines.ports.statements import DROP_LEASES, GRANT_LEASES
-from pipelines.routing.decide.effects import task_status_of_positions
+from pipelines.routing.decide.effects import worst_position_status
 
 # The smallest step of time that PostgreSQL stores
 TICK = timedelta(microseconds=1)
@@ -353,7 +353,7 @@ class Batch:
         positions = [token.status for token in tokens if token.status not in ENDED and not token.forked]
         # Without any the task has ended, and its status is that of its end (`completion`)
         if positions:
-            task.status = task_status_of_positions(positions)
+            task.status = worst_position_status(positions)
             self.mark_task_changed(task)
 
     # What is written

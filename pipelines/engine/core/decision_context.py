@@ -27,7 +27,7 @@ from pipelines.routing.decide.decisions import DecisionAnswer as Answer
 from pipelines.routing.decide.effects import DecisionSubject
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.decide.situation import situation_from_engine
-from pipelines.routing.decide.station_facts import facts_by_station
+from pipelines.routing.decide.station_facts import facts_by_station_with_last_tree
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 
@@ -145,7 +145,7 @@ def _other_station_facts(turn: DecisionContext) -> dict[str, Any]:
     visits = Job.objects.filter(task=turn.task, token__in=part, purpose=Purpose.STATION, result="success")
     rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=turn.job.pk)
     past = rows.order_by("ended_at", "pk").values_list("station", "outcome__facts")
-    observed = facts_by_station(turn.job.outcome.get("facts") or {}, past)
+    observed = facts_by_station_with_last_tree(turn.job.outcome.get("facts") or {}, past)
     return {"observed": observed} if observed else {}
 
 

@@ -10,7 +10,7 @@ from pipelines.engine.core.batch import TICK, Batch
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.models import AgentEvent, Job, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.decide.deadlocks import deadlock_limit, has_timed_out
+from pipelines.routing.decide.deadlocks import deadlock_limit, is_past_deadlock_limit
 
 LATE = "deadlock"
 """The kind of the due time; its key is the token's."""
@@ -46,7 +46,7 @@ def is_job_late_or_reschedule(batch: Batch, task: Task, token: Token, job: Job) 
     total, suspended = _working_seconds_and_is_suspended(
         batch.now, job.started_at, _suspend_and_restore_times(task, job)
     )
-    if has_timed_out(total, seconds):
+    if is_past_deadlock_limit(total, seconds):
         return True
     left = deadlock_limit(seconds) - total
     _schedule_late_due_time(batch, task, token, max(left, NEXT_LOOK) if suspended else left)

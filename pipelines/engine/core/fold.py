@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.engine.core.values import TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
-from pipelines.routing.decide.effects import ENDS, add_counts, task_status_of_positions
+from pipelines.routing.decide.effects import ENDS, with_added_counts, worst_position_status
 from pipelines.routing.decide.transitions import COUNTERS
 
 Row = dict[str, Any]
@@ -46,7 +46,7 @@ def row_after_event(row: Row, event: Event) -> Row:
         "tokens": {**row["tokens"], **_folded_tokens_by_id(data.get("tokens", []))},
     }
     for name, added in data.get("count", {}).items():
-        row[name] = add_counts(row[name], added)
+        row[name] = with_added_counts(row[name], added)
     for name in ("context", "variables", "unreadable"):
         row[name] = {**row[name], **data.get(name, {})}
     # An undone migration puts values back as they were, in place of adding to them.
@@ -76,5 +76,5 @@ def _task_status_of_row(row: Row) -> str:
     tokens = row["tokens"].values()
     living = [token["status"] for token in tokens if not token["forked"] and token["status"] not in ENDS]
     if living:
-        return task_status_of_positions(living)
+        return worst_position_status(living)
     return next((str(token["status"]) for token in tokens if token["parent_id"] is None), row["status"])

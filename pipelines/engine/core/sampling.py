@@ -16,7 +16,7 @@ from pipelines.routing.decide.sampling import (
     NOT_DRAWN,
     SAME_CHANGE,
     SAME_REQUEST,
-    is_drawn,
+    is_chain_drawn,
 )
 from pipelines.routing.document.line import Gate, ParsedLine
 
@@ -50,7 +50,7 @@ def _draw_result_for_gate(gate: Gate, line_id: int, chain: Sequence[int], prior_
     assert gate.sample is not None
     # With the line: another one may have a gate of this key, and would draw the same tasks
     key, place, one_in = sampling_key(), f"{line_id}/{gate.key}", gate.sample.one_in
-    by_key = any(is_drawn(key, place, str(task_id), one_in) for task_id in chain)
+    by_key = any(is_chain_drawn(key, place, str(task_id), one_in) for task_id in chain)
     if by_key or _task_chain_subject(chain[0]) in prior_subjects:
         return DRAWN
     if SampledDraw.ALL in prior_subjects:

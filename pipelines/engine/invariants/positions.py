@@ -17,7 +17,7 @@ from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, To
 from pipelines.models.plumbing.compiled_queries import array_field, fetch_prepared, server_prepared
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import ORDER, task_status_of_positions
+from pipelines.routing.decide.effects import ORDER, worst_position_status
 from pipelines.routing.document.line import ParsedLine
 
 Ids = Sequence[int] | None
@@ -42,7 +42,7 @@ def _derived_status(record: TaskRecord) -> str:
     branch is accounted for in."""
     living = [token.status for token in record.tokens if not token.forked and token.status not in ENDED]
     if living:
-        return task_status_of_positions(living)
+        return worst_position_status(living)
     return next((token.status for token in record.tokens if token.parent_id is None), "nothing")
 
 

@@ -29,7 +29,7 @@ from pipelines.routing.analysis.migration_impact import MigratingPosition, Migra
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Finish, Wait
-from pipelines.routing.decide.effects import DecisionSubject, add_counts, facts_for_deciding_anew
+from pipelines.routing.decide.effects import DecisionSubject, facts_for_deciding_anew, with_added_counts
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, decision_transition
 from pipelines.routing.document.line import ParsedLine
@@ -313,4 +313,7 @@ def _did_person_vote_against(token: Token, decision: Decision | None) -> bool:
 
 
 def _sum_of_counts(counts: Counts, more: Counts) -> Counts:
-    return {**counts, **{name: add_counts(counts.get(name, {}), added) for name, added in more.items()}}
+    return {
+        **counts,
+        **{name: with_added_counts(counts.get(name, {}), added) for name, added in more.items()},
+    }

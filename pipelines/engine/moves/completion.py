@@ -15,7 +15,7 @@ from pipelines.ports import observers, queue
 from pipelines.ports.queue_tasks import FOLLOW_UP
 from pipelines.ports.terms import QUICK
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import task_status_of_positions
+from pipelines.routing.decide.effects import worst_position_status
 from pipelines.routing.decide.transitions import CANCELLED, TokenEnd
 
 Who = Actor | str
@@ -112,7 +112,7 @@ def _token_as_changed_in_batch(batch: Batch, token: Token) -> Token:
 
 
 def _worst_ended_token(tokens: list[Token]) -> Token:
-    status = task_status_of_positions(token.status for token in tokens)
+    status = worst_position_status(token.status for token in tokens)
     return next(token for token in tokens if token.status == status)
 
 

@@ -30,10 +30,10 @@ from pipelines.routing.decide.approval import (
     APPROVE,
     Tally,
     Voter,
-    barring_reason,
+    barring_role,
+    may_voter_fill,
     missing_approvers,
     tally_votes,
-    voter_fills,
 )
 from pipelines.routing.decide.approval import CountedVote as Word
 from pipelines.routing.document.line import Approval, Requirement
@@ -223,7 +223,7 @@ def has_several_members(project_id: int) -> bool:
 
 
 def meets_any_requirement(person: EntitledPerson, who: Iterable[Requirement]) -> bool:
-    return any(voter_fills(person.as_voter, requirement) for requirement in who)
+    return any(may_voter_fill(person.as_voter, requirement) for requirement in who)
 
 
 BARRED = {
@@ -275,7 +275,7 @@ def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> b
 
 def _bar_kind_or_none(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
     """Return what bars this person."""
-    return barring_reason(policy, f"person:{user_id}", _requesting_actors(task), _actors_behind_visit(visit))
+    return barring_role(policy, f"person:{user_id}", _requesting_actors(task), _actors_behind_visit(visit))
 
 
 def tally_of_votes(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:

@@ -17,7 +17,7 @@ from pipelines.formats.foreign.contenox import CONTENOX
 from pipelines.formats.foreign.flux import FLUX, FLUX_RECORD
 from pipelines.formats.foreign.system import ForeignSystem
 from pipelines.formats.foreign.vibe_factory import VIBE_FACTORY
-from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins
+from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins_or_faults
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import read_line
@@ -51,7 +51,7 @@ class Recognition:
 def systems_by_key() -> Mapping[str, ForeignSystem]:
     """Find them by key. What an installed package calls like one of these takes nothing from it."""
     own = {system.key: system for system in OWN}
-    added = (made for _name, made in load_plugins(GROUP) if isinstance(made, ForeignSystem))
+    added = (made for _name, made in load_plugins_or_faults(GROUP) if isinstance(made, ForeignSystem))
     return own | {system.key: _guarded_system(system) for system in added if system.key not in own}
 
 
@@ -80,7 +80,9 @@ def recognise_system(document: Any) -> Recognition:
     if isinstance(document, Mapping) and "gateline" in document:
         return Recognition(None)
     faults = [
-        Problem("", made.message) for _name, made in load_plugins(GROUP) if isinstance(made, PluginFault)
+        Problem("", made.message)
+        for _name, made in load_plugins_or_faults(GROUP)
+        if isinstance(made, PluginFault)
     ]
     for system in systems_by_key().values():
         for sign in system.signs:

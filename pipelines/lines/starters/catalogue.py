@@ -15,7 +15,7 @@ from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.guarantees import line_guarantee_sentence
 from pipelines.routing.sentences.names import end_name, gate_name, station_name
-from pipelines.routing.simulate.run import ScenarioResult, run_scenario
+from pipelines.routing.simulate.run import ScenarioResult, run_scenario_until_refused
 from pipelines.routing.simulate.scenario import ScenarioScript, read_scenario
 
 LINES = Path(__file__).with_name("lines")
@@ -60,7 +60,7 @@ class Starter:
 
     @cached_property
     def sample(self) -> ScenarioResult:
-        return run_scenario(self.line, self.scenario)
+        return run_scenario_until_refused(self.line, self.scenario)
 
     @property
     def path(self) -> Iterator[str]:

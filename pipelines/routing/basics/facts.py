@@ -30,7 +30,7 @@ def read_amount(value: Any, path: str) -> Any:
     return value
 
 
-def _read_share(value: Any, path: str) -> Any:
+def _read_percentage(value: Any, path: str) -> Any:
     if read_amount(value, path) > 100:
         raise Malformed(path, "has to be a share of 100")
     return value
@@ -53,7 +53,7 @@ KINDS: Final[Mapping[str, Read]] = {
     "count": values.read_count,
     "whole": values.read_integer,
     "amount": read_amount,
-    "share": _read_share,
+    "share": _read_percentage,
     "text": values.read_text,
     "texts": _read_texts,
     "list": values.read_sequence,

@@ -35,21 +35,21 @@ def escape_hidden_json(text: str) -> str:
 
 
 def _escaped_match(match: re.Match[str]) -> str:
-    if _joins_emoji(match):
+    if _is_emoji_joiner(match):
         return match.group()
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _json_escape(match: re.Match[str]) -> str:
-    if _joins_emoji(match):
+    if _is_emoji_joiner(match):
         return match.group()
     # JSON escapes a character beyond U+FFFF as its two surrogates.
     units = match.group().encode("utf-16-be").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def _joins_emoji(match: re.Match[str]) -> bool:
+def _is_emoji_joiner(match: re.Match[str]) -> bool:
     """A joiner inside an emoji of several people is seen as one picture, not hidden."""
     text, at = match.string, match.start()
     return (

@@ -45,7 +45,7 @@ def guarded_call(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
 
 
 @cache
-def load_plugins(group: str) -> tuple[tuple[str, Any], ...]:
+def load_plugins_or_faults(group: str) -> tuple[tuple[str, Any], ...]:
     """Names and what they load, in the order of their names; in its place a PluginFault where that failed."""
     # Loaded when it is asked for: it brings mail and sockets along, which a decision needs not.
     entry_points = import_module("importlib.metadata").entry_points

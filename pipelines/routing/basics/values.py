@@ -112,7 +112,7 @@ def contains_part(container: Any, part: Any) -> bool:
     return type(container) is list and any(are_equal(member, part) for member in container)
 
 
-def number_in_text(text: str) -> int | Decimal | None:
+def json_number_or_none(text: str) -> int | Decimal | None:
     """The number that a text says, if, stripped of white space, it is a JSON number."""
     stripped = text.strip()
     if not _JSON_NUMBER.match(stripped):
@@ -132,7 +132,7 @@ def node_count(value: Any) -> int:
     return 1
 
 
-def is_larger(value: Any, most: int) -> bool:
+def has_more_nodes(value: Any, most: int) -> bool:
     """Return whether a value has more than `most` nodes. Visits no more than that, level by level, at any
     depth."""
     level, node_count = [value], 1
@@ -151,14 +151,14 @@ def is_larger(value: Any, most: int) -> bool:
 
 def check_document(value: Any) -> None:
     """Refuse what no store can hold and what is too large to be a document. Raises Malformed with the place."""
-    if is_larger(value, MAX_VALUES):
+    if has_more_nodes(value, MAX_VALUES):
         raise Malformed("", _("the document holds more than %(most)s values", most=MAX_VALUES))
     check_storable(value, "")
 
 
 def check_storable(value: Any, path: str) -> None:
     """Refuse what no JSON store can hold. Raises Malformed with the place (law §2, last line)."""
-    if _is_sound(value):
+    if _is_surely_storable(value):
         return
     trail: list[str | int] = []
     message = _value_fault(value, trail)
@@ -169,11 +169,11 @@ def check_storable(value: Any, path: str) -> None:
 def check_members(values: dict[str, Any], path: str) -> None:
     """`check_storable` of each value; their places are only made where one is wrong."""
     for key, value in values.items():
-        if not _is_sound(value):
+        if not _is_surely_storable(value):
             check_storable(value, member_path(path, key))
 
 
-def _is_sound(value: Any) -> bool:
+def _is_surely_storable(value: Any) -> bool:
     """Return whether the value has no fault: level by level, several times faster than `_fault`, which names
     the fault. Very deep nesting is left to `_fault`."""
     if type(value) is str:
@@ -257,16 +257,16 @@ def _fault_in_key(step: Any) -> str:
     )
 
 
-def all_texts(value: Any) -> Iterator[str]:
+def texts_of_values(value: Any) -> Iterator[str]:
     """Every text in a JSON value, but for the names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for member in value.values():
-            yield from all_texts(member)
+            yield from texts_of_values(member)
     elif isinstance(value, list | tuple):
         for member in value:
-            yield from all_texts(member)
+            yield from texts_of_values(member)
 
 
 @lru_cache(maxsize=200)
@@ -302,7 +302,7 @@ def read_word(value: Any, path: str, words: Collection[str]) -> str | None:
     return value
 
 
-def to_integer(value: Any) -> int | None:
+def whole_number_or_none(value: Any) -> int | None:
     """The integer that a number says (3 and 3.0), None if it is no whole number."""
     if not is_number(value):
         return None
@@ -317,7 +317,7 @@ def to_integer(value: Any) -> int | None:
 def read_integer(value: Any, path: str) -> int | None:
     if value is None:
         return None
-    number = to_integer(value)
+    number = whole_number_or_none(value)
     if number is None:
         raise Malformed(path, "has to be a whole number")
     return number

@@ -55,7 +55,7 @@ class Tally:
     lacking: tuple[int, ...] = ()
 
 
-def barring_reason(
+def barring_role(
     approval: Approval, person: Hashable, requesters: Collection[Hashable], producers: Collection[Hashable]
 ) -> str | None:
     """Return why a person may not decide while others in the project could: `requester`, `producer` or None."""
@@ -84,7 +84,7 @@ def with_extra_votes(approval: Approval, producers: Collection[Hashable]) -> App
     return replace(approval, who=(*approval.who, others))
 
 
-def voter_fills(voter: Voter, requirement: Requirement) -> bool:
+def may_voter_fill(voter: Voter, requirement: Requirement) -> bool:
     if requirement.kind == "user":
         return voter.person == requirement.name
     memberships = {"role": voter.roles, "group": voter.groups, OWNER: voter.agents}[requirement.kind]
@@ -110,7 +110,7 @@ def tally_votes(
     nothing. `eligible`: from `entitled`. `everyone`: of whom a requirement asks all, where that is more than
     `eligible`."""
     voters = {
-        voter.person: voter for voter in eligible if any(voter_fills(voter, need) for need in requirements)
+        voter.person: voter for voter in eligible if any(may_voter_fill(voter, need) for need in requirements)
     }
     required_voters = tuple(voters.values()) if everyone is None else tuple(everyone)
     approved: dict[str, Voter] = {}
@@ -146,7 +146,7 @@ def missing_approvers(
     return frozenset(
         v.person
         for v in everyone
-        if v.person not in approvers and any(voter_fills(v, need) for need in unanimous)
+        if v.person not in approvers and any(may_voter_fill(v, need) for need in unanimous)
     )
 
 
@@ -163,7 +163,7 @@ def _missing_counts(
     return tuple(
         max(
             len(missing_approvers((need,), everyone, approvers)),
-            int(not any(voter_fills(voter, need) for voter in voters)),
+            int(not any(may_voter_fill(voter, need) for voter in voters)),
         )
         if need.everyone
         else 0
@@ -176,7 +176,7 @@ def can_people_satisfy(requirements: Sequence[Requirement], eligible: Iterable[V
     have to approve."""
     people = list(eligible)
     somebody = all(
-        any(voter_fills(voter, need) for voter in people) for need in requirements if need.everyone
+        any(may_voter_fill(voter, need) for voter in people) for need in requirements if need.everyone
     )
     return somebody and len(_maximum_matching(requirements, people)) == _place_count(requirements)
 
@@ -199,7 +199,7 @@ def _tally_details(
 def _maximum_matching(requirements: Sequence[Requirement], voters: Sequence[Voter]) -> dict[str, int]:
     """A maximum matching: person → index of the requirement, found by augmenting paths."""
     filled: dict[str, int] = {}
-    candidates = [[v.person for v in voters if voter_fills(v, need)] for need in requirements]
+    candidates = [[v.person for v in voters if may_voter_fill(v, need)] for need in requirements]
     for index, need in enumerate(requirements):
         for _ in range(need.place_count):
             # Who fills one place may be needed for another: a greedy choice would miss approvals that are

@@ -96,19 +96,19 @@ def used_amount_before_move(
         case "station":
             return sum(visits.get(station, 0) for station in budget.stations)
         case "failure_type":
-            return sum(n for name, n in counted.failures.items() if _counts_failure(budget, name))
+            return sum(n for name, n in counted.failures.items() if _does_count_name_consume(budget, name))
     # Rework within a stage is counted for each stage by itself.
     stage = line.stage_key(step.source) if budget.kind == "same_stage" else None
-    return sum(n for edge, n in counted.edges.items() if _edge_consumes(line, budget, edge, stage))
+    return sum(n for edge, n in counted.edges.items() if _does_edge_consume(line, budget, edge, stage))
 
 
-def _counts_failure(budget: Budget, name: str) -> bool:
+def _does_count_name_consume(budget: Budget, name: str) -> bool:
     # A key of a station has no colon, the type of a failure may.
     station, _, failure_type = name.partition(":")
     return failure_type in budget.failure_types and (not budget.stations or station in budget.stations)
 
 
-def _edge_consumes(line: ParsedLine, budget: Budget, edge: str, stage: str | None) -> bool:
+def _does_edge_consume(line: ParsedLine, budget: Budget, edge: str, stage: str | None) -> bool:
     source, _, target = edge.partition("->")
     if source not in line.stations_by_key:
         return False

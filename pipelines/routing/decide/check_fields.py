@@ -59,13 +59,13 @@ def _signal_verdict(situation: Situation, derived: DerivedOutcome) -> Any:
     return None if signal is None else signal["verdict"]
 
 
-def _read_output(situation: Situation, rest: str) -> Any:
+def _output_value_or_missing(situation: Situation, rest: str) -> Any:
     outcome = situation.outcome
     # A check on output that could not be parsed fails; only rules get stuck on it (law §3, §6).
     return MISSING if outcome.output_error else value_at_key(outcome.output, rest)
 
 
-def _read_gate_word(situation: Situation, key: str) -> Any:
+def _last_gate_word_or_missing(situation: Situation, key: str) -> Any:
     """The gate's last decision, on this visit or else on an earlier one."""
     word = situation.facts.gates.get(key)
     if word is not None and word.decision is not None:
@@ -80,19 +80,19 @@ SINGLE: dict[str, Callable[[Situation, DerivedOutcome], Any]] = {
     "eval": lambda situation, derived: derived.eval,
     "failure_type": lambda situation, derived: situation.outcome.failure_type,
     "signal": _signal_verdict,
-    "run.attempt": lambda situation, derived: situation.visits_of(situation.station),
+    "run.attempt": lambda situation, derived: situation.visit_count(situation.station),
     "blockers": lambda situation, derived: len(situation.outcome.blockers),
 }
 
 FAMILIES: dict[str, Callable[[Situation, str], Any]] = {
-    "output": _read_output,
+    "output": _output_value_or_missing,
     "task": lambda situation, rest: value_at_key(situation.facts.task, rest),
     "input": lambda situation, rest: situation.facts.inputs.get(rest, MISSING),
     "context": lambda situation, rest: value_at_key(situation.facts.context, rest),
     "variables": lambda situation, rest: situation.facts.variables.get(rest, MISSING),
-    "gates": _read_gate_word,
+    "gates": _last_gate_word_or_missing,
     "git": lambda situation, rest: value_at_key(dict(situation.outcome.git), rest),
-    "meta": _read_output,
+    "meta": _output_value_or_missing,
     "facts": lambda situation, rest: value_at_key(readable_facts(situation), rest),
 }
 """`meta` is Flux's name of the output; `git` is what changed in the repositories of the workspace (docs/gates.md), and

@@ -17,7 +17,7 @@ def deadlock_limit(expected: float) -> float:
     return FACTOR * expected
 
 
-def has_timed_out(seconds: float, expected: float | None) -> bool:
+def is_past_deadlock_limit(seconds: float, expected: float | None) -> bool:
     """Return whether a state has been unchanged for strictly more than twice the expected time."""
     return expected is not None and seconds > deadlock_limit(expected)
 

@@ -22,7 +22,7 @@ from pipelines.routing.decide.steps.routing_context import (
     fallback_route,
 )
 from pipelines.routing.decide.steps.rule_matching import RuleMatch, first_match_or_decision
-from pipelines.routing.decide.steps.signals import follow_signal
+from pipelines.routing.decide.steps.signals import route_or_decision_by_signal
 from pipelines.routing.decide.steps.targets import (
     TransitionCandidate,
     decision_preventing_move,
@@ -73,7 +73,7 @@ def _decision_or_route_before_rules(case: RoutingContext) -> DecisionAnswer | Ta
     # Law §5, step 3: the first valid signal decides.
     signal = case.situation.outcome.deciding_signal
     if signal is not None:
-        return follow_signal(case, signal)
+        return route_or_decision_by_signal(case, signal)
     # Law §5, step 4: what is blocked takes the fallback and skips the station gate.
     why = _blocked_reason(case)
     if why:
@@ -87,10 +87,10 @@ def first_route_to_rules(case: RoutingContext) -> TakenRoute | None:
     """The outcome as the rules of its station read it first; None where they are not asked, because a signal or the
     policy decides before them."""
     step = _decision_or_route_before_rules(case)
-    return None if not isinstance(step, TakenRoute) or _skips_rules(case, step) else step
+    return None if not isinstance(step, TakenRoute) or _is_failed_without_failure_rules(case, step) else step
 
 
-def _skips_rules(case: RoutingContext, route: TakenRoute) -> bool:
+def _is_failed_without_failure_rules(case: RoutingContext, route: TakenRoute) -> bool:
     return route.seen.outcome_state == "failed" and not case.line.policy.failure_rules
 
 
@@ -113,7 +113,7 @@ def _apply_rules(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | Ta
     # Since revision 3 such output counts as none on all routes behind the fallback (law §12).
     case.fell_back |= route.no_output and case.line.revision > FALLBACK_READS_AGAIN
     # Law §4: `failure_rules: no` sends a failed outcome, a forced one too, to `on_failure`.
-    if _skips_rules(case, route):
+    if _is_failed_without_failure_rules(case, route):
         case.add_trace_entry("rules", None, True, "failure_rules: no")
         return decide_by_on_failure_policy(case, feedback=route.reason)
     # Law §5, step 6
@@ -127,7 +127,7 @@ def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> D
     rule = match.rule
     guards = [case.line.gate(key) for key in rule.gates]
     # A word other than approve decides at once, before step 7 and before the checks (law §5).
-    against = gates.follow_objection(case, "rule_gates", guards, rule) if guards else None
+    against = gates.decision_of_first_objection(case, "rule_gates", guards, rule) if guards else None
     if against is not None:
         return against
     text = match.text if rule.feedback else None
@@ -193,7 +193,7 @@ def _check_gates(
     worst = checks.worst_action(actions)
     # Law §5, step 8: the checks of all gates come before the people of any.
     if worst == "abort":
-        return gates.failed_finish(way.rule)
+        return gates.rejected_finish(way.rule)
     if worst == "rework":
         return demanded_route(case, way.rule, "\n".join(text for _, text in by_tools if text) or None)
     undecided = [

@@ -87,7 +87,7 @@ def does_decision_abort_task(about: DecisionSubject, answer: Finish) -> bool:
     return answer.by == "gate" and not was_rule_taken(about, answer, (answer.end,))
 
 
-def failure_reason(about: DecisionSubject, answer: Finish) -> str:
+def failure_reason_without_rejection(about: DecisionSubject, answer: Finish) -> str:
     """Return the reason that a task failed without a rejection: that of the signal that aborted it, or of a
     cancelled job that no rule matched (ALP A4), or the eval that no rule takes (contenox B10). Otherwise
     ""."""
@@ -166,14 +166,17 @@ def was_rule_taken(about: DecisionSubject, answer: Move | Finish | Wait, targets
     if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
         return False
     station_and_rule = about.line.rules_by_id.get(answer.rule or "")
-    return station_and_rule is not None and _resolve_origin(station_and_rule[1].to, about.origin) == targets
+    return (
+        station_and_rule is not None
+        and _targets_with_origin_resolved(station_and_rule[1].to, about.origin) == targets
+    )
 
 
-def _resolve_origin(to: tuple[str, ...], origin: str | None) -> tuple[str, ...]:
+def _targets_with_origin_resolved(to: tuple[str, ...], origin: str | None) -> tuple[str, ...]:
     return tuple((origin or "") if target == ORIGIN else target for target in to)
 
 
-def add_counts(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
+def with_added_counts(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
     return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}
 
 
@@ -308,7 +311,7 @@ ENDS = ("failed", "cancelled", "completed")
 ORDER = {status: place for place, status in enumerate((*LIVING, *ENDS))}
 
 
-def task_status_of_positions(statuses: Iterable[str]) -> str:
+def worst_position_status(statuses: Iterable[str]) -> str:
     """Tell the status of a task (law §1) from its positions; forked tokens are none and must be left out."""
     return min(statuses, key=ORDER.__getitem__)
 

@@ -25,14 +25,14 @@ DRAWS: Final = {
 RANGE: Final = 2**64
 
 
-def is_drawn(key: bytes, gate: str, root: str, one_in: int) -> bool:
+def is_chain_drawn(key: bytes, gate: str, root: str, one_in: int) -> bool:
     """Return whether the tasks of the chain that began with `root` are drawn at `gate`. Raising the rate
     keeps every chain that was drawn. `key`: that of the installation; `gate` and `root` name the two
     uniquely in it."""
-    return is_draw_selected(draw_number(key, gate, root), one_in)
+    return is_draw_selected(draw_number_of_chain(key, gate, root), one_in)
 
 
-def draw_number(key: bytes, gate: str, root: str) -> int:
+def draw_number_of_chain(key: bytes, gate: str, root: str) -> int:
     """Return the draw of the chain at the gate, independent of the rate: evenly distributed from 0 to
     `RANGE`."""
     # NUL keeps gate and root apart; 8 bytes are a number below RANGE.

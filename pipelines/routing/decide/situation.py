@@ -150,7 +150,7 @@ class Situation:
         """Situation as step 7 reads it."""
         return replace(self, facts=self.facts.of_now) if self.facts.now else self
 
-    def visits_of(self, station: str) -> int:
+    def visit_count(self, station: str) -> int:
         """Entries so far, the present one included: 1 for the present station unless told, else 0."""
         return self.facts.visits.get(station, 1 if station == self.station else 0)
 
@@ -159,7 +159,7 @@ class Situation:
         if station == self.station:
             return True
         visited = self.facts.visited
-        return self.visits_of(station) > 0 if visited is None else station in visited
+        return self.visit_count(station) > 0 if visited is None else station in visited
 
     def to_dict(self) -> dict[str, Any]:
         facts = self.facts.to_dict()

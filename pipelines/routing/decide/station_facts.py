@@ -15,7 +15,7 @@ Visit = tuple[str, Facts]
 """A passed visit: its station, and what was observed of it."""
 
 
-def facts_by_station(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
+def facts_by_station_with_last_tree(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
     """Facts by station. `own`: facts of the outcome being decided; `past`: earlier visits, oldest first. If the
     outcome has no tree of its own, the last tree seen on its path counts."""
     visits = list(past)
@@ -23,7 +23,7 @@ def facts_by_station(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, A
         (
             candidate
             for facts in (own, *(visit_facts for _, visit_facts in reversed(visits)))
-            if (candidate := visit_tree(facts))
+            if (candidate := tree_left_by_visit(facts))
         ),
         None,
     )
@@ -36,7 +36,7 @@ def facts_by_station(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, A
     return by_station
 
 
-def visit_tree(facts: Facts) -> str | None:
+def tree_left_by_visit(facts: Facts) -> str | None:
     """The tree that a visit left, from git or from any group of facts."""
     git: str | None = facts.get("git", {}).get("tree")
     return git or next((tree for members in facts.values() if (tree := _source_tree(members))), None)

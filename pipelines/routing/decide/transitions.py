@@ -85,7 +85,7 @@ def decision_transition(
             entries,
         )
     if isinstance(answer, Finish):
-        reason = effects.failure_reason(about, answer)
+        reason = effects.failure_reason_without_rejection(about, answer)
         ended = TokenEnd(
             answer.end_kind,
             answer.end,

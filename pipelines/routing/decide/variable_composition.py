@@ -19,7 +19,7 @@ def compose_variables(
     several give a list, none fails. Raises ComposeFailed."""
     new_variables: dict[str, Any] = {}
     for entry in entries:
-        value = _entry_value(entry, document, steps)
+        value = _found_value_or_list(entry, document, steps)
         if entry.strategy is not None:
             value = merge_by_strategy(
                 entry.strategy, value, new_variables.get(entry.var, variables.get(entry.var, MISSING))
@@ -29,7 +29,7 @@ def compose_variables(
     return new_variables
 
 
-def _entry_value(entry: Compose, document: Any, steps: EvaluationBudget) -> Any:
+def _found_value_or_list(entry: Compose, document: Any, steps: EvaluationBudget) -> Any:
     try:
         nodes = [document] if entry.path is None else entry.path.nodes(document, steps)
     except EvaluationFailed as failure:

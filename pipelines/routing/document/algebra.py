@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.basics.bounds import EvaluationBudget, NotAnswered, OutputUnreadable
-from pipelines.routing.basics.values import node_count, number_in_text
+from pipelines.routing.basics.values import json_number_or_none, node_count
 from pipelines.routing.document import operators
 from pipelines.routing.document.evaluations import Evaluation, EvaluationAnswer
 from pipelines.routing.document.operand_trace import ObservedOperand
@@ -93,10 +93,10 @@ class EvalTest:
     def test(self, view: ConditionView) -> bool:
         view.saw.append(ObservedOperand("eval", view.eval))
         if self.bounds is not None:
-            number = number_in_text(view.eval)
+            number = json_number_or_none(view.eval)
             return number is not None and self.bounds[0] <= number <= self.bounds[1]
         # Order is for numbers: an eval counts as the one that it says (law §3).
-        value = number_in_text(view.eval) if self.op in operators.ORDERED else view.eval
+        value = json_number_or_none(view.eval) if self.op in operators.ORDERED else view.eval
         return value is not None and operators.COMMON[self.op].holds(value, self.value)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema, operator_schema
-from pipelines.routing.basics.values import MISSING, are_equal, is_number, kind_phrase, number_in_text
+from pipelines.routing.basics.values import MISSING, are_equal, is_number, json_number_or_none, kind_phrase
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import operators
 from pipelines.routing.document.document_readers.reader import Problems, Reader
@@ -311,7 +311,7 @@ def _run_check(check: Check, read: Read) -> CheckResult:
 
 def _comparable_eval(text: str, operand: Any) -> Any:
     """An eval as it compares: by its number with a number, if it says one, else as text."""
-    number = number_in_text(text) if is_number(operand) else None
+    number = json_number_or_none(text) if is_number(operand) else None
     return text if number is None else number
 
 

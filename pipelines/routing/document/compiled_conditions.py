@@ -9,7 +9,7 @@ from collections.abc import Callable
 from operator import eq
 from typing import Any
 
-from pipelines.routing.basics.values import MISSING, number_in_text
+from pipelines.routing.basics.values import MISSING, json_number_or_none
 from pipelines.routing.document import operators
 from pipelines.routing.document.algebra import (
     All,
@@ -73,7 +73,7 @@ def _eval_test(condition: EvalTest) -> Test:
         low, high = condition.bounds
 
         def in_range(view: ConditionView) -> bool:
-            number = number_in_text(view.eval)
+            number = json_number_or_none(view.eval)
             return number is not None and low <= number <= high
 
         return in_range
@@ -83,7 +83,7 @@ def _eval_test(condition: EvalTest) -> Test:
         return lambda view: holds(view.eval, value)
 
     def in_order(view: ConditionView) -> bool:
-        number = number_in_text(view.eval)
+        number = json_number_or_none(view.eval)
         return number is not None and holds(number, value)
 
     return in_order

@@ -12,7 +12,7 @@ from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
 from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.values import MISSING, to_integer
+from pipelines.routing.basics.values import MISSING, whole_number_or_none
 from pipelines.routing.document.algebra import (
     AnswerTest,
     Condition,
@@ -88,7 +88,7 @@ class ExitCodes(Field):
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         codes = []
         for value, path in reader.members(key):
-            code = to_integer(value)
+            code = whole_number_or_none(value)
             if code is None or not 0 <= code <= 255:
                 reader.problems.note(path, "has to be an exit code, 0 to 255")
             else:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import Problem, member_path
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.values import to_integer
+from pipelines.routing.basics.values import whole_number_or_none
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import FactTest, condition_leaf_tests
 from pipelines.routing.document.budgets import BUDGET, Budget, standard_budgets
@@ -66,7 +66,7 @@ class Law(Field):
     default: int = LAW
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        if to_integer(reader.raw(key)) != LAW:
+        if whole_number_or_none(reader.raw(key)) != LAW:
             reader.note(key, _("this product knows the semantics number %(law)s only", law=LAW))
         return LAW
 

@@ -19,8 +19,8 @@ from pipelines.routing.basics.values import (
     are_equal,
     contains_part,
     is_less,
+    json_number_or_none,
     json_type,
-    number_in_text,
 )
 from pipelines.routing.basics.wording import Wording as _
 
@@ -52,7 +52,7 @@ def compile_pattern(pattern: str) -> Any:
 
 def parse_range(text: Any) -> tuple[Any, Any]:
     """`"min,max"`, inclusive, spaces allowed. Raises OperandError if malformed or min > max."""
-    bounds = [number_in_text(part) for part in text.split(",")] if type(text) is str else []
+    bounds = [json_number_or_none(part) for part in text.split(",")] if type(text) is str else []
     if len(bounds) != 2 or None in bounds:
         raise OperandError('a range is two numbers in one text, like "200,299"')
     if is_less(bounds[1], bounds[0]):

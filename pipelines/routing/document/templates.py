@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.values import MISSING, all_texts
+from pipelines.routing.basics.values import MISSING, texts_of_values
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import template_variables
 from pipelines.routing.document.paths import value_at_key
@@ -71,7 +71,7 @@ def placeholder_names(text: str) -> tuple[str, ...]:
 
 def template_texts(work: Any) -> Iterator[str]:
     """Every text in a station's work that may be a template."""
-    return (text for text in all_texts(work) if "{{" in text)
+    return (text for text in texts_of_values(work) if "{{" in text)
 
 
 def work_lookups(work: Any) -> frozenset[tuple[str, str]]:

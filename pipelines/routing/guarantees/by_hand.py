@@ -9,7 +9,7 @@ from decimal import Decimal
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.guarantees import Guarantee, NeverReached
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.guarantees.guarantee_proofs import REFUTED, proved_flag_of_each_guarantee
+from pipelines.routing.guarantees.guarantee_proofs import REFUTED, proved_flags
 from pipelines.routing.guarantees.protection import Protection, protection_answers
 
 
@@ -25,7 +25,7 @@ class MovedPast:
     spent: Decimal = Decimal()
 
 
-def broken_guarantees(line: ParsedLine, target: str, past: MovedPast) -> tuple[Guarantee, ...]:
+def guarantees_unproved_after_move(line: ParsedLine, target: str, past: MovedPast) -> tuple[Guarantee, ...]:
     """Return the guarantees, as the line has them, that are no longer proved once the token enters `target` by hand:
     read as those of a task that begins there with this past. What cannot be proved counts as broken."""
     guarantees = tuple(
@@ -36,12 +36,12 @@ def broken_guarantees(line: ParsedLine, target: str, past: MovedPast) -> tuple[G
     if not guarantees:
         return ()
     begun = replace(line, start=target, guarantees=guarantees)
-    proved = proved_flag_of_each_guarantee(LintSubject(begun), guarantees)
+    proved = proved_flags(LintSubject(begun), guarantees)
     broken = {guarantee.id for guarantee, is_proved in zip(guarantees, proved, strict=True) if not is_proved}
     return tuple(guarantee for guarantee in line.guarantees if guarantee.id in broken)
 
 
-def unprotected_reason(line: ParsedLine, target: str, repository: str, protection: Protection) -> str:
+def unmet_protection_or_empty(line: ParsedLine, target: str, repository: str, protection: Protection) -> str:
     """Return what the protection of the repository asks for and no gate from `target` on would, or ""."""
     begun = replace(line, start=target)
     broken = [

@@ -29,8 +29,8 @@ from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.guarantees import line_guarantee_sentence
 from pipelines.routing.sentences.part_names import gate_by_name, place
 from pipelines.routing.sentences.part_names import rule as named_rule
-from pipelines.routing.simulate.drawn_moves import DrawnMove, drawn_moves
-from pipelines.routing.simulate.run import run_scenario
+from pipelines.routing.simulate.drawn_moves import DrawnMove, moves_and_finishes
+from pipelines.routing.simulate.run import run_scenario_until_refused
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord
 
@@ -97,9 +97,7 @@ def prove_guarantees(
     return tuple(map(proving.answer, selected))
 
 
-def proved_flag_of_each_guarantee(
-    subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None
-) -> tuple[bool, ...]:
+def proved_flags(subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None) -> tuple[bool, ...]:
     """Tell of every guarantee of the line, or of these, if it is proved. No path that breaks one is searched for."""
     proving = _GuaranteeProver(subject.line, subject)
     return tuple(map(proving.is_proved, subject.line.guarantees if guarantees is None else guarantees))
@@ -123,14 +121,14 @@ class _GuaranteeProver:
 
     def is_proved(self, guarantee: Guarantee) -> bool:
         try:
-            return self._proof_of(guarantee)[0]
+            return self._proved_and_why(guarantee)[0]
         except TooManyRoutes:
             return False
 
     def answer(self, guarantee: Guarantee) -> GuaranteeAnswer:
         sentence = line_guarantee_sentence(self._line, guarantee)
         try:
-            proved, why = self._proof_of(guarantee)
+            proved, why = self._proved_and_why(guarantee)
         except TooManyRoutes:
             most = _(
                 "the gates of a station can be gone through in more than %(n)s ways", n=f"{MOST_ROUTES:,}"
@@ -161,7 +159,7 @@ class _GuaranteeProver:
             )
         if guarantee.at_most is not None:
             return self._visit_nearness(guarantee.at_most.visit, guarantee.at_most.times)
-        return _moves_nearness if guarantee.ends_within is not None else _cost_nearness
+        return _minus_most_moves if guarantee.ends_within is not None else _cost_nearness
 
     def _visit_nearness(self, station: str, times: int) -> Near:
         leads: dict[Spot, set[Spot]] = {}
@@ -183,22 +181,22 @@ class _GuaranteeProver:
 
         return near
 
-    def _proof_of(self, guarantee: Guarantee) -> tuple[bool, str]:
+    def _proved_and_why(self, guarantee: Guarantee) -> tuple[bool, str]:
         """Return whether the guarantee is proved, and the basis of the proof or the obstacle."""
         if guarantee.never is not None:
             mark = mark_of_guarantee(self._line, guarantee)
             reach = MarkedReach(self._line, self._ways_out, mark)
             # First without limits: that needs no counting.
-            if not reach.is_proved and self._is_limited(mark):
+            if not reach.is_proved and self._do_limits_protect(mark):
                 return True, "limits keep every path from it"
             return reach.is_proved, "" if reach.broken is None else self._why_way_may_break(reach.broken)
         if guarantee.at_most is not None:
-            return self._visits_proof(guarantee.at_most.visit, guarantee.at_most.times)
+            return self._visits_proved_and_why(guarantee.at_most.visit, guarantee.at_most.times)
         if guarantee.ends_within is not None:
-            return self._moves_proof(guarantee.ends_within)
-        return self._cost_proof(Decimal(guarantee.cost_at_most or 0))
+            return self._moves_proved_and_why(guarantee.ends_within)
+        return self._cost_proved_and_why(Decimal(guarantee.cost_at_most or 0))
 
-    def _is_limited(self, mark: Mark) -> bool:
+    def _do_limits_protect(self, mark: Mark) -> bool:
         """Tell if limits keep every token from what the mark guards."""
         try:
             return not self._counts.may_enter_marked(mark)
@@ -215,7 +213,7 @@ class _GuaranteeProver:
             return _("a word at %(gate)s may break it", gate=gate.name)
         return _("a way out of %(station)s may break it", station=source)
 
-    def _visits_proof(self, station: str, times: int) -> tuple[bool, str]:
+    def _visits_proved_and_why(self, station: str, times: int) -> tuple[bool, str]:
         most = self._counts.max_entries[station]
         if most <= times:
             return True, ""
@@ -224,13 +222,13 @@ class _GuaranteeProver:
         # The walk follows a single token; with branches only the sum holds.
         if self._counts.has_forks:
             return False, why
-        return self._walk_proof(times, station, why)
+        return self._walk_proved_and_why(times, station, why)
 
-    def _moves_proof(self, moves: int) -> tuple[bool, str]:
+    def _moves_proved_and_why(self, moves: int) -> tuple[bool, str]:
         why = "a path may be longer"
-        return self._walk_proof(moves, "", why)
+        return self._walk_proved_and_why(moves, "", why)
 
-    def _walk_proof(self, most: int, station: str, why: str) -> tuple[bool, str]:
+    def _walk_proved_and_why(self, most: int, station: str, why: str) -> tuple[bool, str]:
         try:
             proved = not self._counts.may_exceed_entries_or_moves(most, station)
             return proved, "" if proved else why
@@ -238,7 +236,7 @@ class _GuaranteeProver:
             places = f"{MOST_PLACES:,}"
             return False, _("more than %(places)s combinations of limits are possible", places=places)
 
-    def _cost_proof(self, amount: Decimal) -> tuple[bool, str]:
+    def _cost_proved_and_why(self, amount: Decimal) -> tuple[bool, str]:
         bound = cost_bound(
             self._subject, {key: most for key, most in self._counts.max_entries.items() if most}
         )
@@ -268,7 +266,7 @@ def _break_nearness(away: dict[Spot, int]) -> Near:
     return near
 
 
-def _moves_nearness(_walk: SimulatedTask, watched: WatchedWalk) -> int:
+def _minus_most_moves(_walk: SimulatedTask, watched: WatchedWalk) -> int:
     return -max((past.moves for past in watched.pasts.values()), default=0)
 
 
@@ -304,7 +302,7 @@ def walk_in_words(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
     """“Build (rule 1 of Build with n = 5) → Review (blocked) → Merge”."""
     if not steps:
         return "a task begins there"
-    places = list(_place_texts(line, steps))
+    places = list(_places_with_remarks(line, steps))
     if len(places) > MOST:
         places = [*places[: MOST // 2], "…", *places[-MOST // 2 :]]
     return _("%(path)s", path=joined_wording(places, " → "))
@@ -312,12 +310,12 @@ def walk_in_words(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
 
 def walk_moves(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
     """Return each move of the walk once, in order."""
-    result = run_scenario(line, ScenarioScript("walk", "walk", tuple(steps)))
-    return tuple(dict.fromkeys(drawn_moves(line, result.steps)))
+    result = run_scenario_until_refused(line, ScenarioScript("walk", "walk", tuple(steps)))
+    return tuple(dict.fromkeys(moves_and_finishes(line, result.steps)))
 
 
-def _place_texts(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]:
-    result = run_scenario(line, ScenarioScript("walk", "walk", tuple(steps)))
+def _places_with_remarks(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]:
+    result = run_scenario_until_refused(line, ScenarioScript("walk", "walk", tuple(steps)))
     remark: list[object] = []
     at: object = place(line, line.start)
     # The first record is the start, which no step made.
@@ -325,7 +323,7 @@ def _place_texts(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[ob
     # A walk may stop before its last step
     for step, record in zip(steps, records, strict=False):
         remark += _step_remarks(line, step)
-        remark += _rule_text(line, record, last=record is records[-1])
+        remark += _rule_with_values(line, record, last=record is records[-1])
         targets: list[object] = [place(line, station) for station in record.entered]
         if isinstance(record.decision, Finish):
             targets.append(place(line, record.decision.end))
@@ -335,7 +333,7 @@ def _place_texts(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[ob
     yield _with_remarks(at, remark)
 
 
-def _rule_text(line: ParsedLine, record: StepRecord, *, last: bool) -> Iterator[object]:
+def _rule_with_values(line: ParsedLine, record: StepRecord, *, last: bool) -> Iterator[object]:
     """Name a rule with the values that its condition read, and without any the one that breaks the promise."""
     if not isinstance(record.decision, Move | Finish) or record.decision.rule is None:
         return

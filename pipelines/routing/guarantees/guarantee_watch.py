@@ -66,7 +66,7 @@ class GuaranteeWatch:
     def watched_walk_after_step(
         self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, record: StepRecord
     ) -> WatchedWalk:
-        moved = self._moved_position(walk, step)
+        moved = self._position_of_step(walk, step)
         if moved is None:
             return replace(before, broken=before.broken or self._exceeds_task_limits(record.walk))
         old = before.pasts.get(moved.token, TokenPast())
@@ -78,14 +78,14 @@ class GuaranteeWatch:
             broken = broken or self._enters_guarded(new.mark, moved.station, record.decision)
             pasts.pop(moved.token)
             if isinstance(record.decision, Move):
-                pasts |= dict.fromkeys(self._tokens_after_move(walk, moved, record.decision), new)
+                pasts |= dict.fromkeys(self._tokens_moved_or_forked(walk, moved, record.decision), new)
             broken = broken or self._exceeds_moves(new)
-        pasts, at_joins = self._merge_joined(pasts, record)
+        pasts, at_joins = self._pasts_and_break_after_joins(pasts, record)
         return self._with_task_limits(WatchedWalk(pasts, before.broken or broken or at_joins), record.walk)
 
     # One token
 
-    def _moved_position(self, walk: SimulatedTask, step: ScenarioStep) -> SimulatedPosition | None:
+    def _position_of_step(self, walk: SimulatedTask, step: ScenarioStep) -> SimulatedPosition | None:
         living = [position for position in walk.positions if position.is_active]
         at = [position for position in living if step.at is None or position.station == step.at]
         return at[0] if at else None
@@ -94,7 +94,9 @@ class GuaranteeWatch:
         mark = self.mark.mark_after(old.mark, station, passed, words) if self.mark else False
         return TokenPast(mark, old.moves + 1 if self.most_moves is not None else 0)
 
-    def _tokens_after_move(self, walk: SimulatedTask, moved: SimulatedPosition, decision: Move) -> list[int]:
+    def _tokens_moved_or_forked(
+        self, walk: SimulatedTask, moved: SimulatedPosition, decision: Move
+    ) -> list[int]:
         if len(decision.to) == 1:
             return [moved.token]
         # Numbered on in the order of the targets, as `simulate.walk_decisions` does it
@@ -168,13 +170,13 @@ class GuaranteeWatch:
 
     # Joins
 
-    def _merge_joined(
+    def _pasts_and_break_after_joins(
         self, pasts: dict[int, TokenPast], record: StepRecord
     ) -> tuple[dict[int, TokenPast], bool]:
         living = {position.token for position in record.walk.positions if not position.is_over}
         if not record.joined:
             return {token: past for token, past in pasts.items() if token in living}, False
-        continuing = _continuing_tokens(record, pasts)
+        continuing = _tokens_kept_at_joins(record, pasts)
         gone = [past for token, past in pasts.items() if token not in living or token in continuing]
         if not gone:
             return pasts, False
@@ -221,7 +223,7 @@ def _is_gate_entry(entry: Any, gate: str) -> bool:
     return entry.step in GATE_STEPS and str(entry.why).startswith(f"{gate}:")
 
 
-def _continuing_tokens(record: StepRecord, pasts: Mapping[int, TokenPast]) -> set[int]:
+def _tokens_kept_at_joins(record: StepRecord, pasts: Mapping[int, TokenPast]) -> set[int]:
     """Tokens that keep their number at a join: outside of any fork the first that arrived stands for all."""
     alone = {join.station for join in record.joined if join.merge.fork is None}
     moved_on = {to for join in record.joined if isinstance(join.decision, Move) for to in join.decision.to}

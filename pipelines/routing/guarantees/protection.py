@@ -18,7 +18,7 @@ from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.guarantees.guarantee_proofs import (
     GuaranteeAnswer,
     prove_guarantees,
-    proved_flag_of_each_guarantee,
+    proved_flags,
 )
 from pipelines.routing.sentences.part_names import station as station_named
 
@@ -108,11 +108,11 @@ def missing_approvals(
     counted = [vote for vote in approvals if vote.people.isdisjoint(barred)]
     lacking: list[Any] = []
     # One more, since one of those who approve may be the one who is not known (law §14).
-    needed, there = protection.min_approvers + int(anonymous), _count_people(counted)
+    needed, there = protection.min_approvers + int(anonymous), _count_distinct_people(counted)
     if there < needed:
         lacking.append(_("%(there)s of %(needed)s approvals", there=there, needed=needed))
     for group in protection.groups:
-        if _count_people([vote for vote in counted if group in vote.groups]) < 1 + int(anonymous):
+        if _count_distinct_people([vote for vote in counted if group in vote.groups]) < 1 + int(anonymous):
             lacking.append(_("an approval of the group %(group)s", group=group))
     passed = {vote.gate for vote in counted}
     lacking += [
@@ -121,7 +121,7 @@ def missing_approvals(
     return lacking
 
 
-def _count_people(votes: Collection[ExactApproval]) -> int:
+def _count_distinct_people(votes: Collection[ExactApproval]) -> int:
     """Nobody counts twice, neither as a voter nor as somebody in whose place others vote."""
     return min(len({vote.voter for vote in votes}), len({vote.seat for vote in votes}))
 
@@ -159,9 +159,7 @@ class _ProtectedStation:
         self.names = {"place": station_named(self.line, station.key), "repository": repository}
         # A guarantee whose gate is called as a station is one about the station.
         gates = [gate for gate in self.line.gates if gate.key not in self.line.stations_by_key]
-        passed = proved_flag_of_each_guarantee(
-            subject, tuple(map(self._passing_guarantee, (gate.key for gate in gates)))
-        )
+        passed = proved_flags(subject, tuple(map(self._passing_guarantee, (gate.key for gate in gates))))
         self.before = [gate for gate, proved in zip(gates, passed, strict=True) if proved]
 
     def answers(self, protection: Protection) -> Iterator[GuaranteeAnswer]:
@@ -191,7 +189,7 @@ class _ProtectedStation:
             elif gate in self.before and independent_approver_count(gate):
                 yield self._answer(f"gate-{key}", promise, PROVED)
             else:
-                yield self._bypass_answer(f"gate-{key}", promise, gate)
+                yield self._answer_for_bypass(f"gate-{key}", promise, gate)
 
     def _approvals_answer(self, needed: int) -> GuaranteeAnswer:
         promise = (
@@ -215,10 +213,10 @@ class _ProtectedStation:
             return replace(self._answer("approvals", promise, UNKNOWN), because=broken)
         gate = self.line.gates_by_key.get(str(self.station.work.get("gate") or ""))
         if gate is not None and gate not in self.before:
-            return self._bypass_answer("approvals", promise, gate)
-        return self._answer("approvals", promise, REFUTED, self._too_few_reason(votes))
+            return self._answer_for_bypass("approvals", promise, gate)
+        return self._answer("approvals", promise, REFUTED, self._why_too_few_approvals(votes))
 
-    def _too_few_reason(self, votes: Collection[int]) -> Any:
+    def _why_too_few_approvals(self, votes: Collection[int]) -> Any:
         if not self.before:
             return "no gate is on every way there"
         parts = [
@@ -229,7 +227,7 @@ class _ProtectedStation:
         ]
         return _("of such people, %(parts)s", parts=joined_wording(parts, ", "))
 
-    def _bypass_answer(self, about: str, promise: Any, gate: Gate) -> GuaranteeAnswer:
+    def _answer_for_bypass(self, about: str, promise: Any, gate: Gate) -> GuaranteeAnswer:
         """Search a way that leads there around the gate."""
         if gate in self.before:
             broken = _("%(gate)s does not ask others than requester and producers", gate=gate.name)

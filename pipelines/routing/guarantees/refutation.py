@@ -16,7 +16,11 @@ from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.guarantee_watch import GuaranteeWatch, WatchedWalk
 from pipelines.routing.simulate.candidates import REASON, Candidate, Candidates
-from pipelines.routing.simulate.path_search import SearchNode, coarse_key, possible_candidates_with_records
+from pipelines.routing.simulate.path_search import (
+    SearchNode,
+    key_of_positions,
+    possible_candidates_with_records,
+)
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import (
     READY,
@@ -108,7 +112,14 @@ class Refuter:
         # Beyond what conditions ask for, a count makes no difference.
         edges = tuple(min(walk.edges.get(edge, 0), most) for edge, most in self._edges.items())
         spent = walk.spent if guarantee.cost_at_most is not None else 0
-        return coarse_key(walk), promised, self._outcomes_and_targets_under_review(walk), visits, edges, spent
+        return (
+            key_of_positions(walk),
+            promised,
+            self._outcomes_and_targets_under_review(walk),
+            visits,
+            edges,
+            spent,
+        )
 
     def _outcomes_and_targets_under_review(self, walk: SimulatedTask) -> tuple[Hashable, ...]:
         """Tell of positions at gates what waits there: a word leads on from this outcome, to these targets."""
@@ -132,18 +143,18 @@ class Refuter:
     ) -> Iterator[ScenarioStep]:
         own = [candidate.step for candidate in self._candidates.candidates_at(position)]
         if guarantee.cost_at_most is not None and position.status == READY and not position.arrival:
-            yield from (self._with_max_cost(walk, position, step, guarantee) for step in own)
+            yield from (self._with_highest_cost(walk, position, step, guarantee) for step in own)
             return
         yield from own
         if position.arrival:
             return
         if position.status == READY:
-            yield from _other_results(own)
-            yield from map(_outcome_step, self._signal_outcomes())
+            yield from _with_other_results(own)
+            yield from map(_outcome_step, self._signal_and_failure_outcomes())
         elif position.status == REVIEW and position.asked is not None:
-            yield from self._send_back_steps(position)
+            yield from self._send_back_and_abort_steps(position)
 
-    def _signal_outcomes(self) -> Iterator[dict[str, object]]:
+    def _signal_and_failure_outcomes(self) -> Iterator[dict[str, object]]:
         yield {"result": "blocked"}
         yield {"result": "failure"}
         yield {"result": "success", "signals": [{"verdict": "rework"}]}
@@ -158,7 +169,7 @@ class Refuter:
                 "signals": [{"verdict": "hold", "reason": "already_complete", "meta": meta}],
             }
 
-    def _send_back_steps(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
+    def _send_back_and_abort_steps(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
         for key in position.wait.get("gates", ()):
             gate = self._line.gates_by_key.get(key)
             if gate is not None and SEND_BACK in gate.offers:
@@ -166,7 +177,7 @@ class Refuter:
             if gate is not None and "abort" in gate.offers:
                 yield ScenarioStep("gates", gates={key: {"decision": "abort", "reason": REASON}})
 
-    def _with_max_cost(
+    def _with_highest_cost(
         self, walk: SimulatedTask, position: SimulatedPosition, step: ScenarioStep, guarantee: Guarantee
     ) -> ScenarioStep:
         """The same at the price that its limits leave; without any, at more than is promised."""
@@ -181,7 +192,7 @@ class Refuter:
         return replace(step, outcome={**step.outcome, "facts": facts})
 
 
-def _other_results(own: Sequence[ScenarioStep]) -> Iterator[ScenarioStep]:
+def _with_other_results(own: Sequence[ScenarioStep]) -> Iterator[ScenarioStep]:
     """Report the same data with another result: a rule that reads the output takes a failed visit, too."""
     known = {dumps(step.outcome) for step in own}
     for step in own:

@@ -111,7 +111,7 @@ class Routes:
 
     # Where the rules begin
 
-    def reported_route(self, outcome_state: str) -> RulePass:
+    def route_of_reported_outcome(self, outcome_state: str) -> RulePass:
         """Begin with what was reported, before the gate of the station."""
         return RulePass(
             next(outcome for outcome in RECORDED if outcome.standing == outcome_state)
@@ -132,9 +132,9 @@ class Routes:
                 yield replace(route, gate_passed=True)
             return
         for route in self.station_gate_routes():
-            yield from self._routes_beyond(self.gate, route)
+            yield from self._routes_past_station_gate(self.gate, route)
 
-    def _routes_beyond(self, gate: Gate, route: RulePass) -> Iterator[RulePass]:
+    def _routes_past_station_gate(self, gate: Gate, route: RulePass) -> Iterator[RulePass]:
         """List what leads on from the gate of the station."""
         if route.people_only and not gate.has_people:
             yield replace(route, gate_passed=gate.mode == "skip")
@@ -178,7 +178,7 @@ class Routes:
         recorded = not route.left_out and route.seen.standing != BLOCKED
         return not recorded or (self.station.key, route.seen.standing) in self.subject.unmatched_outcomes
 
-    def asking_gates(self, rule: Rule, route: RulePass) -> list[Gate]:
+    def gates_where_person_can_be_asked(self, rule: Rule, route: RulePass) -> list[Gate]:
         """The gates of the rule at which somebody can be asked now."""
         return [
             gate
@@ -189,10 +189,10 @@ class Routes:
             and can_ask(gate, self.station)
         ]
 
-    def checks_ask(self, gate: Gate, route: RulePass, action: str) -> bool:
+    def may_checks_ask_for(self, gate: Gate, route: RulePass, action: str) -> bool:
         return gate.mode != "skip" and gate.key not in route.spoken and gate_may_ask(gate, action)
 
-    def words_with_approvals(self, rule: Rule, route: RulePass) -> dict[str, str]:
+    def words_with_rule_approvals(self, rule: Rule, route: RulePass) -> dict[str, str]:
         """Add the approvals, once all gates of the rule were passed. Where a person demanded this, nobody is asked."""
         words = dict(route.words)
         for gate in map(self.line.gate, rule.gates):
@@ -216,7 +216,7 @@ class Routes:
 
     def _person_rework_routes(self, rule: Rule, route: RulePass) -> Iterator[RulePass]:
         """Add what may have been said at another gate of the rule, which counts after rework."""
-        gates, left_out = self.asking_gates(rule, route), route.left_out | {rule.id}
+        gates, left_out = self.gates_where_person_can_be_asked(rule, route), route.left_out | {rule.id}
         for gate in gates:
             if REWORK not in gate.offers:
                 continue
@@ -229,7 +229,7 @@ class Routes:
                 )
 
     def _check_rework_routes(self, rule: Rule, route: RulePass) -> Iterator[RulePass]:
-        if not any(self.checks_ask(self.line.gate(key), route, "rework") for key in rule.gates):
+        if not any(self.may_checks_ask_for(self.line.gate(key), route, "rework") for key in rule.gates):
             return
         again = replace(route, seen=REWORKED, forced=True, left_out=route.left_out | {rule.id})
         if not route.forced:

@@ -63,11 +63,11 @@ class LineCounts:
                 sorted(group, key=self.line.index_of_station),
                 most,
                 partial(entry_limit, self.line),
-                lambda key: self._entry_sum(key, into[key], most),
+                lambda key: self._max_entry_sum(key, into[key], most),
             )
         return most
 
-    def _entry_sum(self, key: str, into: Mapping[str, int | None], most: Mapping[str, int]) -> int:
+    def _max_entry_sum(self, key: str, into: Mapping[str, int | None], most: Mapping[str, int]) -> int:
         """A visit is left once, so that it leads to each station at most once."""
         total = int(key == self.line.start)
         total += sum(most[source] if own is None else min(own, most[source]) for source, own in into.items())

@@ -145,12 +145,12 @@ class _StationWays:
         yield from self._gate_arrivals(
             tuple((key, tuple(sorted(route.words.items()))) for key in rule.gates), route
         )
-        for gate in self.routes.asking_gates(rule, route):
+        for gate in self.routes.gates_where_person_can_be_asked(rule, route):
             yield from self._word_ways(gate, route, rule)
         for gate in map(self.line.gate, rule.gates):
-            if self.routes.checks_ask(gate, route, "abort"):
+            if self.routes.may_checks_ask_for(gate, route, "abort"):
                 yield from self._ways_to("failed", "gate", route, rule, at=gate.key)
-        words = self.routes.words_with_approvals(rule, route)
+        words = self.routes.words_with_rule_approvals(rule, route)
         for target in rule.to:
             if target != BLOCKED:
                 yield from self._ways_to(target, "rule", route, rule, words)
@@ -168,14 +168,18 @@ class _StationWays:
             back = route.without_passing()
             if self.routes.can_be_asked_at_station(route):
                 yield from self._word_ways(self.gate, back, None)
-            if not route.people_only and self.routes.checks_ask(self.gate, route, "abort"):
+            if not route.people_only and self.routes.may_checks_ask_for(self.gate, route, "abort"):
                 yield from self._ways_to("failed", "gate", back, at=self.gate.key)
 
     def _word_ways(self, gate: Gate, route: RulePass, rule: Rule | None) -> Iterator[WayOut]:
         """Words other than approve, of which the first in their order decides; at another gate of the rule one that
         comes later in that order may have been said, too."""
         others = (
-            [other for other in self.routes.asking_gates(rule, route) if other.key != gate.key]
+            [
+                other
+                for other in self.routes.gates_where_person_can_be_asked(rule, route)
+                if other.key != gate.key
+            ]
             if rule
             else []
         )
@@ -225,7 +229,7 @@ class _StationWays:
         """Leave at once. A visit that a signal ends counts as one that did not pass, since one that reports a failure
         with it is ended so, too."""
         for outcome_state in (PASSED, FAILED, BLOCKED_STANDING):
-            route = self.routes.reported_route(outcome_state)
+            route = self.routes.route_of_reported_outcome(outcome_state)
             yield from self._ways_to("failed", "signal", route)
             yield from self._ways_to(self.station.key, "signal", route)
             for target in self.line.jump_targets:

@@ -110,7 +110,7 @@ def change_sentence(change: ChangeOfDocument, old: Document, new: Document) -> s
 
 def change_subject(change: ChangeOfDocument, document: Document) -> str:
     """Return the subject of a change by name: “Build”, “Rule 2 of Build”, “Gate Review”, “The line”."""
-    name = _part_name(document, change.kind, change.key)
+    name = _part_name_or_key(document, change.kind, change.key)
     match change.kind:
         case "rule":
             return _rule_name(document, change)
@@ -157,7 +157,7 @@ def _order_sentence(change: ChangeOfDocument, old: Document, new: Document) -> s
 
 
 def _added_sentence(change: ChangeOfDocument, new: Document) -> str:
-    name = _part_name(new, change.kind, change.key)
+    name = _part_name_or_key(new, change.kind, change.key)
     if change.kind == "rule":
         parts = _rule_parts(change, change.new, new)
         if parts["label"]:
@@ -167,7 +167,7 @@ def _added_sentence(change: ChangeOfDocument, new: Document) -> str:
 
 
 def _removed_sentence(change: ChangeOfDocument, old: Document) -> str:
-    name = _part_name(old, change.kind, change.key)
+    name = _part_name_or_key(old, change.kind, change.key)
     if change.kind == "rule":
         parts = _rule_parts(change, change.old, old)
         if parts["label"]:
@@ -230,7 +230,7 @@ def _field_label(change: ChangeOfDocument, field: Field | None) -> str:
 
 
 def _declared_field(change: ChangeOfDocument, document: Document) -> Field | None:
-    work = _document_member(document, "stations", change.station).get("work")
+    work = _member_or_empty(document, "stations", change.station).get("work")
     kind = work.get("kind") if isinstance(work, Mapping) else ""
     return declared_field_at(change.kind, change.field, str(kind))
 
@@ -242,20 +242,22 @@ def _value_text(change: ChangeOfDocument, value: Any, document: Document, cut: C
     if at in (("rule", "to"), ("line", "start")):
         return _target_names(document, value)
     if at == ("rule", "gates") and isinstance(value, list):
-        return ", ".join(_part_name(document, "gate", str(key)) for key in value) or "none"
+        return ", ".join(_part_name_or_key(document, "gate", str(key)) for key in value) or "none"
     if at == ("station", "gate"):
-        return _part_name(document, "gate", str(value))
+        return _part_name_or_key(document, "gate", str(value))
     if value in ("", None):
         return "empty"
     field = _declared_field(change, document)
-    return quoted_value_words(field, value, lambda key: _name_of_key(document, key), cut)
+    return quoted_value_words(field, value, lambda key: _name_or_key(document, key), cut)
 
 
 def _rule_text(rule: Any, document: Document) -> str:
     if not isinstance(rule, Mapping):
         return "not readable"
     gates = rule.get("gates")
-    names = [_part_name(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
+    names = (
+        [_part_name_or_key(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
+    )
     parts = {
         "condition": _condition_text(rule.get("when", {"always": True}), document),
         "targets": _target_names(document, rule.get("to")),
@@ -274,7 +276,7 @@ def condition_text(value: Any, document: Document, short: bool = False) -> str:
     readable = all(problem.path.startswith("edge") for problem in problems.found)
     if not readable:
         return text_excerpt(jsontext.dumps(value))
-    return condition_words(parsed, short, lambda key: _name_of_key(document, key))
+    return condition_words(parsed, short, lambda key: _name_or_key(document, key))
 
 
 def _condition_text(value: Any, document: Document) -> str:
@@ -287,12 +289,12 @@ def _rule_parts(change: ChangeOfDocument, rule: Any, document: Document) -> dict
     return {
         "station": _station_name(document, change.station),
         "place": change.place,
-        "label": _quoted_label(rule),
+        "label": _quoted_label_or_empty(rule),
         "leads": _rule_text(rule, document),
     }
 
 
-def _quoted_label(rule: Any) -> str:
+def _quoted_label_or_empty(rule: Any) -> str:
     """Return the label of a rule in quotes; "" without a label."""
     label = rule.get("label") if isinstance(rule, Mapping) else ""
     return f"“{label}”" if label else ""
@@ -303,7 +305,7 @@ def _rule_name(document: Document, change: ChangeOfDocument) -> str:
     station = _station_name(document, change.station)
     for place, rule in enumerate(_station_rules(document, change.station), start=1):
         if rule.get("id") == change.key:
-            parts = {"station": station, "place": place, "label": _quoted_label(rule)}
+            parts = {"station": station, "place": place, "label": _quoted_label_or_empty(rule)}
             if parts["label"]:
                 return _("%(station)s, rule %(place)s, %(label)s", **parts)
             return _("%(station)s, rule %(place)s", **parts)
@@ -314,16 +316,16 @@ def _rule_order_text(ids: Any, before: Any, document: Document, station: str) ->
     """Rules by their labels; one without by its number before, since its number is what changes."""
     # As they were: the number is what changes
     numbers = {key: number for number, key in enumerate(before, start=1)}
-    labels = {rule.get("id"): _quoted_label(rule) for rule in _station_rules(document, station)}
-    return joined_wording((labels.get(key) or _numbered_rule(numbers.get(key)) for key in ids), ", ")
+    labels = {rule.get("id"): _quoted_label_or_empty(rule) for rule in _station_rules(document, station)}
+    return joined_wording((labels.get(key) or _rule_number_or_new(numbers.get(key)) for key in ids), ", ")
 
 
-def _numbered_rule(number: int | None) -> str:
+def _rule_number_or_new(number: int | None) -> str:
     return _("rule %(number)s", number=number) if number else "a new rule"
 
 
 def _station_rules(document: Document, station: str) -> list[Mapping[str, Any]]:
-    rules = _document_member(document, "stations", station).get("rules")
+    rules = _member_or_empty(document, "stations", station).get("rules")
     return [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list) else []
 
 
@@ -337,33 +339,37 @@ def _target_name(document: Document, key: str) -> str:
         return PLACES[key]
     return (
         _station_name(document, key)
-        if _document_member(document, "stations", key)
-        else _part_name(document, "end", key)
+        if _member_or_empty(document, "stations", key)
+        else _part_name_or_key(document, "end", key)
     )
 
 
 def _station_name(document: Document, key: str) -> str:
-    return _part_name(document, "station", key)
+    return _part_name_or_key(document, "station", key)
 
 
-def _name_of_key(document: Document, key: str) -> str:
+def _name_or_key(document: Document, key: str) -> str:
     """The name of a station, gate or end; any other text as it is."""
     kinds = ("station", "gate", "end")
     return next(
-        (_part_name(document, kind, key) for kind in kinds if _document_member(document, f"{kind}s", key)),
+        (
+            _part_name_or_key(document, kind, key)
+            for kind in kinds
+            if _member_or_empty(document, f"{kind}s", key)
+        ),
         key,
     )
 
 
-def _part_name(document: Document, kind: str, key: str) -> str:
-    member = _document_member(document, f"{kind}s", key)
+def _part_name_or_key(document: Document, kind: str, key: str) -> str:
+    member = _member_or_empty(document, f"{kind}s", key)
     # Ends and inputs have a label in place of a name.
     name = member.get("label") if kind in ("end", "input") else member.get("name")
     name = name if isinstance(name, str) else ""
     return end_label(key, name) if kind == "end" else name or key
 
 
-def _document_member(document: Document, what: str, key: str) -> Mapping[str, Any]:
+def _member_or_empty(document: Document, what: str, key: str) -> Mapping[str, Any]:
     members = document.get(what)
     entries = members if isinstance(members, list) else []
     return next((entry for entry in entries if isinstance(entry, Mapping) and entry.get("key") == key), {})

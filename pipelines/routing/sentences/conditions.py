@@ -14,7 +14,7 @@ from typing import Any
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document import algebra as c
 from pipelines.routing.document import operators
-from pipelines.routing.sentences.failures import WORDS, failure_word, failure_words
+from pipelines.routing.sentences.failures import WORDS, failure_word, failure_words_and_own_types
 
 Called = Callable[[str], str]
 """The name of a station by its key."""
@@ -76,7 +76,7 @@ def _condition_leaves(condition: c.Condition, prefix: str, way: _TextStyle, nest
         case c.AnyOf(members):
             return _member_leaves(members, prefix, ("or", "never"), way, nested)
         case c.Not(c.FailureTypeTest(types=types)) if types:
-            words, keys = failure_words(types)
+            words, keys = failure_words_and_own_types(types)
             return [Leaf(f"{prefix}not because {words}", "failure_type", keys=keys)]
         case c.Not(inner):
             return _condition_leaves(inner, f"{prefix}not ", way, nested=True)
@@ -141,7 +141,7 @@ def _failure_leaf(prefix: str, types: tuple[str, ...]) -> Leaf:
         return Leaf(prefix + "never", "failure_type")
     if types == ("nothing_done",):
         return Leaf(prefix + failure_word("nothing_done"), "failure_type")
-    words, keys = failure_words(types)
+    words, keys = failure_words_and_own_types(types)
     return Leaf(prefix + f"it failed: {words}", "failure_type", keys=keys)
 
 

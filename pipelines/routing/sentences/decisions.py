@@ -61,7 +61,7 @@ def _reason_text(line: ParsedLine, station: str, answer: Mapping[str, Any]) -> s
     }.get(str(answer.get("by") or ""), "%(station)s") % {"station": station}
 
 
-def stopping_gate_text(
+def deciding_gate_text_or_empty(
     line: ParsedLine, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]
 ) -> str:
     """“Release review was rejected”: the word or the check of a gate that decided, or ""."""

@@ -133,7 +133,7 @@ def _order_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     return _("The order of the stations was %(old)s; now it is %(new)s", old=old, new=new)
 
 
-def _old_and_new(pair: VersionPair, change: DefinitionChange, field: Field | None) -> dict[str, object]:
+def _old_and_new_texts(pair: VersionPair, change: DefinitionChange, field: Field | None) -> dict[str, object]:
     """Return the old and the new value, with names."""
     sides = (("old", pair.old, change.old), ("new", pair.new, change.new))
     return {side: _value_text(line, field, value) for side, line, value in sides}
@@ -144,7 +144,7 @@ def _option_sentence(machine: str, what: str, path: str) -> Say:
     the document."""
 
     def say(pair: VersionPair, change: DefinitionChange) -> str:
-        values = _old_and_new(pair, change, declared_field_at("line", path))
+        values = _old_and_new_texts(pair, change, declared_field_at("line", path))
         people = _("%(what)s: %(old)s → %(new)s", what=what, **values)
         return Wording.of(
             f"{machine} was {unquoted_json(change.old)}; now it is {unquoted_json(change.new)}", people
@@ -158,7 +158,7 @@ def _station_field_sentence(machine: str, what: str, path: str = "") -> Say:
         name = station_name(pair.new, change.key)
         old, new = ("none" if value is None else unquoted_json(value) for value in (change.old, change.new))
         field = EXPECTED if change.what == "expects" else declared_field_at("station", path)
-        values = _old_and_new(pair, change, field)
+        values = _old_and_new_texts(pair, change, field)
         people = _("%(station)s, %(what)s: %(old)s → %(new)s", what=what, station=name, **values)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
 

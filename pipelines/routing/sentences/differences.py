@@ -10,7 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.names import end_name, station_name
-from pipelines.routing.sentences.values import brief_json, unquoted_json
+from pipelines.routing.sentences.values import shortened_unquoted_json, unquoted_json
 
 PAST, NOW = 0, 1
 Tenses = tuple[str, str]
@@ -86,14 +86,16 @@ def _outcome_text(pair: VersionPair, outcome: dict[str, Any]) -> PartName:
     signals = outcome.get("signals") or ()
     named_here = [{**signal, **_meta_with_names(pair, signal)} for signal in signals]
     readable = {**outcome, "signals": named_here} if signals else outcome
-    return PartName(brief_json(outcome), lambda: brief_json(readable))
+    return PartName(shortened_unquoted_json(outcome), lambda: shortened_unquoted_json(readable))
 
 
 def _meta_with_names(pair: VersionPair, signal: dict[str, Any]) -> dict[str, Any]:
     meta = signal.get("meta") or {}
     target = meta.get("targetState")
     return (
-        {"meta": {**meta, "targetState": name_in_versions(pair, target)}} if isinstance(target, str) else {}
+        {"meta": {**meta, "targetState": name_in_versions_or_empty(pair, target)}}
+        if isinstance(target, str)
+        else {}
     )
 
 
@@ -106,7 +108,7 @@ def route_tenses(pair: VersionPair, sample: DecidedSample) -> Tenses:
     )[NOW]
 
 
-def name_in_versions(pair: VersionPair, key: str) -> str:
+def name_in_versions_or_empty(pair: VersionPair, key: str) -> str:
     """The name of a station, gate or end of either version; "" for the line itself."""
     for line in (pair.new, pair.old):
         if key in line.stations_by_key:
@@ -151,7 +153,7 @@ def _move_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tens
         "station": station_name(line, station),
         "places": _place_names(line, decision["to"]),
         "by": _cause_text(line, decision),
-        "with": _carried_text(decision),
+        "with": _feedback_and_variables_text(decision),
     }
     if decision["to"] == [station]:
         return _("ran %(station)s again%(by)s%(with)s", **parts), _(
@@ -160,7 +162,7 @@ def _move_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tens
     return _("went to %(places)s%(by)s%(with)s", **parts), _("go to %(places)s%(by)s%(with)s", **parts)
 
 
-def _carried_text(decision: dict[str, Any]) -> PartName:
+def _feedback_and_variables_text(decision: dict[str, Any]) -> PartName:
     parts = []
     if decision["feedback"] is not None:
         parts.append(_(" with feedback “%(feedback)s”", feedback=decision["feedback"]))
@@ -199,7 +201,7 @@ def _wait_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tens
             "are held%(by)s: missing %(missing)s", **parts
         )
     if decision["evaluation"]:
-        parts["asked"] = evaluation_text(decision["evaluation"])
+        parts["asked"] = asked_text(decision["evaluation"])
         return (
             _("waited for a person to answer %(asked)s", **parts),
             _("wait for a person to answer %(asked)s", **parts),
@@ -211,7 +213,7 @@ def _wait_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tens
 
 
 def _ask_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    question = evaluation_text(decision["evaluation"])
+    question = asked_text(decision["evaluation"])
     return _("asked %(asked)s first", asked=question), _("ask %(asked)s first", asked=question)
 
 
@@ -262,7 +264,7 @@ def circumstances_text(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) 
     if facts.get("origin"):
         parts.append(_("of tasks that came from %(station)s", station=named.place(new, facts["origin"])))
     if facts.get("context"):
-        parts.append(_("with %(values)s in the context", values=brief_json(facts["context"])))
+        parts.append(_("with %(values)s in the context", values=shortened_unquoted_json(facts["context"])))
     return _(" (%(facts)s)", facts=joined_wording(parts, ", ")) if parts else ""
 
 
@@ -299,11 +301,11 @@ def _answer_texts(facts: dict[str, Any]) -> list[str]:
     parts: list[str] = []
     for answer in facts.get("answers", ()):
         evaluation = {key: answer[key] for key in ("agentic", "hook") if key in answer}
-        parts.append(_("%(asked)s: %(answer)s", asked=evaluation_text(evaluation), answer=answer["answer"]))
+        parts.append(_("%(asked)s: %(answer)s", asked=asked_text(evaluation), answer=answer["answer"]))
     return parts
 
 
-def evaluation_text(evaluation: dict[str, Any]) -> str:
+def asked_text(evaluation: dict[str, Any]) -> str:
     kind, payload = next(iter(evaluation.items()))
     if kind == "agentic":
         return _("“%(question)s”", question=payload["question"])

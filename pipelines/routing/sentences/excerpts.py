@@ -25,7 +25,7 @@ def text_excerpt(text: str, start: int = 0) -> str:
 
 def cut_at_difference(one: str, other: str) -> Cut:
     """Cuts both of them at the same place: where they begin to differ, if that is not in sight of the beginning."""
-    start = _first_difference(one, other) - BEFORE
+    start = _first_difference_index(one, other) - BEFORE
     if start <= 0 or max(len(one), len(other)) <= MAX_VALUE:
         return text_excerpt
     # At the beginning of a word, where there is one nearby.
@@ -34,6 +34,6 @@ def cut_at_difference(one: str, other: str) -> Cut:
     return lambda text: text_excerpt(text, at)
 
 
-def _first_difference(one: str, other: str) -> int:
+def _first_difference_index(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

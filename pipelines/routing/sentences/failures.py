@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def failure_words(types: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def failure_words_and_own_types(types: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """The types joined by “or”, and those of them that a line made up: a page shows these as code."""
     listed = tuple(types)
     return " or ".join(failure_word(kind) for kind in listed), tuple(

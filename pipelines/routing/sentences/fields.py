@@ -76,12 +76,16 @@ def declared_field_at(kind: str, path: str, work: str = "") -> Field | None:
 
 def value_words(field: Field | None, value: Any, called: Called) -> str:
     """`called`: the name of what a key names; any other text as it is. Any JSON will do."""
-    if isinstance(value, str) and field is not None and (trigger_text := _escalation_words(field, value)):
+    if (
+        isinstance(value, str)
+        and field is not None
+        and (trigger_text := _escalation_words_or_empty(field, value))
+    ):
         return trigger_text
     choices = _choice_texts(field)
     if type(value) is bool and not choices:
         return people_text(YES if value else NO)
-    if choices and (choice_text := _choice_words(choices, value, called)):
+    if choices and (choice_text := _choice_words_or_empty(choices, value, called)):
         return choice_text
     if isinstance(field, Duration) and type(value) in (int, float):
         return format_duration(value)
@@ -102,7 +106,7 @@ def quoted_value_words(
     return f"“{text}”" if isinstance(value, str | bool) else text
 
 
-def _escalation_words(field: Field, value: str) -> str:
+def _escalation_words_or_empty(field: Field, value: str) -> str:
     """Return the reason of the escalation, or its recipient; "" for other fields."""
     if field is ESCALATION.fields["trigger"]:
         return trigger_words(value)
@@ -120,7 +124,7 @@ def _choice_texts(field: Field | None) -> Mapping[str, str]:
     return choices if isinstance(choices, Mapping) else {}
 
 
-def _choice_words(choices: Mapping[str, str], value: Any, called: Called) -> str:
+def _choice_words_or_empty(choices: Mapping[str, str], value: Any, called: Called) -> str:
     """“fail” as what it does, “station:fix” as where it leads; "" for what is neither."""
     word = ("yes" if value else "no") if type(value) is bool else value
     if not isinstance(word, str):
@@ -165,7 +169,7 @@ def _record_text(record: Record[Any], value: Any, called: Called) -> str:
     """“Joins the branches from: Test, Scan; continues when: one branch passed”."""
     if not isinstance(value, Mapping):
         return jsontext.dumps(value)
-    if record is GUARANTEE and (promise := _guarantee_words(value, called)):
+    if record is GUARANTEE and (promise := _guarantee_words_or_empty(value, called)):
         return promise
     return "; ".join(
         f"{field_label(record.fields.get(key), key)}: {value_words(record.fields.get(key), member, called)}"
@@ -188,7 +192,7 @@ def _checks_text(value: Any, called: Called) -> str:
     return f"{test} ({more})" if more else test
 
 
-def _guarantee_words(value: Mapping[str, Any], called: Called) -> str:
+def _guarantee_words_or_empty(value: Mapping[str, Any], called: Called) -> str:
     """A guarantee by what it promises; "" where it cannot be read."""
     problems = Problems()
     guarantee = GUARANTEE.read(Reader(value, "", problems), NOWHERE)

@@ -36,7 +36,7 @@ def rule_name(line: ParsedLine, rule_id: str) -> str:
     return rule.label or f"Rule {1 + station.rules.index(rule)}"
 
 
-def by_rule_phrase(line: ParsedLine, rule_id: str) -> str:
+def by_rule_phrase_or_empty(line: ParsedLine, rule_id: str) -> str:
     """Return the rule by its label, else by its number at its station; an empty text where the line does not
     have it."""
     if rule_id not in line.rules_by_id:

@@ -47,7 +47,7 @@ PLACES = {
 }
 
 
-def option(line: ParsedLine, key: str) -> PartName:
+def policy_option(line: ParsedLine, key: str) -> PartName:
     """A value of a policy, as what happens then."""
     return PartName(key, lambda: policy_words(line, key))
 

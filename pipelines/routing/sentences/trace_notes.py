@@ -30,7 +30,7 @@ def note_words(line: ParsedLine, why: str) -> str:
         return _gate_sentence(gate_name(line, key), detail)
     if match := GOES.fullmatch(why):
         return _destination_sentence(line, match["to"], match["by"])
-    return _refusal_sentence(line, why) or judgement_words(why)
+    return _entry_refusal_or_empty(line, why) or judgement_words(why)
 
 
 def _destination_sentence(line: ParsedLine, to: str, by: str) -> str:
@@ -40,7 +40,7 @@ def _destination_sentence(line: ParsedLine, to: str, by: str) -> str:
     return f"Goes to {places} ({BY[by]})."
 
 
-def _refusal_sentence(line: ParsedLine, why: str) -> str:
+def _entry_refusal_or_empty(line: ParsedLine, why: str) -> str:
     """Return why the token does not enter a station, by name; "" for any other note."""
     for pattern, words in REFUSED:
         if match := pattern.fullmatch(why):

@@ -11,7 +11,7 @@ from pipelines.routing.basics import jsontext
 MAX_SHOWN = 200
 
 
-def brief_json(value: Any) -> str:
+def shortened_unquoted_json(value: Any) -> str:
     """Like {result: failure, output: {high: 1}}: JSON whose plain keys and words need no quotes."""
     text = unquoted_json(value)
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
@@ -21,15 +21,17 @@ def unquoted_json(value: Any) -> str:
     if isinstance(value, dict):
         return (
             "{"
-            + ", ".join(f"{_word_text(key)}: {unquoted_json(member)}" for key, member in value.items())
+            + ", ".join(
+                f"{_unquoted_if_plain(key)}: {unquoted_json(member)}" for key, member in value.items()
+            )
             + "}"
         )
     if isinstance(value, list):
         return "[" + ", ".join(map(unquoted_json, value)) + "]"
-    return _word_text(value) if isinstance(value, str) else jsontext.dumps(value)
+    return _unquoted_if_plain(value) if isinstance(value, str) else jsontext.dumps(value)
 
 
-def _word_text(text: str) -> str:
+def _unquoted_if_plain(text: str) -> str:
     plain = text.replace("_", "a").replace("-", "a").isalnum() and text.isascii() and not text[:1].isdigit()
     # Without quotes these three would be read as values.
     return text if plain and text not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)

@@ -60,12 +60,12 @@ def stuck_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> 
         return ProblemAndRemedy(text, "Retry the station, or change the line and publish it.", token.error)
     sentence, remedy = entry
     text = sentence % words
-    if token.error in OF_THE_OUTCOME and (cause := first_line(summary)):
+    if token.error in OF_THE_OUTCOME and (cause := shortened_first_line(summary)):
         text = f"{text.removesuffix('.')}: {cause}"
     return ProblemAndRemedy(text, remedy, token.error)
 
 
-def first_line(summary: str) -> str:
+def shortened_first_line(summary: str) -> str:
     """Return what a station said first, shortened to stand in a sentence."""
     line = summary.strip().partition("\n")[0].rstrip()
     return line if len(line) <= LONGEST_CAUSE else f"{line[: LONGEST_CAUSE - 1]}…"
@@ -130,7 +130,7 @@ STUCK = {
 }
 
 
-def waiting_question(wait: Mapping[str, Any]) -> str:
+def waiting_question_or_empty(wait: Mapping[str, Any]) -> str:
     """Return the question for a person, from a station or from an evaluation."""
     if wait.get("question"):
         return str(wait["question"])
@@ -148,7 +148,7 @@ def waiting_question(wait: Mapping[str, Any]) -> str:
 
 def evaluation_sentence(wait: Mapping[str, Any]) -> ProblemAndRemedy:
     who = EVALUATED.get(str(wait.get("evaluator")), "")
-    return ProblemAndRemedy(f"Evaluating: {waiting_question(wait)}", who)
+    return ProblemAndRemedy(f"Evaluating: {waiting_question_or_empty(wait)}", who)
 
 
 EVALUATED = {
@@ -168,7 +168,7 @@ def blocker_words(blocker: Any) -> str:
 
 
 def blocked_sentence(wait: Mapping[str, Any], summary: str = "") -> ProblemAndRemedy:
-    question = waiting_question(wait)
+    question = waiting_question_or_empty(wait)
     if wait.get("why"):
         question = f"{question} Nobody could answer it: {str(wait['why'])[:500]}"
     return ProblemAndRemedy(
@@ -199,11 +199,11 @@ def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> ProblemAndRemedy
             text = "Nothing has changed since {gate} rejected it: {reason}".format(**words)
         return ProblemAndRemedy(text, "Retry a station so that there is something new to review.")
     if wait.get("missing"):
-        names = [missing_words(str(name)) for name in wait["missing"]]
+        names = [missing_precondition_words(str(name)) for name in wait["missing"]]
         text = f"Cannot continue yet. Missing: {'; '.join(names)}."
         return ProblemAndRemedy(
             text,
-            missing_remedy(wait["missing"]),
+            first_precondition_remedy(wait["missing"]),
             ", ".join(wait["missing"]),
         )
     if wait.get("deadlock"):
@@ -215,7 +215,7 @@ def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> ProblemAndRemedy
         words = {"trigger": trigger_words(wait["trigger"])}
         text = "It was escalated: %(trigger)s."
         if wait.get("budget"):
-            words["budget"] = budget_name(line, wait["budget"])
+            words["budget"] = budget_name_or_key(line, wait["budget"])
             text = "It was escalated: the limit “%(budget)s” is used up."
         if "paused_by" in wait:
             text = "All its work is held until an escalation is resolved: %(trigger)s."
@@ -235,7 +235,7 @@ def hold_sentence(wait: Mapping[str, Any], line: ParsedLine) -> ProblemAndRemedy
     return ProblemAndRemedy("This task is held.", "Continues when released.")
 
 
-def missing_words(name: str) -> str:
+def missing_precondition_words(name: str) -> str:
     """A precondition of going forward, as what is not there (docs/rules.md)."""
     kind, _colon, what = name.partition(":")
     words = {
@@ -248,7 +248,7 @@ def missing_words(name: str) -> str:
     return words % {"agent": what} if what else words
 
 
-def missing_remedy(names: Iterable[str]) -> str:
+def first_precondition_remedy(names: Iterable[str]) -> str:
     """Return what to do about the first precondition that somebody can supply."""
     for name in names:
         remedy = SUPPLIED.get(str(name).partition(":")[0])
@@ -264,5 +264,5 @@ SUPPLIED = {
 }
 
 
-def budget_name(line: ParsedLine, key: str) -> str:
+def budget_name_or_key(line: ParsedLine, key: str) -> str:
     return next((budget.name for budget in line.named_budgets_in_force if budget.key == key), key)

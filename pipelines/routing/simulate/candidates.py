@@ -63,7 +63,7 @@ class Candidates:
         elif position.status == REVIEW:
             yield from (Candidate(step) for step in self._vote_steps(position))
         elif position.status == BLOCKED and position.wait.get("evaluation"):
-            yield from (Candidate(step) for step in answer_steps(position.wait["evaluation"]))
+            yield from (Candidate(step) for step in possible_answer_steps(position.wait["evaluation"]))
 
     def _candidates_of_station(self, key: str) -> tuple[Candidate, ...]:
         if key not in self._outcomes:
@@ -102,7 +102,7 @@ class Candidates:
             yield ScenarioStep("gates", gates={gate.key: {**word, "route": station.key}})
 
 
-def answer_steps(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
+def possible_answer_steps(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
     kind = next(iter(evaluation))
     for word in ANSWERS[kind]:
         yield ScenarioStep("answers", answers=({**evaluation, "answer": word},))
@@ -137,16 +137,16 @@ def _witness_candidates(
     outcome = to_storable_json(witness.situation["outcome"])
     answers = tuple(witness.situation.get("facts", {}).get("answers", ()))
     keys = [*([station.gate] if station.gate else []), *gates]
-    checks = [check for key in keys for check in _enforced_checks(line.gate(key))]
+    checks = [check for key in keys for check in _checks_if_enforced(line.gate(key))]
     for variant in [
         outcome,
         *([_with_passing_values(outcome, checks)] if checks else []),
-        *_with_zero_counts(line, station, outcome),
+        *_with_and_without_zero_counts(line, station, outcome),
     ]:
         yield Candidate(ScenarioStep("outcome", outcome=variant, answers=answers), rule)
 
 
-def _with_zero_counts(
+def _with_and_without_zero_counts(
     line: ParsedLine, station: Station, outcome: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the outcome with zeros for the counts that it leaves out and another station reads: a count that was not
@@ -154,13 +154,13 @@ def _with_zero_counts(
     facts = outcome.get("facts", {})
     zeros = {
         group: {**dict.fromkeys(names, 0), **facts.get(group, {})}
-        for group, names in _counts_read_of(line, station.key).items()
+        for group, names in _counts_read_elsewhere(line, station.key).items()
     }
     if zeros and zeros != {group: facts.get(group) for group in zeros}:
         yield {**outcome, "facts": {**facts, **zeros}}
 
 
-def _counts_read_of(line: ParsedLine, key: str) -> dict[str, list[str]]:
+def _counts_read_elsewhere(line: ParsedLine, key: str) -> dict[str, list[str]]:
     """Return by group the counts of this station that rules of the line read."""
     counts: dict[str, list[str]] = {}
     for condition in (
@@ -179,7 +179,7 @@ def _counts_read_of(line: ParsedLine, key: str) -> dict[str, list[str]]:
     return counts
 
 
-def _enforced_checks(gate: Gate) -> list[Check]:
+def _checks_if_enforced(gate: Gate) -> list[Check]:
     return list(gate.checks.checks()) if gate.checks is not None and gate.enforces_checks else []
 
 
@@ -244,7 +244,7 @@ def sample_input_value(field: Input) -> Any:
     """Return a value for one field without a default, within its bounds; None for a secret, which nobody can
     make up, and for a text that has to match a pattern."""
     if field.type in ("text", "long_text"):
-        return None if field.pattern else _sample_text(field)
+        return None if field.pattern else _shortest_sample_text(field)
     known = {
         "number": _sample_number(field),
         "date": "2026-01-31",
@@ -262,7 +262,7 @@ def _sample_number(field: Input) -> int:
     return least if field.maximum is None else min(least, field.maximum)
 
 
-def _sample_text(field: Input) -> str:
+def _shortest_sample_text(field: Input) -> str:
     return TEXT.ljust(field.minimum or 0, "-")[: field.maximum]
 
 
@@ -285,7 +285,7 @@ def reportable_outcomes(station: Station, outcome: Mapping[str, Any]) -> Iterato
         return
     values = {key: entry for key, entry in output.items() if entry not in (None, "")}
     known = {field.key: field for field in fields}
-    if any(key not in known or not _entry_fits(known[key], entry) for key, entry in values.items()):
+    if any(key not in known or not _is_entry_allowed(known[key], entry) for key, entry in values.items()):
         return
     yield from _filled_outcomes(fields, values, outcome)
     if not values and outcome.get("result") == "success":
@@ -318,7 +318,7 @@ def _possible_entries(field: Input) -> tuple[Any, ...]:
     return field.choices if field.type == "choice" else (made,)
 
 
-def _entry_fits(field: Input, entry: Any) -> bool:
+def _is_entry_allowed(field: Input, entry: Any) -> bool:
     if field.type == "choice":
         return entry in field.choices
     if field.type == "yes_no":

@@ -23,7 +23,13 @@ from pipelines.routing.document.algebra import (
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
-from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answer_steps
+from pipelines.routing.simulate.candidates import (
+    CHOOSES,
+    REASON,
+    Candidate,
+    Candidates,
+    possible_answer_steps,
+)
 from pipelines.routing.simulate.path_search import take_with_answers
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.scenario_generation import dead_rule_reason
@@ -105,16 +111,20 @@ def _position_choices(
     elif position.status == REVIEW:
         yield from _vote_choices(line, walk, position)
     elif position.status == BLOCKED and position.wait.get("evaluation"):
-        for step in answer_steps(position.wait["evaluation"]):
-            yield _try_choice(line, walk, position, ANSWER, step)
+        for step in possible_answer_steps(position.wait["evaluation"]):
+            yield _choice_answering_evaluations(line, walk, position, ANSWER, step)
     yield from _resolution_choices(line, walk, position)
     if position.lacks_preconditions:
-        yield from _if_possible(_try_choice(line, walk, position, THERE, ScenarioStep("reconsider")))
+        yield from _nothing_if_refused(
+            _choice_answering_evaluations(line, walk, position, THERE, ScenarioStep("reconsider"))
+        )
     if position.status in (STUCK, BLOCKED, HELD):
-        yield from _if_possible(_try_choice(line, walk, position, RETRY, ScenarioStep("retry")))
+        yield from _nothing_if_refused(
+            _choice_answering_evaluations(line, walk, position, RETRY, ScenarioStep("retry"))
+        )
 
 
-def _if_possible(choice: SimulationChoice) -> Iterator[SimulationChoice]:
+def _nothing_if_refused(choice: SimulationChoice) -> Iterator[SimulationChoice]:
     """Only what can happen."""
     if choice.taken is not None:
         yield choice
@@ -128,7 +138,7 @@ def _resolution_choices(
 ) -> Iterator[SimulationChoice]:
     """Yield the resolutions of the escalation that holds this position; the first position that has work, or
     waits, also has those of escalations that hold none."""
-    index = walk.index_of(position.token)
+    index = walk.index_of_unended_token(position.token)
     first = index == walk.first_active_index
     for escalation in walk.escalations:
         position_index = walk.index_held_by(escalation)
@@ -137,7 +147,7 @@ def _resolution_choices(
                 step = ScenarioStep(
                     "resolve", escalation.station or None, said={**resolution, "trigger": escalation.trigger}
                 )
-                yield from _if_possible(_try_unchanged(line, walk, RESOLVE, step))
+                yield from _nothing_if_refused(_choice_of_unchanged_step(line, walk, RESOLVE, step))
 
 
 def _resolution_words(
@@ -153,7 +163,9 @@ def _resolution_words(
     yield {"word": "cancel"}
 
 
-def _try_unchanged(line: ParsedLine, walk: SimulatedTask, kind: str, step: ScenarioStep) -> SimulationChoice:
+def _choice_of_unchanged_step(
+    line: ParsedLine, walk: SimulatedTask, kind: str, step: ScenarioStep
+) -> SimulationChoice:
     try:
         return SimulationChoice(kind, step, take_step(line, walk, step))
     except StepRefused as why:
@@ -168,7 +180,9 @@ def _outcome_choices(
 ) -> Iterator[SimulationChoice]:
     station = line.station(position.station)
     for outcome in _quick_outcomes(station):
-        yield _try_choice(line, walk, position, QUICK, ScenarioStep("outcome", outcome=outcome))
+        yield _choice_answering_evaluations(
+            line, walk, position, QUICK, ScenarioStep("outcome", outcome=outcome)
+        )
     analysed = _LazyAnalyses(line)
     candidates = list(Candidates(line, analysed).candidates_at(position))
     for liveness in analysed.analysis(station).standings:
@@ -177,7 +191,7 @@ def _outcome_choices(
         )
     for candidate in candidates if station.rules else ():
         if candidate.rule is None:
-            yield _try_choice(line, walk, position, REST, candidate.step)
+            yield _choice_answering_evaluations(line, walk, position, REST, candidate.step)
 
 
 def _rule_choice(
@@ -189,7 +203,9 @@ def _rule_choice(
 ) -> SimulationChoice:
     """The first witness that the rule takes now, else the first one, with what becomes of it."""
     rule = liveness.rule.id
-    tried = [_try_choice(line, walk, position, RULE, witness.step, rule) for witness in witnesses]
+    tried = [
+        _choice_answering_evaluations(line, walk, position, RULE, witness.step, rule) for witness in witnesses
+    ]
     for choice in tried:
         # A witness is of the rule alone: here and now a rule above it may take the outcome
         if choice.leads:
@@ -204,7 +220,7 @@ def _rule_choice(
     return SimulationChoice(RULE, None, refused=why, rule=rule, leads=False)
 
 
-def _try_choice(
+def _choice_answering_evaluations(
     line: ParsedLine,
     walk: SimulatedTask,
     position: SimulatedPosition,
@@ -261,13 +277,13 @@ def _vote_choices(
     keys = [key for key in open_review.decision.gates if key not in open_review.words]
     if len(keys) > 1:
         step = ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
-        yield _try_choice(line, walk, position, WORD, step)
+        yield _choice_answering_evaluations(line, walk, position, WORD, step)
     for key in keys:
         gate = line.gate(key)
         for word in gate.offers:
             for vote in _possible_votes(line, word, gate.on_reject or line.policy.on_reject):
                 step = ScenarioStep("gates", gates={key: vote})
-                yield replace(_try_choice(line, walk, position, WORD, step), gate=key)
+                yield replace(_choice_answering_evaluations(line, walk, position, WORD, step), gate=key)
 
 
 def _possible_votes(line: ParsedLine, word: str, on_reject: str) -> Iterator[dict[str, str]]:

@@ -22,7 +22,7 @@ class DrawnMove:
     edge: str
 
 
-def drawn_moves(line: ParsedLine, records: Iterable[StepRecord]) -> Iterator[DrawnMove]:
+def moves_and_finishes(line: ParsedLine, records: Iterable[StepRecord]) -> Iterator[DrawnMove]:
     """Every move, in order."""
     for record in records:
         for station, decision in record.decisions:

@@ -43,17 +43,17 @@ def failed_expectations(
     """Every expectation that does not hold, in the order path, rules, end, status."""
     failures: list[ExpectationFailure] = []
     if expect.path is not None:
-        failures += _sequence_failures("path", expect.path, steps, lambda step: step.entered)
+        failures += _first_sequence_difference("path", expect.path, steps, lambda step: step.entered)
     if expect.rules is not None:
-        failures += _sequence_failures("rules", expect.rules, steps, lambda step: step.rules)
+        failures += _first_sequence_difference("rules", expect.rules, steps, lambda step: step.rules)
     if expect.end is not None:
-        failures += _word_failures("end", expect.end, walk.end, steps)
+        failures += _failure_if_words_differ("end", expect.end, walk.end, steps)
     if expect.status is not None:
-        failures += _word_failures("status", expect.status, walk.status, steps)
+        failures += _failure_if_words_differ("status", expect.status, walk.status, steps)
     return tuple(failures)
 
 
-def _sequence_failures(
+def _first_sequence_difference(
     what: str,
     expected: tuple[str, ...],
     steps: Sequence[StepRecord],
@@ -81,7 +81,7 @@ def _sequence_failures(
 NOUNS = {"path": "station", "rules": "rule"}
 
 
-def _word_failures(
+def _failure_if_words_differ(
     what: str, expected: str, got: str, steps: Sequence[StepRecord]
 ) -> list[ExpectationFailure]:
     if expected == got:

@@ -19,7 +19,7 @@ from pipelines.routing.simulate import walk_escalations
 from pipelines.routing.simulate.state import DecidedJoin, SimulatedPosition, SimulatedTask, StepRecord
 
 
-def open_branches(walk: SimulatedTask) -> list[Branch]:
+def unended_branches(walk: SimulatedTask) -> list[Branch]:
     """Number them by the index of their position."""
     return [
         Branch(index, position.station, position.within, position.arrival)
@@ -34,7 +34,7 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
 
     The station is entered, to report or for the outcome of the join, unless it may not begin there.
     """
-    merge = first_decidable_merge(line, open_branches(walk))
+    merge = first_decidable_merge(line, unended_branches(walk))
     if merge is None:
         return None
     arrived = [walk.positions[index] for index in merge.arrived]
@@ -49,7 +49,7 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
     index = sum(i not in gone for i in range(min(merge.arrived)))
     left = [position for i, position in enumerate(walk.positions) if i not in gone]
     forks = _remaining_forks(arrived[0], merge, takes_place)
-    walk, token = _merged_token(walk, merge, arrived[0], takes_place)
+    walk, token = _with_number_of_merged_token(walk, merge, arrived[0], takes_place)
     one = SimulatedPosition(
         # Sources stand in the order of arriving: the last one completed the join.
         merge.station,
@@ -59,7 +59,7 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
         token=token,
     )
     walk = replace(walk, positions=(*left[:index], one, *left[index:]))
-    writes = _writes_since_fork(arrived, merge)
+    writes = _writes_by_branch_since_fork(arrived, merge)
     keys = contradicting_keys(writes) if len(arrived) > 1 else ()
     change = join_transition(
         merge, line, contradicting_values(keys, merge.sources, writes), walk.other_stations(index)
@@ -73,13 +73,13 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
         stayed = replace(one, status=change.stays.status, wait=wait, error=change.stays.error)
         walk = walk.with_position(index, stayed)
     elif merge.verdict == PASS:
-        walk = walk_escalations.pause_or_resume_work(walk)
+        walk = walk_escalations.with_work_paused_or_resumed(walk)
     join = DecidedJoin(merge.station, merge, keys)
     entered = (merge.station,) if change.stays is None else ()
     return StepRecord(walk, merge.station, entered=entered, joined=(join,)), index
 
 
-def _merged_token(
+def _with_number_of_merged_token(
     walk: SimulatedTask, merge: Merge, first: SimulatedPosition, takes_place: bool
 ) -> tuple[SimulatedTask, int]:
     """Number the merged position: as the fork whose place it takes, else one of its own."""
@@ -103,7 +103,7 @@ def _merged_writes(arrived: list[SimulatedPosition]) -> tuple[Write, ...]:
     return tuple(every[order] for order in sorted(every))
 
 
-def _writes_since_fork(arrived: list[SimulatedPosition], merge: Merge) -> list[list[Write]]:
+def _writes_by_branch_since_fork(arrived: list[SimulatedPosition], merge: Merge) -> list[list[Write]]:
     """Leave out what was written before the fork: it is common to all."""
     # The id of a fork is the clock of the decision that forked (`walk_decisions`).
     since = merge.fork.id if merge.fork else 0

@@ -58,7 +58,7 @@ def outcome_from_form(form: Any, at: str = "form") -> dict[str, Any]:
     outcome: dict[str, Any] = {**texts}
     code = _text_field(fields, "exit_code", at)
     if code:
-        outcome["exit_code"] = _parse_value(code)
+        outcome["exit_code"] = _json_value_or_text(code)
     output = _output_value(fields.get("output"), member_path(at, "output"))
     if output:
         outcome["output"] = output
@@ -93,7 +93,7 @@ def _text_field(fields: dict[str, Any], name: str, at: str) -> str:
     return (values.read_text(fields.get(name), member_path(at, name)) or "").strip()
 
 
-def _parse_value(text: str) -> Any:
+def _json_value_or_text(text: str) -> Any:
     try:
         return to_storable_json(jsontext.loads(text))
     except jsontext.JsonTextError:
@@ -102,23 +102,23 @@ def _parse_value(text: str) -> Any:
 
 def _output_value(output_fields: Any, at: str) -> dict[str, Any]:
     output: dict[str, Any] = {}
-    for path, text in _filled_fields(values.read_mapping(output_fields, at), at):
+    for path, text in _nonblank_fields(values.read_mapping(output_fields, at), at):
         place = f"{at}[{path}]"
         parts = path_parts(path)
         if parts is None or not isinstance(parts[0], str):
             raise Malformed(place, "names no single place; say the outcome as JSON")
-        _put_value(output, parts, _parse_value(text), place)
+        _put_value_at_path(output, parts, _json_value_or_text(text), place)
     return output
 
 
-def _filled_fields(output_fields: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
+def _nonblank_fields(output_fields: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
     for path, text in output_fields.items():
         stripped = (values.read_text(text, f"{at}[{path}]") or "").strip()
         if stripped:
             yield path, stripped
 
 
-def _put_value(output: dict[str, Any], parts: tuple[Part, ...], value: Any, place: str) -> None:
+def _put_value_at_path(output: dict[str, Any], parts: tuple[Part, ...], value: Any, place: str) -> None:
     """Makes the objects and lists on the way; a list is filled up with nulls."""
     here: Any = output
     for part, following in zip(parts, (*parts[1:], None), strict=True):

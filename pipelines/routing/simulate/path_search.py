@@ -139,7 +139,7 @@ def _evaluation_key(payload: Mapping[str, Any]) -> str:
 # What counts as the same place
 
 
-def coarse_key(walk: SimulatedTask) -> Hashable:
+def key_of_positions(walk: SimulatedTask) -> Hashable:
     return *(_position_key(position) for position in walk.positions if not position.is_over), bool(
         walk.escalations
     )
@@ -159,7 +159,9 @@ def edge_key(edges: Edges) -> Key:
     """Also how often these edges were taken."""
 
     def key(walk: SimulatedTask) -> Hashable:
-        return coarse_key(walk), tuple(min(walk.edges.get(edge, 0), most) for edge, most in edges.items())
+        return key_of_positions(walk), tuple(
+            min(walk.edges.get(edge, 0), most) for edge, most in edges.items()
+        )
 
     return key
 

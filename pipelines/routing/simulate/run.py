@@ -59,7 +59,7 @@ def expectation_of_same_walk(result: ScenarioResult) -> Expectation:
     return Expectation(path=result.path, rules=result.matched_rules, end=end, status=result.walk.status)
 
 
-def run_scenario(line: ParsedLine, scenario: ScenarioScript) -> ScenarioResult:
+def run_scenario_until_refused(line: ParsedLine, scenario: ScenarioScript) -> ScenarioResult:
     """Walk the line by `decide`, step by step. A step that cannot happen ends the walk, and is named."""
     try:
         walk = start_task(line, scenario)
@@ -82,4 +82,4 @@ def run_scenario(line: ParsedLine, scenario: ScenarioScript) -> ScenarioResult:
 
 
 def run_scenarios(line: ParsedLine, scenarios: Iterable[ScenarioScript]) -> tuple[ScenarioResult, ...]:
-    return tuple(run_scenario(line, scenario) for scenario in scenarios)
+    return tuple(run_scenario_until_refused(line, scenario) for scenario in scenarios)

@@ -55,7 +55,7 @@ class ScenarioStep:
         if self.answers:
             document["answers"] = [dict(answer) for answer in self.answers]
         if self.kind == "gates":
-            document["gates"] = {key: _short_vote(word) for key, word in self.gates.items()}
+            document["gates"] = {key: _word_or_whole_vote(word) for key, word in self.gates.items()}
         if self.kind == "answer":
             document["answer"] = self.answer
         if self.kind in DETAIL_KEYS:
@@ -164,7 +164,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
     read_facts({"answers": answers}, at)
     if kind == "answers" and not answers:
         raise Malformed(member_path(at, "answers"), "is empty")
-    missing = _read_texts(data.get("missing"), member_path(at, "missing")) or ()
+    missing = _texts_or_none(data.get("missing"), member_path(at, "missing")) or ()
     if missing and kind not in ("outcome", "reconsider"):
         raise Malformed(member_path(at, "missing"), "stands beside an outcome or reconsider")
     return ScenarioStep(
@@ -173,7 +173,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
         outcome=data.get("outcome") or {},
         answers=tuple(answers),
         gates=_read_votes(data.get("gates"), at),
-        answer=_read_answer(data.get("answer"), member_path(at, "answer")) if kind == "answer" else "",
+        answer=_nonblank_text(data.get("answer"), member_path(at, "answer")) if kind == "answer" else "",
         missing=missing,
         said=_read_details(kind, data[kind], member_path(at, kind)) if kind in DETAIL_KEYS else {},
     )
@@ -216,11 +216,11 @@ def _read_votes(data: Any, at: str) -> dict[str, dict[str, str]]:
     return votes
 
 
-def _short_vote(word: Mapping[str, str]) -> Any:
+def _word_or_whole_vote(word: Mapping[str, str]) -> Any:
     return word["decision"] if set(word) == {"decision"} else dict(word)
 
 
-def _read_answer(data: Any, at: str) -> str:
+def _nonblank_text(data: Any, at: str) -> str:
     text = values.read_text(data, at) or ""
     if not text.strip():
         raise Malformed(at, "is blank")
@@ -231,14 +231,14 @@ def _read_expectation(data: Any, at: str) -> Expectation:
     members = values.read_mapping(data, at)
     values.check_keys(members, at, EXPECTED)
     return Expectation(
-        path=_read_texts(members.get("path"), member_path(at, "path")),
-        rules=_read_texts(members.get("rules"), member_path(at, "rules")),
+        path=_texts_or_none(members.get("path"), member_path(at, "path")),
+        rules=_texts_or_none(members.get("rules"), member_path(at, "rules")),
         end=values.read_text(members.get("end"), member_path(at, "end")),
         status=values.read_word(members.get("status"), member_path(at, "status"), STATUSES),
     )
 
 
-def _read_texts(data: Any, at: str) -> tuple[str, ...] | None:
+def _texts_or_none(data: Any, at: str) -> tuple[str, ...] | None:
     if data is None:
         return None
     for index, member in enumerate(values.read_sequence(data, at)):

@@ -20,11 +20,11 @@ from pipelines.routing.simulate.path_search import (
     Key,
     PathSearch,
     accept_always,
-    coarse_key,
     edge_key,
     fine_key,
+    key_of_positions,
 )
-from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario
+from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario_until_refused
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import start_task
 
@@ -75,7 +75,9 @@ def generate_scenarios(
     keys, scenarios, missing = set(taken_keys), [], []
     for rule, (station, liveness) in standings.items():
         name = f"{station.name}: {liveness.rule.label or rule}"
-        scenario = _build_scenario(line, rule, name, hunt.steps_if_affordable(rule, paths.get(rule)), keys)
+        scenario = _proved_scenario_or_none(
+            line, rule, name, hunt.steps_if_affordable(rule, paths.get(rule)), keys
+        )
         if scenario is not None:
             scenarios.append(scenario)
         elif rule in never:
@@ -119,10 +121,10 @@ class _ScenarioSearch:
         self._unproved: set[str] = set()
 
     def find_paths(self) -> dict[str, tuple[ScenarioStep, ...]]:
-        paths = self._search.find_paths(self._start, self._wanted, coarse_key, self._search.left)
-        self._record_cut(self._missing_rules(paths))
+        paths = self._search.find_paths(self._start, self._wanted, key_of_positions, self._search.left)
+        self._record_cut(self._rules_without_path(paths))
         for station in self._line.stations:
-            remaining = [rule.id for rule in station.rules if rule.id in self._missing_rules(paths)]
+            remaining = [rule.id for rule in station.rules if rule.id in self._rules_without_path(paths)]
             for key in self._finer_keys(station):
                 if remaining:
                     paths |= self._search.find_paths(self._start, remaining, key, PER_STATION)
@@ -161,20 +163,20 @@ class _ScenarioSearch:
         bound = "the bound of steps was reached" if self._going() else "the time for it was over"
         return f"{explanation}; {bound}" if rule in self._cut else explanation
 
-    def _missing_rules(self, paths: Collection[str]) -> list[str]:
+    def _rules_without_path(self, paths: Collection[str]) -> list[str]:
         return [rule for rule in self._wanted if rule not in paths]
 
     def _record_cut(self, rules: list[str]) -> None:
         self._cut = (self._cut | set(rules)) if self._search.cut else self._cut - set(rules)
 
     def _finer_keys(self, station: Station) -> Iterator[Key]:
-        edges = _edge_counts(station.rules)
+        edges = _highest_read_edge_counts(station.rules)
         if edges:
             yield edge_key(edges)
         yield fine_key(edges)
 
 
-def _edge_counts(rules: Iterable[Rule]) -> Edges:
+def _highest_read_edge_counts(rules: Iterable[Rule]) -> Edges:
     """The edges whose number the conditions of these rules read."""
     edge_counts: Edges = {}
     for rule in rules:
@@ -187,13 +189,15 @@ def _edge_counts(rules: Iterable[Rule]) -> Edges:
 # The scenario
 
 
-def _build_scenario(
+def _proved_scenario_or_none(
     line: ParsedLine, rule: str, name: str, steps: tuple[ScenarioStep, ...] | None, keys: set[str]
 ) -> ScenarioScript | None:
     """Return the scenario with the result of its run as its expectation; None unless it takes the rule."""
     if steps is None:
         return None
-    result = run_scenario(line, ScenarioScript(_unused_scenario_key(rule, keys), name[:200], steps))
+    result = run_scenario_until_refused(
+        line, ScenarioScript(_unused_scenario_key(rule, keys), name[:200], steps)
+    )
     if not result.holds or rule not in result.matched_rules or result.walk is None:
         return None
     keys.add(result.scenario.key)

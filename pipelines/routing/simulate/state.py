@@ -10,8 +10,8 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.branch_joins.branches import Arrival, Fork, Write
 from pipelines.routing.decide.branch_joins.join_decision import Merge
 from pipelines.routing.decide.decisions import DecisionAnswer
-from pipelines.routing.decide.effects import ENDS, add_counts, task_status_of_positions
-from pipelines.routing.decide.station_facts import Visit, facts_by_station
+from pipelines.routing.decide.effects import ENDS, with_added_counts, worst_position_status
+from pipelines.routing.decide.station_facts import Visit, facts_by_station_with_last_tree
 from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript
@@ -89,11 +89,11 @@ class SimulatedPosition:
         return self.status == HELD and bool(self.wait.get("missing"))
 
     @property
-    def has_work(self) -> bool:
+    def has_work_now_or_when_resumed(self) -> bool:
         """Its station is to report, if need be when what blocks the task is resolved."""
         return self.is_active and (self.status == READY or "paused_by" in self.wait)
 
-    def enter_station(self, entry: StationEntry, **more: Any) -> SimulatedPosition:
+    def moved_to_station(self, entry: StationEntry, **more: Any) -> SimulatedPosition:
         """Put the token at the station that it enters."""
         known = {name: getattr(self, name) for name in ("within", "wrote", "token")}
         entered = {name: getattr(entry, name) for name in ("origin", "signal_reworks", "feedback", "arrival")}
@@ -144,7 +144,7 @@ class SimulatedTask:
     def status(self) -> str:
         if self.task_end is not None:
             return self.task_end.kind
-        return task_status_of_positions(position.status for position in self.positions)
+        return worst_position_status(position.status for position in self.positions)
 
     @property
     def is_over(self) -> bool:
@@ -170,7 +170,7 @@ class SimulatedTask:
     def with_changes(self, change: Transition) -> SimulatedTask:
         """Add what the transition counts and stores."""
         added: dict[str, Any] = {
-            name: add_counts(getattr(self, name), more) for name, more in change.count.items()
+            name: with_added_counts(getattr(self, name), more) for name, more in change.count.items()
         }
         added |= {name: {**getattr(self, name), **more} for name, more in change.stored.items()}
         return replace(self, **added)
@@ -187,7 +187,7 @@ class SimulatedTask:
         after = replace(self, positions=positions, task_end=ended if ended.everything else self.task_end)
         return replace(after, escalations=()) if after.is_over else after
 
-    def index_of(self, token: int) -> int | None:
+    def index_of_unended_token(self, token: int) -> int | None:
         """Return the index of a token among the positions; None where it has ended or become part of another."""
         indices = (
             i for i, position in enumerate(self.positions) if position.token == token and not position.is_over
@@ -197,7 +197,7 @@ class SimulatedTask:
     def index_held_by(self, escalation: SimulatedEscalation) -> int | None:
         """Return the index of the position that this escalation holds, or None where it holds none and only
         prevents forward moves."""
-        index = self.index_of(escalation.token)
+        index = self.index_of_unended_token(escalation.token)
         waits = index is not None and self.positions[index].wait.get("escalation") == escalation.number
         return index if waits else None
 
@@ -228,7 +228,9 @@ class SimulatedTask:
         # `spent` and `observed` are recorded only of lines that read them.
         if line.limits.cost_usd is not None and self.spent:
             own["spent"] = self.spent
-        if line.reads_stations and (observed := facts_by_station(outcome.get("facts") or {}, self.past)):
+        if line.reads_stations and (
+            observed := facts_by_station_with_last_tree(outcome.get("facts") or {}, self.past)
+        ):
             own["observed"] = observed
         return {
             "station": position.station,

@@ -79,7 +79,7 @@ def apply_decision(
         walk = _follow_escalation(line, walk, index, situation, decision)
     else:
         walk = walk.with_position(index, _stay_position(line, walk, position, situation, decision))
-    return decide_joins(line, StepRecord(walk, position.station, decision, entered, rules))
+    return with_all_joins_decided(line, StepRecord(walk, position.station, decision, entered, rules))
 
 
 def _enter_stations(
@@ -89,21 +89,21 @@ def _enter_stations(
     old, entries, values = walk.positions[index], change.entries, change.stored["context"]
     own: dict[str, Any] = {"wrote": (*old.wrote, Write(walk.clock, values))} if values else {}
     if len(entries) == 1:
-        new: tuple[SimulatedPosition, ...] = (old.enter_station(entries[0], **own),)
+        new: tuple[SimulatedPosition, ...] = (old.moved_to_station(entries[0], **own),)
     else:
         own["within"] = (
             *old.within,
             Fork(walk.clock, old.station, tuple(entry.station for entry in entries)),
         )
         new = tuple(
-            old.enter_station(entry, **own, token=walk.tokens + n) for n, entry in enumerate(entries, 1)
+            old.moved_to_station(entry, **own, token=walk.tokens + n) for n, entry in enumerate(entries, 1)
         )
         walk = replace(walk, tokens=walk.tokens + len(new), forked={**walk.forked, walk.clock: old.token})
     positions = (*walk.positions[:index], *new, *walk.positions[index + 1 :])
-    return walk_escalations.pause_or_resume_work(replace(walk, positions=positions)), new
+    return walk_escalations.with_work_paused_or_resumed(replace(walk, positions=positions)), new
 
 
-def decide_joins(line: ParsedLine, record: StepRecord) -> StepRecord:
+def with_all_joins_decided(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Decide every join that can be decided by now; what is no pass is routed at once."""
     # Once more after each merge: its token may complete another join.
     while any(position.arrival for position in record.walk.positions):
@@ -175,10 +175,10 @@ def refreshed_situation(line: ParsedLine, walk: SimulatedTask, index: int) -> di
     }
 
 
-def decide_all_waiting_again(line: ParsedLine, record: StepRecord) -> StepRecord:
+def with_waiting_decided_again(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Every token that was held for something missing is decided again; where the same would come out it stays."""
     for token in [position.token for position in record.walk.positions if position.lacks_preconditions]:
-        index = record.walk.index_of(token)
+        index = record.walk.index_of_unended_token(token)
         # What was decided before may have moved it, or ended the whole task.
         if index is not None and record.walk.positions[index].lacks_preconditions:
             situation = refreshed_situation(line, record.walk, index)
@@ -200,8 +200,10 @@ def rerun_station(
     old = walk.positions[index]
     change = rerun_transition(TokenPlace(line, old.station, old.origin), at, feedback)
     [entry] = change.entries
-    again = walk.with_changes(change).with_position(index, old.enter_station(entry))
-    return StepRecord(walk_escalations.pause_or_resume_work(again), old.station, entered=(entry.station,))
+    again = walk.with_changes(change).with_position(index, old.moved_to_station(entry))
+    return StepRecord(
+        walk_escalations.with_work_paused_or_resumed(again), old.station, entered=(entry.station,)
+    )
 
 
 def gate_evidence(line: ParsedLine, position: SimulatedPosition, gate: str) -> dict[str, Any]:

@@ -39,17 +39,17 @@ def open_escalation(
         # What is done on a breach never comes: a walk has no time.
         BLOCK in escalation_rule.at_once,
     )
-    walk = pause_or_resume_work(_walk_with_escalation(walk, new), but=index)
+    walk = with_work_paused_or_resumed(_with_escalation_as_latest(walk, new), but=index)
     if "convene_review" in escalation_rule.at_once:
         walk = _escalate_to_review_roles(walk, escalation_rule, new)
     return walk, new
 
 
-def _walk_with_escalation(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
+def _with_escalation_as_latest(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
     return replace(walk, escalations=(*walk.escalations, new), escalated=new.number)
 
 
-def pause_or_resume_work(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
+def with_work_paused_or_resumed(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
     """Pause the work that has not reported yet for every open escalation that blocks; resume it when there is
     none. `but`: the index of a position that has just reported."""
     wait = nest_holds(
@@ -61,7 +61,9 @@ def pause_or_resume_work(walk: SimulatedTask, but: int | None = None) -> Simulat
     )
     status = HELD if wait else READY
     positions = tuple(
-        replace(position, status=status, wait=wait) if position.has_work and index != but else position
+        replace(position, status=status, wait=wait)
+        if position.has_work_now_or_when_resumed and index != but
+        else position
         for index, position in enumerate(walk.positions)
     )
     return replace(walk, positions=positions)
@@ -77,13 +79,13 @@ def _escalate_to_review_roles(
         if (escalation.trigger, escalation.station) == (REVIEW, of.station)
     }
     for role in roles_to_ask_for_review(escalation_rule.notify, of.role, roles):
-        walk = _walk_with_escalation(
+        walk = _with_escalation_as_latest(
             walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station)
         )
     return walk
 
 
-def close_escalation(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
+def without_escalation(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
     """Close the escalation; work that only it blocked goes on."""
     left = tuple(other for other in walk.escalations if other.number != escalation.number)
-    return pause_or_resume_work(replace(walk, escalations=left))
+    return with_work_paused_or_resumed(replace(walk, escalations=left))

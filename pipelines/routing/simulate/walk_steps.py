@@ -13,11 +13,11 @@ from pipelines.routing.basics.outcome import derived_outcome
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Escalate, Wait
-from pipelines.routing.decide.effects import add_counts
+from pipelines.routing.decide.effects import with_added_counts
 from pipelines.routing.decide.escalation_targets import escalation_targets
 from pipelines.routing.decide.outcome_judgement import exact_amount, judge_outcome, outcome_cost
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.decide.station_facts import visit_tree
+from pipelines.routing.decide.station_facts import tree_left_by_visit
 from pipelines.routing.decide.steps.gates import RANK
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.decide.transitions import CANCELLED, escalation_feedback
@@ -39,13 +39,13 @@ from pipelines.routing.simulate.state import (
 )
 from pipelines.routing.simulate.walk_decisions import (
     apply_decision,
-    decide_all_waiting_again,
-    decide_joins,
     decides_otherwise,
     gate_evidence,
     new_situation,
     refreshed_situation,
     rerun_station,
+    with_all_joins_decided,
+    with_waiting_decided_again,
 )
 
 # Actions of people on escalations and missing preconditions: escalate by hand, resolve, declare present. As
@@ -65,12 +65,12 @@ def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: 
     word, route = step.said["word"], step.said.get("route", "")
     if position_index is None and word in ("retry", "route", "choose"):
         raise StepRefused(f"{escalation.trigger} holds no station: let it go on, or cancel the task")
-    after = walk_escalations.close_escalation(walk, escalation)
+    after = walk_escalations.without_escalation(walk, escalation)
     if word == "cancel":
         return StepRecord(after.with_end(CANCELLED), walk.positions[index].station)
     if position_index is None:
-        return decide_all_waiting_again(line, StepRecord(after, walk.positions[index].station))
-    return decide_all_waiting_again(
+        return with_waiting_decided_again(line, StepRecord(after, walk.positions[index].station))
+    return with_waiting_decided_again(
         line, _apply_resolution(line, after, position_index, word, route, step.said.get("reason", ""))
     )
 
@@ -98,7 +98,7 @@ def _apply_resolution(
         raise StepRefused(f"{route} is no station to which {position.station} may be sent: {known}")
     feedback = escalation_feedback(word, reason, position.asked is not None)
     if feedback is not None:
-        return decide_joins(
+        return with_all_joins_decided(
             line, rerun_station(line, walk, position_index, feedback, route if word == "route" else "")
         )
     situation = refreshed_situation(line, walk, position_index)
@@ -128,7 +128,7 @@ def decide_with_preconditions_met(
     if not position.lacks_preconditions:
         raise StepRefused(f"nothing is missing at {position.station}")
     assert position.asked is not None
-    there = {name: name not in step.missing for name in _declarable_preconditions(position)}
+    there = {name: name not in step.missing for name in _declarable_missing_preconditions(position)}
     facts = position.asked.situation["facts"]
     updated = {
         **position.asked.situation,
@@ -138,10 +138,10 @@ def decide_with_preconditions_met(
     situation = refreshed_situation(line, walk, index)
     if not decides_otherwise(line, position, situation):
         raise StepRefused(f"{', '.join(position.wait['missing'])} is still missing at {position.station}")
-    return decide_all_waiting_again(line, apply_decision(line, walk, index, situation))
+    return with_waiting_decided_again(line, apply_decision(line, walk, index, situation))
 
 
-def _declarable_preconditions(position: SimulatedPosition) -> Iterator[str]:
+def _declarable_missing_preconditions(position: SimulatedPosition) -> Iterator[str]:
     fixed = (NO_ESCALATION, GATE_PASSED)
     yield from (str(name) for name in position.wait["missing"] if name not in fixed)
 
@@ -152,14 +152,14 @@ RETRIED = ("stuck", BLOCKED, HELD)
 
 def take_step(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> StepRecord:
     """Perform one step. Raises StepRefused where it cannot happen."""
-    index = _position_index(walk, step) if step.kind != "resolve" else _index_of_present_position(walk)
+    index = _position_index(walk, step) if step.kind != "resolve" else _first_active_index_or_refuse(walk)
     try:
         return TAKERS[step.kind](line, walk, index, step)
     except Malformed as fault:
         raise StepRefused(str(fault)) from None
 
 
-def _index_of_present_position(walk: SimulatedTask) -> int:
+def _first_active_index_or_refuse(walk: SimulatedTask) -> int:
     """Return the present position: an escalation that is resolved may have arisen elsewhere."""
     if walk.is_over:
         raise StepRefused(f"the walk is over: it ended at {walk.end}")
@@ -167,7 +167,7 @@ def _index_of_present_position(walk: SimulatedTask) -> int:
 
 
 def _position_index(walk: SimulatedTask, step: ScenarioStep) -> int:
-    first = _index_of_present_position(walk)
+    first = _first_active_index_or_refuse(walk)
     if step.at is None:
         return first
     indices = [
@@ -208,10 +208,11 @@ def _with_observations(
     if derived_outcome(outcome).outcome_state != "passed":
         return walk
     tree = next(
-        (candidate for _, facts in reversed(walk.past) if (candidate := visit_tree(facts))), "workspace"
+        (candidate for _, facts in reversed(walk.past) if (candidate := tree_left_by_visit(facts))),
+        "workspace",
     )
     observed_facts = facts_with_source(
-        outcome.facts, {"station": position.station, "tree": visit_tree(outcome.facts) or tree}
+        outcome.facts, {"station": position.station, "tree": tree_left_by_visit(outcome.facts) or tree}
     )
     return replace(walk, past=(*walk.past, (position.station, observed_facts)))
 
@@ -223,7 +224,7 @@ def _take_votes(line: ParsedLine, walk: SimulatedTask, index: int, step: Scenari
     open_review = position.asked
     assert open_review is not None and isinstance(open_review.decision, Wait)
     for key, word in step.gates.items():
-        _check_word(line, walk, open_review, key, word)
+        _require_open_gate_and_valid_word(line, walk, open_review, key, word)
     words = {**open_review.words, **step.gates}
     walk = _record_votes(line, walk, position, step.gates)
     # Law §5: abort counts before reject, reject before rework, rework before send_back.
@@ -238,7 +239,7 @@ def _take_votes(line: ParsedLine, walk: SimulatedTask, index: int, step: Scenari
     return apply_decision(line, walk, index, again, against[0] if against else "", open_review.decision.rule)
 
 
-def _check_word(
+def _require_open_gate_and_valid_word(
     line: ParsedLine, walk: SimulatedTask, open_review: OpenReview, key: str, word: Mapping[str, str]
 ) -> None:
     open_gates = [
@@ -260,7 +261,9 @@ def _record_votes(
 ) -> SimulatedTask:
     rounds = {key: 1 for key, word in words.items() if word["decision"] == SEND_BACK}
     last_words = {key: (word["decision"], gate_evidence(line, position, key)) for key, word in words.items()}
-    return replace(walk, rounds=add_counts(walk.rounds, rounds), last_words={**walk.last_words, **last_words})
+    return replace(
+        walk, rounds=with_added_counts(walk.rounds, rounds), last_words={**walk.last_words, **last_words}
+    )
 
 
 def _take_answers(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:

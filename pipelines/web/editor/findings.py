@@ -30,7 +30,7 @@ from pipelines.routing.document.algebra import EdgeCountTest, condition_leaf_tes
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.values import brief_json
+from pipelines.routing.sentences.values import shortened_unquoted_json
 from pipelines.web.editor.fixes.finding_fixes import last_rule_remedy, safe_remedies_likeliest_first
 from pipelines.web.editor.fixes.path_fixes import document_place, path_remedies
 from pipelines.web.editor.fixes.remedies import Remedies
@@ -228,5 +228,5 @@ def _example_text(witness: Witness | None) -> str:
     if witness is None:
         return ""
     facts = witness.situation.get("facts")
-    outcome = brief_json(witness.situation["outcome"])
-    return f"{outcome} with {brief_json(facts)}" if facts else outcome
+    outcome = shortened_unquoted_json(witness.situation["outcome"])
+    return f"{outcome} with {shortened_unquoted_json(facts)}" if facts else outcome

@@ -18,7 +18,7 @@ from pipelines.routing.analysis.difference.station_changes import station_change
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences import differences
-from pipelines.routing.sentences.values import brief_json
+from pipelines.routing.sentences.values import shortened_unquoted_json
 
 WORK = 250_000
 """Units of `satisfiability.effort` for one save, each about a microsecond."""
@@ -95,7 +95,9 @@ def _change_data(pair: LinePair, change: Change) -> dict[str, Any]:
     past, now = differences.route_tenses(pair, change.sample)
     situation = change.sample.situation
     facts = situation.get("facts")
-    example = brief_json(situation["outcome"]) + (f" {brief_json(facts)}" if facts else "")
+    example = shortened_unquoted_json(situation["outcome"]) + (
+        f" {shortened_unquoted_json(facts)}" if facts else ""
+    )
     return {
         "station": change.station,
         "rule": change.new,

@@ -14,7 +14,7 @@ from pipelines.queries.failure_causes import NOT_PREPARED
 from pipelines.queries.task_view import EVENTS, TaskView
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import blocker_words, waiting_question
+from pipelines.routing.sentences.waits import blocker_words, waiting_question_or_empty
 from pipelines.web.changes.task_changes import task_changes_panel
 from pipelines.web.shell.page import SignedInRequest
 from pipelines.web.tasks.steps import preset_and_allowed, steps_view
@@ -108,7 +108,7 @@ def _job_actor_kind_and_name(view: TaskView, job: Job) -> tuple[str, str]:
 def _job_title(view: TaskView, job: Job) -> str:
     """The station, and what was asked about it."""
     station = station_name(view.line, job.station)
-    question = waiting_question({"evaluation": job.question})
+    question = waiting_question_or_empty({"evaluation": job.question})
     return f"{station} · {question}" if question else station
 
 

@@ -105,7 +105,7 @@ def _change_views(routing_difference: Difference) -> list[ChangeView]:
     return [
         _change_view(
             routing_difference,
-            differences.name_in_versions(routing_difference.pair, place),
+            differences.name_in_versions_or_empty(routing_difference.pair, place),
             people_text(sentence),
             sample,
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pipelines.routing.basics.values import all_texts
+from pipelines.routing.basics.values import texts_of_values
 from pipelines.routing.document.agents import PRESETS, AgentSignIn, Preset
 from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.workspace_folder.folders import remove_folder
@@ -78,7 +78,7 @@ def sign_in_tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
 def tokens_in_file(data: bytes) -> tuple[str, ...]:
     """Return the tokens of one file, as far as it can be read."""
     try:
-        return tuple(text for text in all_texts(json.loads(data)) if is_token(text))
+        return tuple(text for text in texts_of_values(json.loads(data)) if is_token(text))
     except (ValueError, RecursionError):
         return ()
 

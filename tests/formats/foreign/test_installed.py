@@ -11,7 +11,7 @@ from pipelines.formats import native
 from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.known_systems import systems_by_key
 from pipelines.routing.analysis.lint.run import cause_label_of_check, lint_line
-from pipelines.routing.basics.plugins import load_plugins
+from pipelines.routing.basics.plugins import load_plugins_or_faults
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 
@@ -81,10 +81,10 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: jobs-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRIES)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for cached in (load_plugins, systems_by_key):
+    for cached in (load_plugins_or_faults, systems_by_key):
         cached.cache_clear()
     yield
-    for cached in (load_plugins, systems_by_key):
+    for cached in (load_plugins_or_faults, systems_by_key):
         cached.cache_clear()
 
 

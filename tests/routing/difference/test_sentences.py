@@ -14,12 +14,12 @@ from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.definitions import structural_sentence
 from pipelines.routing.sentences.differences import (
-    name_in_versions,
+    name_in_versions_or_empty,
     region_change_sentence,
     route_tenses,
     sample_sentence,
 )
-from pipelines.routing.sentences.values import brief_json
+from pipelines.routing.sentences.values import shortened_unquoted_json
 from tests.routing.support import line
 
 
@@ -175,12 +175,12 @@ def test_a_gate_that_only_the_old_version_has_is_named_as_it_was() -> None:
     ],
 )
 def test_values_are_short_and_quoted_where_they_must_be(value: Any, shown: str) -> None:
-    assert brief_json(value) == shown
+    assert shortened_unquoted_json(value) == shown
 
 
 def test_a_place_is_named_by_the_version_that_has_it() -> None:
     pair = LinePair(PAIR.old, line({"name": "Make"}, gates=[{"key": "look", "name": "New look"}]))
-    assert [name_in_versions(pair, key) for key in ("a", "b", "look", "lead", "out", "")] == [
+    assert [name_in_versions_or_empty(pair, key) for key in ("a", "b", "look", "lead", "out", "")] == [
         "Make",
         "Ship",
         "New look",

@@ -6,7 +6,7 @@ from collections import Counter
 
 from pipelines.routing.document.line import read_line
 from pipelines.routing.guarantees.guarantee_proofs import PROVED, REFUTED, GuaranteeAnswer, prove_guarantees
-from pipelines.routing.simulate.run import run_scenario
+from pipelines.routing.simulate.run import run_scenario_until_refused
 from tests.routing.guarantees.drawing import Drawn, Json
 from tests.routing.guarantees.histories import Observer, brute_force, random_walk
 
@@ -38,7 +38,7 @@ def breaks(document: Json, said: Json, answer: GuaranteeAnswer) -> bool:
     script = answer.scenario
     assert script is not None
     line = read_line(document)
-    replayed = run_scenario(line, script)
+    replayed = run_scenario_until_refused(line, script)
     assert replayed.holds, [str(failure) for failure in replayed.failures]
     observer = Observer(line, said)
     for step in script.steps:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipelines.routing.analysis.satisfiability.automata import search_automaton
 from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from pipelines.routing.analysis.satisfiability.texts import NUMERAL, TextSet, TextTest
-from pipelines.routing.basics.values import number_in_text
+from pipelines.routing.basics.values import json_number_or_none
 
 PATTERNS = (
     *("^ok$", "o", "[0-9]+", "^$", "fail|x", "(?i)OK", "a.c", "^(ab|a)*c?$", "[^a-c]", r"\w+\s\d", "a{2,3}b"),
@@ -55,7 +55,7 @@ def test_outside_the_subset_nothing_is_claimed(pattern: str) -> None:
 @settings(max_examples=80, deadline=None, database=None)
 @given(text=st.text(alphabet=" \t\u2003-+0123.eEx", max_size=7))
 def test_the_pattern_of_numerals_is_the_law_of_numbers(text: str) -> None:
-    assert TextTest("matches", NUMERAL).is_true_of_text(text) == (number_in_text(text) is not None)
+    assert TextTest("matches", NUMERAL).is_true_of_text(text) == (json_number_or_none(text) is not None)
 
 
 kinds = st.sampled_from(["contains", "starts_with", "ends_with"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.simulate.run import ScenarioResult, run_scenario
+from pipelines.routing.simulate.run import ScenarioResult, run_scenario_until_refused
 from pipelines.routing.simulate.scenario import read_scenario
 
 OK: dict[str, Any] = {"outcome": {"result": "success"}}
@@ -17,7 +17,7 @@ def said(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def walked(line: ParsedLine, *steps: dict[str, Any], **more: Any) -> ScenarioResult:
-    return run_scenario(line, read_scenario(said(*steps, **more)))
+    return run_scenario_until_refused(line, read_scenario(said(*steps, **more)))
 
 
 def messages(result: ScenarioResult) -> list[str]:

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.simulate.candidates import Candidate, Candidates, to_storable_json
 from pipelines.routing.simulate.expectations import ExpectationFailure
 from pipelines.routing.simulate.report import run_and_report_scenarios
-from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario
+from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario_until_refused
 from pipelines.routing.simulate.scenario import Expectation, ScenarioScript, read_scenario
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, start_task
 from tests.routing.support import ruled
@@ -162,7 +162,7 @@ def test_a_report_of_nothing_says_so() -> None:
 def test_a_result_says_what_became_of_the_scenario() -> None:
     of = ruled({"to": "completed"})
     scenario = read_scenario({"key": "s", "name": "All well", "steps": [{"outcome": {"result": "success"}}]})
-    found = run_scenario(of, scenario)
+    found = run_scenario_until_refused(of, scenario)
     said = found.to_dict(traces=False)
     assert said == {
         "key": "s",
@@ -180,14 +180,14 @@ def test_a_result_says_what_became_of_the_scenario() -> None:
 
 
 def test_of_a_walk_that_is_not_over_no_end_is_expected() -> None:
-    found = run_scenario(ruled({}), ScenarioScript("s", "s"))
+    found = run_scenario_until_refused(ruled({}), ScenarioScript("s", "s"))
     assert expectation_of_same_walk(found) == Expectation(
         ("a",), (), None, found.walk.status if found.walk else ""
     )
 
 
 def test_a_scenario_that_cannot_begin_has_no_walk() -> None:
-    found = run_scenario(ruled({}), ScenarioScript("s", "s", inputs={"nobody": 1}))
+    found = run_scenario_until_refused(ruled({}), ScenarioScript("s", "s", inputs={"nobody": 1}))
     assert (found.walk, found.steps, found.holds) == (None, (), False)
     assert (found.to_dict()["end"], found.to_dict()["status"]) == ("", "")
     assert found.failures[0].step is None and "nobody" in found.failures[0].message

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.routing.decide.decisions import Finish, Stuck
 from pipelines.routing.simulate.coverage import covered_parts
-from pipelines.routing.simulate.run import ScenarioResult, run_scenario
+from pipelines.routing.simulate.run import ScenarioResult, run_scenario_until_refused
 from pipelines.routing.simulate.scenario import read_scenario
 from tests.routing.simulate.support import FAILED, OK, messages, walked
 from tests.routing.support import line, ruled
@@ -357,5 +357,5 @@ def test_a_walk_reads_what_was_observed_at_another_station_until_the_files_chang
     changed = {"outcome": {"exit_code": 0, "facts": {"git": {"tree": "t2"}}}}
     same = {"outcome": {"exit_code": 0}}
     for last, taken in ((same, ("clean",)), (changed, ("back",))):
-        found = run_scenario(of, read_scenario({"key": "walk", "steps": [counted, last]}))
+        found = run_scenario_until_refused(of, read_scenario({"key": "walk", "steps": [counted, last]}))
         assert found.matched_rules == taken

@@ -17,7 +17,7 @@ from pipelines.formats.foreign.carrier import (
 )
 from pipelines.formats.foreign.contenox.work import Chain, task_labels, work_document
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.values import number_in_text
+from pipelines.routing.basics.values import json_number_or_none
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.operators import COMMON, ORDERED
@@ -147,7 +147,7 @@ def _add_label_branches(labels: Iterable[str], others: list[Branch], last: list[
 def _accepts_label(branch: Mapping[str, Any], label: str) -> bool:
     operator, value = OPERATORS.get(text_or_none(branch.get("operator")) or "", ""), branch.get("when")
     if operator in ORDERED:
-        pair = number_in_text(label), number_in_text(str(value))
+        pair = json_number_or_none(label), json_number_or_none(str(value))
         return None not in pair and COMMON[operator].holds(*pair)
     return operator in COMMON and COMMON[operator].holds(label, value)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined_wording
-from pipelines.routing.decide.approval import Voter, can_people_satisfy, voter_fills
+from pipelines.routing.decide.approval import Voter, can_people_satisfy, may_voter_fill
 from pipelines.routing.document.gates import Approval
 from pipelines.routing.document.requirements import OWNER, Requirement
 
@@ -75,13 +75,13 @@ def _voters_filling_some_place(approval: Approval, people: People) -> list[Voter
 
 
 def _indices_of_fillable_requirements(approval: Approval, voter: Voter) -> tuple[int, ...]:
-    return tuple(index for index, need in enumerate(approval.who) if voter_fills(voter, need))
+    return tuple(index for index, need in enumerate(approval.who) if may_voter_fill(voter, need))
 
 
 def _shortage_text(approval: Approval, able: list[Voter]) -> str | None:
     """Return in words why too few people can decide, or None."""
     for need in approval.who:
-        there = sum(voter_fills(voter, need) for voter in able)
+        there = sum(may_voter_fill(voter, need) for voter in able)
         if there < need.count:
             return _missing_text(need, there)
     places = sum(need.place_count for need in approval.who)

@@ -43,7 +43,7 @@ from pipelines.routing.analysis.lint.checks import (
 from pipelines.routing.analysis.lint.finding import SEVERITIES, WARNING, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
-from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins
+from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins_or_faults
 from pipelines.routing.document.model import ParsedLine
 
 
@@ -110,7 +110,7 @@ def run_all_checks(subject: LintSubject) -> tuple[Finding, ...]:
         findings = [finding for check_module in CHECKS for finding in check_module.check(subject)]
         findings += [
             finding
-            for name, check in load_plugins(GROUP)
+            for name, check in load_plugins_or_faults(GROUP)
             for finding in _plugin_findings(name, check, subject)
         ]
     # The sort is stable: within one severity the order of CHECKS and of the document stays.

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.satisfiability import numbers, texts
 from pipelines.routing.analysis.satisfiability.numbers import Number, NumberSet
 from pipelines.routing.analysis.satisfiability.search_failures import Unknown
 from pipelines.routing.analysis.satisfiability.texts import NUMERAL, TextSet
-from pipelines.routing.basics.values import number_in_text
+from pipelines.routing.basics.values import json_number_or_none
 
 _NUMERALS = texts.true_and_false_text_sets("matches", NUMERAL)
 MAX_TRIED = 200
@@ -27,7 +27,7 @@ class EvalSet:
         return self.texts.contains(text) and self._fits_numbers(text)
 
     def _fits_numbers(self, text: str) -> bool:
-        number = number_in_text(text)
+        number = json_number_or_none(text)
         if number is None:
             return self.within is None
         return (self.within is None or self.within.contains(number)) and not self.outside.contains(number)

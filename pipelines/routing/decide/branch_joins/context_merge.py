@@ -9,7 +9,7 @@ from pipelines.routing.basics.values import are_equal
 from pipelines.routing.decide.branch_joins.branches import Write
 
 
-def merge_writes(branches: Iterable[Sequence[Write]]) -> dict[str, Any]:
+def merge_writes_later_wins(branches: Iterable[Sequence[Write]]) -> dict[str, Any]:
     """Later overwrites earlier, whichever branch it was."""
     values: dict[str, Any] = {}
     writes = {write.order: write for branch in branches for write in branch}
@@ -49,7 +49,7 @@ def contradicting_values(
     such keys."""
     if not keys:
         return {}
-    branch_values = zip(sources, (merge_writes([branch]) for branch in branches), strict=True)
+    branch_values = zip(sources, (merge_writes_later_wins([branch]) for branch in branches), strict=True)
     return {source: {key: values[key] for key in keys if key in values} for source, values in branch_values}
 
 

@@ -51,7 +51,7 @@ class JoinGroup:
         return not any(self.may.values())
 
     @property
-    def pending_stations(self) -> tuple[str, ...]:
+    def missing_stations_still_reachable(self) -> tuple[str, ...]:
         """Stations that are still waited for."""
         return tuple(key for key in self.missing if self.may[key])
 
@@ -203,7 +203,7 @@ def _join_group(
     line: ParsedLine, branches: Sequence[Branch], station: str, arrived: list[Branch]
 ) -> JoinGroup:
     join, fork = _station_join(line, station), fork_joined_at(line, arrived[0], station)
-    delivered = _delivered_states(join, [branch.arrival for branch in arrived if branch.arrival])
+    delivered = _worst_delivered_states(join, [branch.arrival for branch in arrived if branch.arrival])
     missing = tuple(key for key in join.wait_for if key not in delivered)
     ids = {branch.id for branch in arrived}
     others = [
@@ -220,7 +220,7 @@ def _join_group(
     return JoinGroup(station, fork, tuple(arrived), delivered, missing, may)
 
 
-def _delivered_states(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
+def _worst_delivered_states(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
     """Return the result that each station delivered; of several deliveries the worst counts."""
     delivered: dict[str, str] = {}
     for arrival in arrivals:
@@ -237,12 +237,12 @@ def _tokens_reaching_missing_stations(
 ) -> dict[str, tuple[int, ...]]:
     """Return, by missing station, the tokens that can still reach it. A fork further on that fills the join by
     itself has its own join there and comes back as one token."""
-    places = {branch.id: _continuation_station(line, branch, station, fork) for branch in others}
+    places = {branch.id: _station_to_go_on_from(line, branch, station, fork) for branch in others}
     reach = {key: _reachable_stations(line, station, key) for key in set(places.values())}
     return {key: tuple(pk for pk, place in places.items() if key in reach[place]) for key in missing}
 
 
-def _continuation_station(line: ParsedLine, branch: Branch, station: str, fork: Fork | None) -> str:
+def _station_to_go_on_from(line: ParsedLine, branch: Branch, station: str, fork: Fork | None) -> str:
     """Return the station from which the branch goes on. Branches of a fork further in are joined first, at
     `station`."""
     return branch.station if fork_joined_at(line, branch, station) == fork else station
@@ -251,15 +251,15 @@ def _continuation_station(line: ParsedLine, branch: Branch, station: str, fork: 
 @cached_per_line
 def _reachable_stations(line: ParsedLine, station: str, place: str) -> frozenset[str]:
     """Return the stations that a token at this place can reach, as the join before `station` counts."""
-    return frozenset(reachable_stations(_onward_routes(line, station), [place]))
+    return frozenset(reachable_stations(_onward_routes_around_own_forks(line, station), [place]))
 
 
 @cached_per_line
-def _onward_routes(line: ParsedLine, station: str) -> Ways:
-    return routes_replacing_forks(line, _own_forks(line, station))
+def _onward_routes_around_own_forks(line: ParsedLine, station: str) -> Ways:
+    return routes_replacing_forks(line, _own_forks_by_rule(line, station))
 
 
-def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
+def _own_forks_by_rule(line: ParsedLine, station: str) -> dict[str, str]:
     """Return, by rule, the forks from which every awaited station is reached without another fork on the way."""
     join, after = _station_join(line, station), drawn_next_stations(line)
     forks = [(source.key, rule) for source in line.stations for rule in source.rules if len(rule.to) > 1]
@@ -300,7 +300,7 @@ def _decided_merge(
     standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
     ids = {branch.id for branch in group.arrived}
     others = [branch for branch in branches if branch.id not in ids]
-    inside = {fork.id for branch in group.arrived for fork in _forks_inside(branch, group.fork)}
+    inside = {fork.id for branch in group.arrived for fork in _forks_within(branch, group.fork)}
     return Merge(
         group.station,
         group.fork,
@@ -310,7 +310,7 @@ def _decided_merge(
         standings,
         group.missing,
         aggregate_verdict(join.aggregation, list(standings.values())),
-        _failure_type(join, group),
+        _first_failure_type(join, group),
         # In the order of `wait_for`, in which their trees are merged (law §15, Git)
         passed=tuple(
             branch.id
@@ -324,11 +324,11 @@ def _decided_merge(
     )
 
 
-def _forks_inside(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
+def _forks_within(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
     return branch.within[branch.within.index(fork) + 1 :] if fork else branch.within
 
 
-def _failure_type(join: Join, group: JoinGroup) -> str:
+def _first_failure_type(join: Join, group: JoinGroup) -> str:
     """Return the failure type of the first station, in the order of the join, that failed and reports one."""
     for key in join.wait_for:
         for branch in group.arrived:

@@ -48,7 +48,7 @@ def _group_document(group: JoinGroup) -> dict[str, Any]:
     return {
         "station": group.station,
         "arrived": [branch.id for branch in group.arrived],
-        "waits_for": {key: list(group.may[key]) for key in group.pending_stations},
+        "waits_for": {key: list(group.may[key]) for key in group.missing_stations_still_reachable},
     }
 
 

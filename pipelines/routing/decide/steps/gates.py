@@ -21,7 +21,7 @@ RANK = ("abort", "reject", "rework", "send_back")
 """If several words were said, the first in this list decides; then the order of the gates."""
 
 
-def follow_objection(
+def decision_of_first_objection(
     case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
 ) -> DecisionAnswer | TakenRoute | None:
     """Return where the first vote other than approve leads. It decides at once, before targets and checks."""
@@ -31,7 +31,7 @@ def follow_objection(
         for gate, word in spoken:
             if word.decision == decision:
                 case.add_trace_entry(step, rule, False, f"{gate.key}: {decision}")
-                return _follow_word(case, gate, word, rule)
+                return _decision_after_word(case, gate, word, rule)
     return None
 
 
@@ -50,7 +50,7 @@ def _counting_word(case: RoutingContext, step: str, gate: Gate, rule: Rule | Non
     return word
 
 
-def _follow_word(
+def _decision_after_word(
     case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None
 ) -> DecisionAnswer | TakenRoute:
     if word.decision == "reject":
@@ -59,7 +59,7 @@ def _follow_word(
         return demanded_route(case, rule, word.reason, word_at=gate.key)
     if word.decision == "send_back":
         return _enter_station(case, case.station.key, word, rule)
-    return failed_finish(rule)
+    return rejected_finish(rule)
 
 
 def _reject_at_gate(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> DecisionAnswer:
@@ -68,7 +68,7 @@ def _reject_at_gate(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule
         # check_situation guarantees that a route is named.
         knob = word.route if word.route in ("fail", "rework") else f"route:{word.route}"
     if knob == "fail":
-        return failed_finish(rule)
+        return rejected_finish(rule)
     # `rework` here runs the producing station again; no rule is asked (law §5).
     target = case.station.key if knob == "rework" else knob.removeprefix("route:")
     return _enter_station(case, target, word, rule)
@@ -78,7 +78,7 @@ def _enter_station(case: RoutingContext, station: str, word: GateWord, rule: Rul
     return enter_unless_obstructed(case, TransitionCandidate((station,), "gate", rule, feedback=word.reason))
 
 
-def failed_finish(rule: Rule | None) -> Finish:
+def rejected_finish(rule: Rule | None) -> Finish:
     return Finish("failed", "failed", rule.id if rule else None, "gate")
 
 
@@ -223,7 +223,7 @@ def route_past_station_gate(
         # No check was asked, so only a gate that is skipped anyhow counts as passed (law §8).
         case.gate_passed = gate.mode == "skip"
         return then
-    against = follow_objection(case, STATION_GATE, [gate], None)
+    against = decision_of_first_objection(case, STATION_GATE, [gate], None)
     if against is not None:
         case.passing_revoked = True
         return against
@@ -244,7 +244,7 @@ def route_past_station_gate(
     # What a check of the station gate takes back did not pass (law §14).
     case.passing_revoked = action in ("abort", "rework")
     if action == "abort":
-        return failed_finish(None)
+        return rejected_finish(None)
     if action == "rework":
         return demanded_route(case, None, text)
     if needs_person(case, STATION_GATE, gate, action, None):

@@ -132,7 +132,7 @@ class RoutingContext:
             edges=self.facts.edges,
             answers=self.answers_by_question,
             steps=self.steps,
-            unreadable_keys=self._unreadable_in_document,
+            unreadable_keys=self._unreadable_context_keys,
             facts=readable_facts(self.situation),
         )
 
@@ -161,11 +161,11 @@ class RoutingContext:
         return MISSING if self.situation.outcome.output_error else self.condition_document
 
     @property
-    def _unreadable_in_document(self) -> frozenset[str]:
+    def _unreadable_context_keys(self) -> frozenset[str]:
         """Unreadable keys that a merged condition may use; the view itself reports those of this output."""
         if self.line.policy.condition_scope == "current" or not self.facts.unreadable:
             return frozenset()
-        return _unread_keys(self.facts, self.situation.outcome.output)
+        return _unreadable_keys_not_in_output(self.facts, self.situation.outcome.output)
 
     @property
     def unreadable_keys(self) -> frozenset[str]:
@@ -175,9 +175,9 @@ class RoutingContext:
         if not (outcome.output_error or facts.unreadable):
             return frozenset()
         if self.recorded.outcome_state == "failed":  # outputs of failed stations do not count
-            return _unread_keys(facts, MISSING)
+            return _unreadable_keys_not_in_output(facts, MISSING)
         own = frozenset(self.station.output_keys) if outcome.output_error else frozenset()
-        return _unread_keys(facts, outcome.output) | own
+        return _unreadable_keys_not_in_output(facts, outcome.output) | own
 
     def check_field_reader(self, gate_keys: Collection[str]) -> Callable[[str], Any]:
         """Fields for the checks of gates that are asked together: as they stood when those were asked, without what
@@ -190,7 +190,7 @@ class RoutingContext:
         return lambda name: check_field_value(name, then, self.recorded)
 
 
-def _unread_keys(facts: Facts, output: Any) -> frozenset[str]:
+def _unreadable_keys_not_in_output(facts: Facts, output: Any) -> frozenset[str]:
     document = output if type(output) is dict else {}
     return frozenset(key for key, by in facts.unreadable.items() if by and key not in document)
 

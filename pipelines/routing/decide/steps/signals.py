@@ -21,7 +21,9 @@ from pipelines.routing.document.operand_trace import ObservedOperand
 STEP = "signal"
 
 
-def follow_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
+def route_or_decision_by_signal(
+    case: RoutingContext, signal: Mapping[str, Any]
+) -> DecisionAnswer | TakenRoute:
     """Follow the signal to where it leads: a decision, or the route with which the rules begin."""
     verdict = signal["verdict"]
     saw = tuple(
@@ -33,10 +35,10 @@ def follow_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAn
         return Finish("failed", "failed", None, "signal")
     if verdict == "proceed":
         return route_past_station_gate(case, forced_route("success", "signal"), people_only=True)
-    return _follow_hold_signal(case, signal) if verdict == "hold" else _follow_rework_signal(case)
+    return _jump_or_hold_by_signal(case, signal) if verdict == "hold" else _rework_or_fail_by_signal(case)
 
 
-def _follow_rework_signal(case: RoutingContext) -> DecisionAnswer | TakenRoute:
+def _rework_or_fail_by_signal(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
     most = case.station.limits.signal_retries
     # Those in a row at this station, not in all (line-document.md).
@@ -49,7 +51,7 @@ def _follow_rework_signal(case: RoutingContext) -> DecisionAnswer | TakenRoute:
     return route_past_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
 
-def _follow_hold_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
+def _jump_or_hold_by_signal(case: RoutingContext, signal: Mapping[str, Any]) -> DecisionAnswer | TakenRoute:
     meta = signal.get("meta") or {}
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
@@ -66,7 +68,7 @@ def _jump_to_target(case: RoutingContext, target: str) -> DecisionAnswer | Taken
     case.passing_revoked = True
     reviewed = case.line.asks_a_person
     if reviewed:
-        against = gates.follow_objection(case, STEP, [JUMP_GATE], None)
+        against = gates.decision_of_first_objection(case, STEP, [JUMP_GATE], None)
         if against is not None:
             return against
     way = TransitionCandidate((target,), "signal")

@@ -41,7 +41,7 @@ def decision_preventing_move(case: RoutingContext, way: TransitionCandidate) -> 
         (_revisit_obstacle(case, way) if way.takes else None)
         or _cap_obstacle(case, way)
         or _parallel_obstacle(case, way)
-        or _budget_obstacle(case, way)
+        or _worst_budget_decision(case, way)
         or wait_with_unmet_preconditions(case, way)
         or unreadable_obstacle(case, way)
     )
@@ -76,13 +76,13 @@ def _is_forbidden_revisit(case: RoutingContext, way: TransitionCandidate, statio
         return case.of_now.has_visited(station)
     limit = policy.revisit_limit
     # `limit:<n>` counts re-entries: the first entry is none (law §4).
-    return limit is not None and case.of_now.visits_of(station) > limit
+    return limit is not None and case.of_now.visit_count(station) > limit
 
 
 def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     cap = case.line.policy.visit_cap
     for station in stations_among_targets(case, way):
-        visits = case.of_now.visits_of(station)
+        visits = case.of_now.visit_count(station)
         if visits >= cap:
             message = f"This task has entered {station} {visits} times; the cap is {cap}."
             return _stuck_with_note(case, way, "VisitLimitExceeded", message)
@@ -115,7 +115,7 @@ def _stuck_with_note(case: RoutingContext, way: TransitionCandidate, error: str,
 # Budgets
 
 
-def _budget_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _worst_budget_decision(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """Return the decision on several breaches: fail > stuck > escalate > a target, which a taken rule or a
     named budget names."""
     exceeded = exceeded_budgets(case, way)
@@ -212,7 +212,9 @@ def _rule_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breac
     if rule.max_retries is not None and retries >= rule.max_retries:
         whys.append(f"rule {rule.id} was taken {retries} of {rule.max_retries} times")
     if rule.max_visits is not None:
-        entered = [(station, case.of_now.visits_of(station)) for station in stations_among_targets(case, way)]
+        entered = [
+            (station, case.of_now.visit_count(station)) for station in stations_among_targets(case, way)
+        ]
         most = rule.max_visits
         # `n` entries so far: this one would be the n + 1st.
         whys += [f"{station} was entered {n} of {most} times" for station, n in entered if n >= most]
@@ -231,7 +233,7 @@ def _station_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Br
     exceeded = []
     for station in stations_among_targets(case, way):
         most = case.line.station(station).limits.max_visits
-        if most is not None and (visits := case.of_now.visits_of(station)) >= most:
+        if most is not None and (visits := case.of_now.visit_count(station)) >= most:
             why = f"{station} was entered {visits} of {most} times"
             exceeded.append(Breach(case.line.policy.on_exhausted, why))
     return exceeded
@@ -262,7 +264,7 @@ def _breach_reason(case: RoutingContext, way: TransitionCandidate, budget: Budge
     spending = [step for step in steps if consumes_budget(case.line, budget, step)]
     if not spending:
         return ""
-    visits = {station: case.of_now.visits_of(station) for station in budget.stations}
+    visits = {station: case.of_now.visit_count(station) for station in budget.stations}
     before = used_amount_before_move(case.line, budget, spending[0], case.of_now.facts, visits)
     # A rule and a failure are counted once, whatever it forks into; entries and edges each.
     more = 1 if budget.kind in ("rules", "failure_type") else len(spending)

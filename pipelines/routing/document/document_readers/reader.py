@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pipelines.routing.basics.durations import DurationError, parse_seconds
 from pipelines.routing.basics.problems import Problem, member_path
-from pipelines.routing.basics.values import kind_phrase, to_integer
+from pipelines.routing.basics.values import kind_phrase, whole_number_or_none
 from pipelines.routing.basics.wording import PartName, joined_wording, people_text
 from pipelines.routing.basics.wording import Wording as _
 
@@ -107,7 +107,7 @@ class Reader:
         value = self.raw(key, default)
         if key not in self.given:
             return default
-        number = to_integer(value)
+        number = whole_number_or_none(value)
         if number is None or number < least:
             self.note(key, _("has to be a whole number, %(least)s or more", least=least))
             return default

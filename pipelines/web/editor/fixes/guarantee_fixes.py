@@ -14,7 +14,7 @@ from pipelines.routing.analysis.lint.run import run_all_checks
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.guarantees import REJECT
 from pipelines.routing.document.line import Gate
-from pipelines.routing.guarantees.guarantee_proofs import proved_flag_of_each_guarantee
+from pipelines.routing.guarantees.guarantee_proofs import proved_flags
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.remedies import Remedies, Remedy
 
@@ -71,7 +71,7 @@ class _RejectionEndTrial:
             line, gates=tuple(ends if candidate is gate else candidate for candidate in line.gates)
         )
         after = LintSubject(changed, subject.people, subject.required)
-        self.proves = proved_flag_of_each_guarantee(after)
+        self.proves = proved_flags(after)
         broken = any(
             promise.answer == PROVED and not proved
             for promise, proved in zip(

@@ -24,7 +24,7 @@ from pipelines.routing.document.kinds import expected_result
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.requirements import OWNER, Requirement
 from pipelines.routing.sentences.conditions import condition_words
-from pipelines.routing.sentences.decisions import decision_sentence, stopping_gate_text
+from pipelines.routing.sentences.decisions import deciding_gate_text_or_empty, decision_sentence
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.work.results.text import masked_value
 from pipelines.work.transport.local.folders import template_inputs
@@ -155,7 +155,9 @@ def _what_if_answer(job: Job, outcome: Answer, by: str) -> Answer:
     rule = str(answer.get("rule") or "")
     return {
         "decision": answer["decision"],
-        "in_words": decision_sentence(line, station.key, answer, stopping_gate_text(line, answer, trace)),
+        "in_words": decision_sentence(
+            line, station.key, answer, deciding_gate_text_or_empty(line, answer, trace)
+        ),
         "to": [target_name(line, key) for key in answer.get("to") or filter(None, [answer.get("end")])],
         **({"rule": rule_name(line, rule)} if rule in line.rules_by_id else {}),
         **({"decided_by_fact": judged.by, "counts_as": judged.counts_as} if judged.by else {}),

@@ -50,7 +50,7 @@ def _budget_findings(line: ParsedLine) -> Iterator[Finding]:
                 "Nobody tells %(role)s that the limit “%(limit)s” is used up: it leads to %(how)s",
                 role=named.role(budget.role),
                 limit=budget.label or budget.key,
-                how=named.target(line, how) if budget.exhausted_to else named.option(line, how),
+                how=named.target(line, how) if budget.exhausted_to else named.policy_option(line, how),
             )
             machine = f"Nobody tells {budget.role} that the budget {budget.key} is spent: it leads to {how}"
             message = Wording.of(machine, people)
