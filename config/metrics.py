@@ -178,7 +178,7 @@ def rows_with_bounded_labels(rows: Iterable[Row]) -> list[Row]:
     for name, labels, value in rows:
         key = (name, tuple(labels))
         if name.startswith("queue_"):
-            text = _visible_labels(labels[0])
+            text = _visible_labels_or_empty(labels[0])
             key = (name, (text if text in largest else "…", *labels[1:]))
         before = values.get(key, 0.0)
         values[key] = max(before, float(value)) if name.endswith("_seconds") else before + float(value)
@@ -189,11 +189,11 @@ def _largest_label_sets(rows: Iterable[Row]) -> set[str]:
     jobs: dict[str, float] = defaultdict(float)
     for name, labels, value in rows:
         if name == "queue_jobs":
-            jobs[_visible_labels(labels[0])] += value
+            jobs[_visible_labels_or_empty(labels[0])] += value
     return set(sorted(jobs, key=lambda text: (-jobs[text], text))[:MOST_LABEL_SETS])
 
 
-def _visible_labels(labels: str) -> str:
+def _visible_labels_or_empty(labels: str) -> str:
     return escape_hidden(labels)[:LONGEST_LABELS] if settings.METRICS_TOKEN else ""
 
 

@@ -65,7 +65,7 @@ def remember_caller(request: HttpRequest, status: int) -> None:
     # Where Django keeps a user that it has looked up: request.user itself might ask the database.
     caller = getattr(request, "auth" if credential.is_token else "_cached_user", None)
     if isinstance(caller, ApiToken | User):
-        _remember_caller(credential, caller)
+        _remember_and_name_caller(credential, caller)
     elif isinstance(caller, AnonymousUser) or status == 401:
         _NOTES.pop(credential.digest, None)
 
@@ -75,7 +75,7 @@ def find_caller(credential: Credential) -> str | None:
     caller: ApiToken | AbstractBaseUser | AnonymousUser | None
     try:
         if credential.is_token:
-            caller = accounts.find_token(credential.secret, timezone.now())
+            caller = accounts.find_token_and_note_use(credential.secret, timezone.now())
         else:
             request = HttpRequest()
             request.session = SessionStore(credential.secret)
@@ -83,10 +83,10 @@ def find_caller(credential: Credential) -> str | None:
     finally:
         # In this thread of the door no request ends, at which Django would close it.
         connection.close()
-    return _remember_caller(credential, caller) if isinstance(caller, ApiToken | User) else None
+    return _remember_and_name_caller(credential, caller) if isinstance(caller, ApiToken | User) else None
 
 
-def _remember_caller(credential: Credential, caller: ApiToken | User) -> str:
+def _remember_and_name_caller(credential: Credential, caller: ApiToken | User) -> str:
     person = caller.user_id if isinstance(caller, ApiToken) else caller.pk
     name = f"token {caller.pk}" if person is None else f"person {person}"
     if len(_NOTES) >= MOST_REMEMBERED:

@@ -28,7 +28,7 @@ class PacedProducer:
     def stopProducing(self) -> None:  # noqa: N802  # as twisted names it
         self._is_free.set()
 
-    async def may_go_on(self) -> bool:
+    async def wait_until_writable(self) -> bool:
         """Wait until more can be sent; False where the reader takes nothing."""
         try:
             await asyncio.wait_for(self._is_free.wait(), SLOWEST_SECONDS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from django.urls import reverse
 
 from pipelines.models import User
-from pipelines.people.accounts import create_sign_in_link
+from pipelines.people.accounts import create_sign_in_link_secret
 from pipelines.work.processes.isolation import Places
 
 # Isolations that keep a station from every file that is not listed.
@@ -18,7 +18,7 @@ ISOLATING = ("bubblewrap", "landlock")
 
 
 def sign_in_address(user: User, now: datetime, port: int) -> str:
-    return f"http://127.0.0.1:{port}{reverse('sign-in-link', args=[create_sign_in_link(user, now)])}"
+    return f"http://127.0.0.1:{port}{reverse('sign-in-link', args=[create_sign_in_link_secret(user, now)])}"
 
 
 def is_output_hidden_from_stations(output: int, isolation: str, places: Places) -> bool:

@@ -21,11 +21,11 @@ def frame_writer(protocol: Any) -> Callable[[bytes], bool]:
         # Gone, or going: it misses nothing any more.
         if transport is None or protocol.state != protocol.STATE_OPEN:
             return True
-        waiting = _backlog(transport)
+        waiting = _unsent_byte_count(transport)
         if waiting > MOST_BACKLOG:
             return False
         if not waiting and not protocol.send_queue and _is_plain(transport):
-            frame = _send_now(transport, frame)
+            frame = _send_now_and_rest(transport, frame)
         if frame:
             transport.write(frame)
         return True
@@ -33,7 +33,7 @@ def frame_writer(protocol: Any) -> Callable[[bytes], bool]:
     return write
 
 
-def _backlog(transport: Any) -> int:
+def _unsent_byte_count(transport: Any) -> int:
     data = getattr(transport, "dataBuffer", b"")
     return len(data) - getattr(transport, "offset", 0) + getattr(transport, "_tempDataLen", 0)
 
@@ -43,7 +43,7 @@ def _is_plain(transport: Any) -> bool:
     return isinstance(transport, Connection) and not transport.TLS and bool(is_open)
 
 
-def _send_now(transport: Any, frame: bytes) -> bytes:
+def _send_now_and_rest(transport: Any, frame: bytes) -> bytes:
     """Return what the system does not take at once. Through the reactor each frame would be two changes of what it
     looks at, and a turn of its loop."""
     try:

@@ -8,7 +8,7 @@ import secrets
 from pathlib import Path
 
 
-def write_once_and_read(path: Path, value: str) -> str:
+def write_if_missing_and_read(path: Path, value: str) -> str:
     """Return the content of the file; write the value first if the file is missing. Several processes may
     start at once: one wins and all read the same."""
     if not path.exists():
@@ -39,7 +39,7 @@ def port_of_last_start(home: Path, otherwise: int) -> int:
     return int(text) if plain and 0 < int(text) < 1 << 16 else otherwise
 
 
-def remember_port(home: Path, port: int) -> None:
+def store_started_port(home: Path, port: int) -> None:
     """Commands in another shell then name the address at which it runs."""
     home.mkdir(mode=0o711, parents=True, exist_ok=True)
     temporary = home / f"port.{os.getpid()}"
@@ -51,17 +51,17 @@ def ensure_encryption_keys_file(home: Path) -> Path:
     """The file of the keys that stored secrets are encrypted with, one per line and the newest first; a first key is
     made once per state folder. It is read where it is needed, so that running processes take a new key at once."""
     path = home / "encryption-keys"
-    write_once_and_read(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    write_if_missing_and_read(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
     return path
 
 
 def ensure_receipt_key_file(home: Path) -> Path:
     """The file of the key that signs receipts, made once per state folder."""
     path = home / "receipt-key"
-    write_once_and_read(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+    write_if_missing_and_read(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
     return path
 
 
 def ensure_secret_key(home: Path) -> str:
     """Django's SECRET_KEY, made once per state folder."""
-    return write_once_and_read(home / "secret-key", secrets.token_urlsafe(50))
+    return write_if_missing_and_read(home / "secret-key", secrets.token_urlsafe(50))

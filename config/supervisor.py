@@ -68,7 +68,7 @@ class ProcessSupervisor:
             ]
             for number in SIGNALS:
                 signal.signal(number, self._request_stop)
-            woken = _wake_on_signals()
+            woken = _wakeup_pipe_on_signals()
             # What was started early waits for the end of this pipe (config/readiness.py).
             os.close(self._readiness)
             while not self.asked:
@@ -141,7 +141,7 @@ class ProcessSupervisor:
         os.close(self._ours)
 
 
-def _wake_on_signals() -> int:
+def _wakeup_pipe_on_signals() -> int:
     """Return the end of a pipe that can be read when a signal has come."""
     # Nothing is written for a signal without a handler of ours.
     signal.signal(signal.SIGCHLD, lambda number, frame: None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from config.embedded import layout
 from config.setup.machine import check_port
 from config.setup.steps import DATABASE, START, SetupError, SetupStep
-from config.state import remember_port
+from config.state import store_started_port
 from config.supervisor import ProcessSupervisor
 
 MANAGE = (sys.executable, str(Path(__file__).resolve().parent.parent / "manage.py"))
@@ -50,7 +50,7 @@ def main(words: Sequence[str], step: SetupStep) -> None:
 
 def run_until_stopped(host: str, port: int, step: SetupStep) -> None:
     """Returns when it was told to stop and everything has ended."""
-    remember_port(layout.state_folder(), port)
+    store_started_port(layout.state_folder(), port)
     supervisor = ProcessSupervisor(environment=_process_environment(port), say=_print_line)
     address = ["--host", host, "--port", str(port)]
     announce = [*MANAGE, "announce", *address, "--step", step.name, "--began", str(step.begin)]

@@ -54,18 +54,20 @@ class Client:
 
     def get(self, path: str, **query: object) -> Any:
         """Return the answer to a GET, as JSON. Raises a CommandFailure."""
-        return _response_json(self._send("GET", path, params=_query_parameters(query)), self.profile.url)
+        return _json_or_none_if_empty(
+            self._send_or_raise("GET", path, params=_nonempty_query_parameters(query)), self.profile.url
+        )
 
     def get_text(self, path: str, **query: object) -> str:
         """Return the answer to a GET, as text. Raises a CommandFailure."""
-        return self._send("GET", path, params=_query_parameters(query)).text
+        return self._send_or_raise("GET", path, params=_nonempty_query_parameters(query)).text
 
     def post(self, path: str, body: object = None, **more: Any) -> Any:
         """Return the answer to a POST, as JSON. `more`: arguments of httpx2. Raises a CommandFailure."""
         return self.send("POST", path, **({"json": body} if body is not None else {}), **more)
 
     def send(self, method: str, path: str, **more: Any) -> Any:
-        return _response_json(self._send(method, path, **more), self.profile.url)
+        return _json_or_none_if_empty(self._send_or_raise(method, path, **more), self.profile.url)
 
     @contextmanager
     def stream(self, method: str, path: str, **more: Any) -> Iterator[httpx2.Response]:
@@ -80,7 +82,7 @@ class Client:
                 raise refusal_failure(response, self.profile)
             yield response
 
-    def _send(self, method: str, path: str, **more: Any) -> httpx2.Response:
+    def _send_or_raise(self, method: str, path: str, **more: Any) -> httpx2.Response:
         with translating_connection_errors(self.profile.url):
             response = self._http.request(method, path, **more)
         # Redirects, too: the token is for this address, and follows to no other
@@ -115,10 +117,10 @@ def translating_connection_errors(url: str) -> Iterator[None]:
     try:
         yield
     except httpx2.ConnectError as fault:
-        if isinstance(_root_cause(fault), ssl.SSLError):
-            raise UnreachableFailure(f"The certificate of {url} is not trusted: {_root_cause(fault)}",
+        if isinstance(_deepest_cause(fault), ssl.SSLError):
+            raise UnreachableFailure(f"The certificate of {url} is not trusted: {_deepest_cause(fault)}",
                               "Check the address, or name its authority: GATELINE_CA_BUNDLE.") from fault  # fmt: skip
-        raise UnreachableFailure(f"{url} cannot be reached: {_root_cause(fault) or fault}",
+        raise UnreachableFailure(f"{url} cannot be reached: {_deepest_cause(fault) or fault}",
                           "Check the address and the network.") from fault  # fmt: skip
     except httpx2.TimeoutException as fault:
         raise UnreachableFailure(f"{url} did not answer in time.", "Try again.") from fault
@@ -136,7 +138,7 @@ def refusal_failure(response: httpx2.Response, profile: Profile) -> CommandFailu
     if status < 400:
         to = response.headers.get("location", "another address")
         return UnreachableFailure(f"{profile.url} sends its callers on to {to}.", "Sign in to that address.")
-    problem = _problem_body(response)
+    problem = _problem_body_or_none(response)
     # Whoever says 401, a proxy in front among them: the remedy is to sign in again
     if problem is None and status != 401:
         return UnreachableFailure(
@@ -145,7 +147,9 @@ def refusal_failure(response: httpx2.Response, profile: Profile) -> CommandFailu
         )
     details = problem or {}
     detail = str(details.get("detail") or response.reason_phrase)
-    places = [_fault_place(error) for error in details.get("errors") or () if isinstance(error, dict)]
+    places = [
+        _fault_place_of_error(error) for error in details.get("errors") or () if isinstance(error, dict)
+    ]
     if status == 401:
         return SignInFailure(
             f"{profile.url} does not accept the token of “{profile.name}”: it is wrong, expired or revoked.",
@@ -164,7 +168,7 @@ def refusal_failure(response: httpx2.Response, profile: Profile) -> CommandFailu
     return InvalidFailure("The server does not take this:" if places else detail, places=places)
 
 
-def _fault_place(error: dict[str, Any]) -> FaultPlace:
+def _fault_place_of_error(error: dict[str, Any]) -> FaultPlace:
     return FaultPlace(
         message=str(error.get("message", "")),
         path=str(error.get("path") or ""),
@@ -174,7 +178,7 @@ def _fault_place(error: dict[str, Any]) -> FaultPlace:
     )
 
 
-def _problem_body(response: httpx2.Response) -> dict[str, Any] | None:
+def _problem_body_or_none(response: httpx2.Response) -> dict[str, Any] | None:
     try:
         payload = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -182,7 +186,7 @@ def _problem_body(response: httpx2.Response) -> dict[str, Any] | None:
     return payload if isinstance(payload, dict) and "detail" in payload else None
 
 
-def _response_json(response: httpx2.Response, url: str) -> Any:
+def _json_or_none_if_empty(response: httpx2.Response, url: str) -> Any:
     if response.status_code == 204:
         return None
     try:
@@ -194,12 +198,12 @@ def _response_json(response: httpx2.Response, url: str) -> Any:
         ) from fault
 
 
-def _query_parameters(query: dict[str, object]) -> dict[str, Any]:
+def _nonempty_query_parameters(query: dict[str, object]) -> dict[str, Any]:
     # `from_` is the parameter `from`, which no argument in Python can be called.
     return {key.rstrip("_"): value for key, value in query.items() if value not in (None, "")}
 
 
-def _root_cause(fault: BaseException) -> BaseException | None:
+def _deepest_cause(fault: BaseException) -> BaseException | None:
     """Return the root cause of an error: the system's own message."""
     while (inner := fault.__cause__ or fault.__context__) is not None:
         fault = inner

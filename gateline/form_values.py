@@ -13,7 +13,7 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{0,300})?(e[+-]?[0-9]{1,2})?", re
 YES, NO = ("true", "yes"), ("false", "no")
 
 
-def key_and_value_of_pair(assignment: str) -> tuple[str, str]:
+def input_key_and_value(assignment: str) -> tuple[str, str]:
     """Raises Usage."""
     key, equals, value = assignment.partition("=")
     if not equals or not key:

@@ -33,13 +33,14 @@ class OutputState:
     json: bool = False
 
 
-def _set_json_output(value: bool) -> bool:
+def _switch_json_output_on(value: bool) -> bool:
     OutputState.json = OutputState.json or value
     return value
 
 
 Json = Annotated[
-    bool, typer.Option("--json", callback=_set_json_output, is_eager=True, help="Print JSON, for programs.")
+    bool,
+    typer.Option("--json", callback=_switch_json_output_on, is_eager=True, help="Print JSON, for programs."),
 ]
 """The option that every command has."""
 
@@ -68,7 +69,7 @@ def print_text(text: str = "", **more: Any) -> None:
 
 def print_raw(text: str) -> None:
     """A line of somebody's log, as it is: without markup, never folded."""
-    sys.stdout.write("".join(map(visible_sign, text)) + "\n")
+    sys.stdout.write("".join(map(visible_or_escaped_sign, text)) + "\n")
     sys.stdout.flush()
 
 
@@ -94,10 +95,10 @@ def confirm_or_exit(question: str, to: str, otherwise: str, remedy: str = "Add -
 
 def unstyled(text: object) -> str:
     """Text of others within styled text. What would steer the terminal, or hide, is spelt out."""
-    return escape("".join(map(visible_sign, str(text))))
+    return escape("".join(map(visible_or_escaped_sign, str(text))))
 
 
-def visible_sign(sign: str) -> str:
+def visible_or_escaped_sign(sign: str) -> str:
     """Return one sign in a form that is safe for a terminal."""
     if sign.isprintable() or sign in "\n\t":
         return sign
@@ -135,7 +136,7 @@ def print_failure(failure: CommandFailure) -> None:
         errors.print(unstyled(failure.remedy))
 
 
-def age_text(at: str | int | None) -> str:
+def age_text_or_empty(at: str | int | None) -> str:
     """Return the age of an ISO instant or of Unix milliseconds: “3 min ago”."""
     if at is None:
         return ""
@@ -146,7 +147,7 @@ def age_text(at: str | int | None) -> str:
 def in_or_ago_text(at: str) -> str:
     """“in 3 h”, or how long ago."""
     left = (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()
-    return f"in {duration_text(left)}" if left > 0 else age_text(at)
+    return f"in {duration_text(left)}" if left > 0 else age_text_or_empty(at)
 
 
 def duration_between(start: str | None, end: str | None) -> str:

@@ -141,7 +141,7 @@ class World:
         return group
 
     def machine(self, *scopes: str, role: str = Role.OPERATOR) -> tuple[ApiToken, str]:
-        return accounts.mint_token(
+        return accounts.mint_token_and_secret(
             kind="machine",
             name="machine",
             scopes=scopes or ("read", "submit", "report"),
@@ -152,7 +152,7 @@ class World:
         )
 
     def runner(self, *labels: str, project: Project | None = None) -> tuple[ApiToken, str]:
-        return accounts.mint_token(
+        return accounts.mint_token_and_secret(
             kind="runner",
             name="runner",
             scopes=(),
@@ -163,7 +163,7 @@ class World:
         )
 
     def token_of(self, user: User, *scopes: str) -> tuple[ApiToken, str]:
-        return accounts.mint_token(
+        return accounts.mint_token_and_secret(
             kind="person",
             name="token",
             scopes=scopes or ("read", "submit", "report", "decide", "design"),

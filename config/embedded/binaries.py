@@ -58,17 +58,19 @@ def _candidate_folders() -> Iterator[Path]:
     # A set, because purelib and platlib are mostly the same folder
     for wheel in {packages / WHEEL, Path(sysconfig.get_path("platlib")) / WHEEL}:
         yield from sorted(
-            (install / "bin" for install in wheel.glob("pginstall*")), key=_version_in_path, reverse=True
+            (install / "bin" for install in wheel.glob("pginstall*")),
+            key=_version_in_path_or_zero,
+            reverse=True,
         )
     on_path = shutil.which("postgres")
     if on_path:
         yield Path(on_path).resolve().parent
     for pattern in ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin"):
         # Path.glob takes no absolute pattern.
-        yield from sorted(Path("/").glob(pattern[1:]), key=_version_in_path, reverse=True)
+        yield from sorted(Path("/").glob(pattern[1:]), key=_version_in_path_or_zero, reverse=True)
 
 
-def _version_in_path(folder: Path) -> int:
+def _version_in_path_or_zero(folder: Path) -> int:
     # The version in the name of the folder above bin: “16”, “pgsql-16”, “postgresql@16”
     match = re.search(r"(\d+)", folder.parent.name)
     return int(match[1]) if match else 0
@@ -92,10 +94,10 @@ def _checked_binaries(folder: Path) -> Binaries:
         raise LauncherError(
             f"{folder} is PostgreSQL {major}.", f"Gateline needs PostgreSQL {OLDEST} or newer."
         )
-    return Binaries(folder, major, _library_folders(folder))
+    return Binaries(folder, major, _wheel_library_folders(folder))
 
 
-def _library_folders(folder: Path) -> tuple[Path, ...]:
+def _wheel_library_folders(folder: Path) -> tuple[Path, ...]:
     package = folder.parent.parent
     if package.name != WHEEL:
         return ()

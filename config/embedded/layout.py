@@ -69,11 +69,11 @@ class Layout:
 
 def recorded_layout(home: Path) -> Layout:
     """The layout as recorded by the first start, or as it would be."""
-    recorded = read_record(home).get("base")
+    recorded = record_or_empty(home).get("base")
     return Layout(home, Path(recorded) if recorded else home / "postgres")
 
 
-def read_record(home: Path) -> dict[str, Any]:
+def record_or_empty(home: Path) -> dict[str, Any]:
     try:
         recorded: dict[str, Any] = json.loads((home / "postgres.json").read_text())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -96,7 +96,7 @@ def connection_settings(home: Path) -> dict[str, object]:
         "NAME": NAME,
         "USER": NAME,
         "PASSWORD": password.read_text().strip() if password.exists() else "",
-        "HOST": read_record(home).get("socket", str(home / "postgres" / "run")),
+        "HOST": record_or_empty(home).get("socket", str(home / "postgres" / "run")),
         "PORT": str(PORT),
     }
 

@@ -18,7 +18,7 @@ def is_postmaster(pid: int, data: Path) -> bool:
     """True if the process lives, is no zombie, and its command line names this data folder."""
     deadline = time.monotonic() + EXEC_SECONDS
     while True:
-        state, command = _process_state(pid)
+        state, command = _process_state_and_command(pid)
         # Z is a zombie, X a process that is being removed.
         if not state or state in "ZX":
             return False
@@ -62,7 +62,7 @@ def _is_working_in(entry: Path, data: Path) -> bool:
         return False
 
 
-def _process_state(pid: int) -> tuple[str, list[str]]:
+def _process_state_and_command(pid: int) -> tuple[str, list[str]]:
     """The letter of ps for the process's state and its command line, or an empty letter."""
     if PROC is None:
         answer = subprocess.run(

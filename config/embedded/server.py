@@ -86,7 +86,7 @@ def stop_server(place: Layout) -> None:
         if pid is None:
             return
         os.kill(pid, number)
-        if _wait_until(lambda: postmaster_pid(place) is None, STOP_SECONDS):
+        if _wait_until_or_time_out(lambda: postmaster_pid(place) is None, STOP_SECONDS):
             return
 
 
@@ -102,7 +102,7 @@ def _start_server(
         pid = spawn_detached(
             [server_binaries.postgres, "-D", place.data, *words], stderr=log, account=account
         )
-    _wait_until(
+    _wait_until_or_time_out(
         lambda: (
             _pid_and_readiness_in_file(place.data) == (pid, True)
             or not processes.is_postmaster(pid, place.data)
@@ -147,7 +147,7 @@ def _create_data_folder(place: Layout, account: Account, server_binaries: Binari
     fresh, password_file = place.base / "data.new", place.base / "password.new"
     shutil.rmtree(fresh, ignore_errors=True)
     password = secrets.token_urlsafe(32)
-    _private_file(password_file, password)
+    _write_private_file(password_file, password)
     account.own(password_file)
     # The builtin provider needs no locale of the system and sorts the same everywhere.
     if server_binaries.major >= 17:
@@ -175,7 +175,7 @@ def _create_data_folder(place: Layout, account: Account, server_binaries: Binari
     finally:
         password_file.unlink()
     place.password.unlink(missing_ok=True)
-    _private_file(place.password, password)
+    _write_private_file(place.password, password)
     # Last, so that a data folder that exists has its password beside it.
     fresh.rename(place.data)
 
@@ -200,7 +200,7 @@ def _run_as_account(command: Sequence[str | Path], account: Account, standard_in
         )
 
 
-def _private_file(path: Path, text: str) -> None:
+def _write_private_file(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
         stream.write(text)
@@ -226,11 +226,11 @@ def _clean_up_after_killed_server(data: Path, socket: Path) -> None:
     """Clean up after a killed postmaster: wait until the processes that it left have ended, since two
     generations on one data folder would destroy it. Its lock files are removed only if their pid lives on
     as another process (or as a zombie): for a dead one PostgreSQL's own check is the safer one."""
-    if not _wait_until(lambda: not processes.processes_in_folder(data), 3):
+    if not _wait_until_or_time_out(lambda: not processes.processes_in_folder(data), 3):
         for pid in processes.processes_in_folder(data):
             # Two generations of processes on one data folder would destroy it
             os.kill(pid, signal.SIGQUIT)
-        _wait_until(lambda: not processes.processes_in_folder(data), STOP_SECONDS)
+        _wait_until_or_time_out(lambda: not processes.processes_in_folder(data), STOP_SECONDS)
     for lock in (data / "postmaster.pid", socket / f".s.PGSQL.{layout.PORT}.lock"):
         owner = _number_in_first_line(lock)
         # Of a dead process PostgreSQL's own check is the safer one
@@ -262,7 +262,7 @@ def _rotate_log(log: Path) -> None:
         log.rename(log.with_suffix(".log.1"))
 
 
-def _wait_until(until: Callable[[], bool], seconds: float) -> bool:
+def _wait_until_or_time_out(until: Callable[[], bool], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while not until():
         if time.monotonic() > deadline:

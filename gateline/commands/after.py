@@ -8,7 +8,7 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.commands.submit import typed_inputs
-from gateline.form_values import key_and_value_of_pair
+from gateline.form_values import input_key_and_value
 from gateline.options import InputFiles, InputValues, LineName
 from gateline.output import Json, print_text, unstyled
 from gateline.session import signed_in_client
@@ -54,7 +54,7 @@ def after(
         "options": {
             "line": source.rpartition("/")[2],
             "state": when,
-            "inputs": dict(key_and_value_of_pair(assignment) for assignment in take or ()),
+            "inputs": dict(input_key_and_value(assignment) for assignment in take or ()),
             "title": title,
             "only_if": only_if,
         },

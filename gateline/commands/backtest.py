@@ -10,7 +10,7 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.commands.lint import read_document
+from gateline.commands.lint import document_text_or_none
 from gateline.failures import CommandFailure, UsageFailure
 from gateline.output import Json, print_text, unstyled
 from gateline.session import signed_in_client
@@ -49,7 +49,7 @@ def backtest(
 
     With --json each line is an object, the result last."""
     server = signed_in_client(ctx)
-    text = read_document(file) if file else None
+    text = document_text_or_none(file) if file else None
     if file and text is None:
         raise UsageFailure(f"There is no file {file}.")
     chosen = {"versions": versions, "since": since, "until": until, "last": last, "limit": limit}
@@ -95,7 +95,7 @@ def _print_result(result: dict[str, Any]) -> None:
     if result["after_divergence"]:
         print_text(f"{result['after_divergence']:,} decisions come after their task had gone elsewhere.")
     for cell in result["cells"]:
-        effects = f"{_effect_text(cell['then'])} → {_effect_text(cell['now'])}"
+        effects = f"{_file_change_counts(cell['then'])} → {_file_change_counts(cell['now'])}"
         print_text(
             f"\n{WORDS[cell['verdict']]}, {cell['count']:,} at {unstyled(cell['station'])}: {unstyled(effects)}"
         )
@@ -106,7 +106,7 @@ def _print_result(result: dict[str, Any]) -> None:
         print_text(f"\n{result['more_cells']:,} more decisions of other kinds.")
 
 
-def _effect_text(effect: dict[str, Any] | None) -> str:
+def _file_change_counts(effect: dict[str, Any] | None) -> str:
     if effect is None:
         return "unknown"
     rule = f" by {effect['rule']}" if effect["rule"] else ""

@@ -69,7 +69,7 @@ def bulk(
         else {"tasks": [{"task": name} for name in names or ()]}
     )
     body = {"action": action, "to": to, "reason": reason, "stops": stop_running, **which}
-    planned = _wait_for_other_state(server, server.post("/bulk-commands", body), "planning")
+    planned = _wait_until_state_changes(server, server.post("/bulk-commands", body), "planning")
     if plan or not planned["counts"].get("planned"):
         _print_result(planned, json, ExitCode.OK if plan else ExitCode.CONFLICT)
     if not json:
@@ -78,9 +78,9 @@ def bulk(
         output.confirm_or_exit("Do it?", f"{action} these tasks", "Nothing was done.")
     running = server.post(url_path("bulk-commands", planned["id"], "start"))
     try:
-        ended = _wait_for_other_state(server, running, "running")
+        ended = _wait_until_state_changes(server, running, "running")
     except KeyboardInterrupt:
-        ended = _stop_bulk_command(server, planned["id"])
+        ended = _stop_or_read_ended_command(server, planned["id"])
     refused = ended["counts"].get("refused") or ended["counts"].get("left")
     _print_result(ended, json, ExitCode.CONFLICT if refused else ExitCode.OK)
 
@@ -101,11 +101,11 @@ def _show_or_stop_earlier_command(server: Client, action: str, names: list[str],
     if len(names) != 1:
         raise UsageFailure("Which one?", "Add the id that the command printed.")
     if action == "stop":
-        _print_result(_stop_bulk_command(server, names[0]), json, ExitCode.OK)
+        _print_result(_stop_or_read_ended_command(server, names[0]), json, ExitCode.OK)
     _print_result(server.get(url_path("bulk-commands", names[0])), json, ExitCode.OK)
 
 
-def _stop_bulk_command(server: Client, bulk_id: str) -> dict[str, Any]:
+def _stop_or_read_ended_command(server: Client, bulk_id: str) -> dict[str, Any]:
     try:
         stopped: dict[str, Any] = server.post(url_path("bulk-commands", bulk_id, "stop"))
     except ConflictFailure:
@@ -114,7 +114,7 @@ def _stop_bulk_command(server: Client, bulk_id: str) -> dict[str, Any]:
     return stopped
 
 
-def _wait_for_other_state(server: Client, command: dict[str, Any], state: str) -> dict[str, Any]:
+def _wait_until_state_changes(server: Client, command: dict[str, Any], state: str) -> dict[str, Any]:
     """Look again until it is in another state; say how far it is."""
     progress = -1
     while command["state"] == state:

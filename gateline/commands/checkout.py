@@ -44,7 +44,7 @@ class Clone:
     def has_commit(self, commit: str) -> bool:
         return _git_succeeds("-C", str(self.folder), "cat-file", "-e", f"{commit}^{{commit}}")
 
-    def find_remote(self, address: str) -> str:
+    def remote_name_or_empty(self, address: str) -> str:
         """The name of its remote with this address, "" where it has none."""
         for name in self.git_output("remote").split():
             if is_same_repository(self.git_output("remote", "get-url", name).strip(), address):
@@ -80,8 +80,8 @@ def checkout(
             f"The repository “{branch['repository']}” of {place.name} is not connected any more."
         )
     # The server's words become arguments of git here, so that none may be an option
-    _check_branch(branch, place.name)
-    clone, remote = _clone_and_remote_of_branch(branch["address"], folder, place.name)
+    _check_branch_values(branch, place.name)
+    clone, remote = _find_or_clone_and_remote(branch["address"], folder, place.name)
     _fetch_branch(server, place, branch, clone, remote)
     _switch_to_branch(branch, clone, remote)
     at = clone.git_output("rev-parse", "HEAD").strip()
@@ -95,7 +95,7 @@ def checkout(
     )
 
 
-def _check_branch(branch: dict[str, Any], name: str) -> None:
+def _check_branch_values(branch: dict[str, Any], name: str) -> None:
     """Check the server's values, which become arguments for git and a folder here: none may be an option, nor
     lead elsewhere.
 
@@ -115,16 +115,16 @@ def _check_branch(branch: dict[str, Any], name: str) -> None:
         raise CommandFailure(f"The server names a branch, a commit or a task that git cannot take: {name}.")
 
 
-def _clone_and_remote_of_branch(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
+def _find_or_clone_and_remote(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
     """Return the clone that the branch goes to, and the remote of the repository there. Raises Usage,
     GitFailure."""
-    here = None if folder else _find_work_tree(Path.cwd())
-    if here is not None and (remote := here.find_remote(address)):
+    here = None if folder else _work_tree_or_none(Path.cwd())
+    if here is not None and (remote := here.remote_name_or_empty(address)):
         return here, remote
     target = folder or Path(name)
-    around = _find_work_tree(target) if target.is_dir() else None
+    around = _work_tree_or_none(target) if target.is_dir() else None
     if around is not None and around.folder.resolve() == target.resolve():
-        if remote := around.find_remote(address):
+        if remote := around.remote_name_or_empty(address):
             return around, remote
         raise UsageFailure(
             f"{target} is a clone of another repository.", "Name a folder that does not exist yet."
@@ -137,9 +137,9 @@ def _clone_and_remote_of_branch(address: str, folder: Path | None, name: str) ->
     return Clone(target), "origin"
 
 
-def _find_work_tree(folder: Path) -> Clone | None:
+def _work_tree_or_none(folder: Path) -> Clone | None:
     """The work tree that this folder is in."""
-    done = _run_git("-C", str(folder), "rev-parse", "--show-toplevel")
+    done = _run_git_unchecked("-C", str(folder), "rev-parse", "--show-toplevel")
     return Clone(Path(done.stdout.strip())) if done.returncode == 0 else None
 
 
@@ -207,7 +207,7 @@ def _normalized_address(address: str) -> str:
 
 def git_output(*words: str) -> str:
     """Return git's standard output; git may ask for credentials at the terminal. Raises GitFailure."""
-    done = _run_git(*words)
+    done = _run_git_unchecked(*words)
     if done.returncode:
         message = (done.stderr or done.stdout).strip()
         raise GitFailure(
@@ -217,9 +217,9 @@ def git_output(*words: str) -> str:
 
 
 def _git_succeeds(*words: str) -> bool:
-    return _run_git(*words).returncode == 0
+    return _run_git_unchecked(*words).returncode == 0
 
 
-def _run_git(*words: str) -> subprocess.CompletedProcess[str]:
+def _run_git_unchecked(*words: str) -> subprocess.CompletedProcess[str]:
     env = {"GIT_ALLOW_PROTOCOL": PROTOCOLS, **os.environ}
     return subprocess.run(["git", *words], env=env, capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.commands.lint import counts_text
+from gateline.commands.lint import counts_by_severity_text
 from gateline.failures import UsageFailure
 from gateline.lookup import LinePlace
 from gateline.output import Json, print_text, unstyled
@@ -79,7 +79,7 @@ def _print_drawing(server: Client, line: LinePlace, draft: bool, json: bool) -> 
     if lint["findings"]:
         print_text()
         print_text(
-            f"  {counts_text(lint['counts'])}: gateline lint {unstyled(line)}{' --draft' if draft else ''}"
+            f"  {counts_by_severity_text(lint['counts'])}: gateline lint {unstyled(line)}{' --draft' if draft else ''}"
         )
 
 
@@ -124,8 +124,8 @@ class TerminalDrawing:
 
     def _station_rows(self, station: Mapping[str, Any], analysis: Mapping[str, Any]) -> Iterator[str]:
         kind = station["work"]["kind"]
-        gate = f"  ◇ {self._gate_name(station['gate'])}" if station.get("gate") else ""
-        yield f"  [bold]● {unstyled(self._node_name(station['key']))}[/bold]  [dim]{unstyled(kind)}[/dim]{gate}"
+        gate = f"  ◇ {self._gate_name_or_key(station['gate'])}" if station.get("gate") else ""
+        yield f"  [bold]● {unstyled(self._node_name_or_key(station['key']))}[/bold]  [dim]{unstyled(kind)}[/dim]{gate}"
         proved = {verdict["rule"]: verdict for verdict in analysis["rules"]}
         for number, rule in enumerate(station.get("rules", ()), 1):
             yield from self._rule_rows(number, rule, proved.get(rule["id"]))
@@ -136,27 +136,27 @@ class TerminalDrawing:
         self, number: int, rule: Mapping[str, Any], proved: Mapping[str, Any] | None
     ) -> Iterator[str]:
         to = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
-        gates = "".join(f" ◇ {self._gate_name(gate)} →" for gate in rule.get("gates", ()))
+        gates = "".join(f" ◇ {self._gate_name_or_key(gate)} →" for gate in rule.get("gates", ()))
         words = self.conditions.get(rule["id"]) or "always"
         label = f"{unstyled(rule['label'])}: " if rule.get("label") else ""
         verdict, colour = STANDINGS[proved["standing"]] if proved else ("", "dim")
-        targets = " + ".join(unstyled(self._node_name(key)) for key in to)
+        targets = " + ".join(unstyled(self._node_name_or_key(key)) for key in to)
         yield f"  [dim]│[/dim]  {number} {label}{unstyled(words)} →{gates} {targets}   [{colour}]{verdict}[/{colour}]"
         killers = (proved or {}).get("killers") or (proved or {}).get("shadowed_by") or ()
         if killers:
-            yield f"  [dim]│    behind {', '.join(unstyled(self._rule_name(rule_id)) for rule_id in killers)}[/dim]"
+            yield f"  [dim]│    behind {', '.join(unstyled(self._rule_station_and_number(rule_id)) for rule_id in killers)}[/dim]"
 
-    def _node_name(self, key: str) -> str:
+    def _node_name_or_key(self, key: str) -> str:
         every = [*self.document["stations"], *self.document.get("ends", ())]
         return next((node.get("name") or key for node in every if node["key"] == key), BUILT_IN.get(key, key))
 
-    def _gate_name(self, key: str | Mapping[str, Any]) -> str:
+    def _gate_name_or_key(self, key: str | Mapping[str, Any]) -> str:
         if not isinstance(key, str):
             return unstyled(key.get("name") or key.get("key") or "gate")
         names = (gate.get("name") for gate in self.document.get("gates", ()) if gate["key"] == key)
         return unstyled(next(names, "") or key)
 
-    def _rule_name(self, rule_id: str) -> str:
+    def _rule_station_and_number(self, rule_id: str) -> str:
         for station in self.document["stations"]:
             for number, rule in enumerate(station.get("rules", ()), 1):
                 if rule["id"] == rule_id:

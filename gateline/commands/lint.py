@@ -43,7 +43,7 @@ def lint(
 
     A file is sent to the server and not stored there. Each finding says its line and column in the file."""
     server = signed_in_client(ctx)
-    text = read_document(what)
+    text = document_text_or_none(what)
     if text is not None:
         report, name = lint_document(server, lookup.find_project(server, project), text), what
     else:
@@ -59,7 +59,7 @@ def lint(
         raise typer.Exit(ExitCode.NO)
 
 
-def read_document(what: str) -> str | None:
+def document_text_or_none(what: str) -> str | None:
     """The text of a file, or None where it is meant as a line. Raises Usage."""
     if what == "-":
         return sys.stdin.read()
@@ -94,11 +94,13 @@ def print_report(report: dict[str, Any], name: str) -> None:
         if finding["hint"]:
             print_text(f"    {unstyled(finding['hint'])}")
     print_text(
-        f"{counts_text(report['counts'])}." if report["findings"] else f"{unstyled(name)}: no problems."
+        f"{counts_by_severity_text(report['counts'])}."
+        if report["findings"]
+        else f"{unstyled(name)}: no problems."
     )
 
 
-def counts_text(counts: dict[str, int]) -> str:
+def counts_by_severity_text(counts: dict[str, int]) -> str:
     """“1 error · 2 warnings”"""
     words = {"error": ("error", "errors"), "warning": ("warning", "warnings"), "info": ("note", "notes")}
     return (

@@ -47,7 +47,7 @@ def login(
     Personal tokens; a machine's at Project settings › Tokens.
     """
     address = server_address(url)
-    token = _read_token(address, token_stdin)
+    token = _ask_for_token(address, token_stdin)
     new_profile = Profile(name or ctx.obj or urlsplit(address).netloc, address, token, project)
     # Before it is saved: a token that the server refuses is not kept.
     with Client(new_profile) as server:
@@ -115,11 +115,11 @@ def list_profiles(
     )
 
 
-def _read_token(address: str, from_stdin: bool) -> str:
+def _ask_for_token(address: str, from_stdin: bool) -> str:
     if from_stdin:
         token = sys.stdin.readline().strip()
     elif sys.stdin.isatty():
-        token = token_from_browser(address)
+        token = token_from_browser_or_empty(address)
         if not token:
             output.print_note(
                 f"Create a token at {unstyled(address)}/account/ and paste it here; it is not shown."
@@ -141,7 +141,7 @@ def _read_token(address: str, from_stdin: bool) -> str:
 # machine.
 
 
-def token_from_browser(address: str) -> str:
+def token_from_browser_or_empty(address: str) -> str:
     """The token that the page of the server hands over; "" where no browser can be opened here."""
     state, tokens = secrets.token_urlsafe(24), list[str]()
 

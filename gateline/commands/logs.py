@@ -10,7 +10,7 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.commands.watch import ENDS, PAGE, station_names
+from gateline.commands.watch import ENDS, PAGE, station_names_or_empty
 from gateline.failures import NotFoundFailure
 from gateline.lookup import TaskPlace
 from gateline.output import Json, unstyled
@@ -36,13 +36,13 @@ def logs(
     With --json each line is an object."""
     server = signed_in_client(ctx)
     place = lookup.find_task(server, task)
-    names = station_names(server, place, place.facts["version"])
+    names = station_names_or_empty(server, place, place.facts["version"])
     station_key = next((key for key, name in names.items() if station in (key, name)), station)
     known: set[int] = set()
     while True:
         # Asked before the visits: what comes after this look is printed in the next round.
         ended = not follow or server.get(place.api_path())["status"] in ENDS
-        for visit in _paged_visits(server, place):
+        for visit in _all_visits(server, place):
             fits = (not station_key or visit["station"] == station_key) and run in (0, visit["visit"])
             if fits and visit["id"] not in known and (visit["started"] or ended):
                 known.add(visit["id"])
@@ -53,10 +53,7 @@ def logs(
     if station_key and not known:
         stations = ", ".join(
             sorted(
-                {
-                    names.get(run_row["station"], run_row["station"])
-                    for run_row in _paged_visits(server, place)
-                }
+                {names.get(run_row["station"], run_row["station"]) for run_row in _all_visits(server, place)}
             )
         )
         raise NotFoundFailure(
@@ -64,7 +61,7 @@ def logs(
         )
 
 
-def _paged_visits(server: Client, place: TaskPlace) -> Iterator[dict[str, Any]]:
+def _all_visits(server: Client, place: TaskPlace) -> Iterator[dict[str, Any]]:
     after = 0
     while True:
         rows = server.get(place.api_path("visits"), after=after, limit=PAGE)

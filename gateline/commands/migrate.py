@@ -8,7 +8,7 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.form_values import key_and_value_of_pair
+from gateline.form_values import input_key_and_value
 from gateline.lookup import LinePlace
 from gateline.output import Json, print_text, unstyled
 from gateline.session import signed_in_client
@@ -54,7 +54,7 @@ def migrate(
     if go_on:
         _print_migration(server.post(place.api_path("migrations", go_on, "continue")), json)
         return
-    stations = dict(key_and_value_of_pair(text) for text in mapping or ())
+    stations = dict(input_key_and_value(text) for text in mapping or ())
     tried = {"map": [f"{old}:{new}" for old, new in stations.items()], "task": task or []}
     impact = server.get(place.api_path("impact"), to=to, **tried)
     is_trial = dry_run or to == "draft"

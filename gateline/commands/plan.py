@@ -8,7 +8,7 @@ import typer
 
 from gateline import lookup, output
 from gateline.client import url_path
-from gateline.commands.lint import counts_text, read_document
+from gateline.commands.lint import counts_by_severity_text, document_text_or_none
 from gateline.commands.lint import print_report as show_findings
 from gateline.failures import ExitCode, UsageFailure
 from gateline.output import Json, print_text, unstyled
@@ -47,7 +47,7 @@ def plan(
     if as_markdown and json:
         raise UsageFailure("Choose --json or --markdown.")
     server = signed_in_client(ctx)
-    text = read_document(file)
+    text = document_text_or_none(file)
     if text is None:
         raise UsageFailure(f"There is no file {file}.")
     owner, key = lookup.find_project(server, project)
@@ -72,7 +72,7 @@ def _print_plan(report: dict[str, Any], name: str) -> None:
     if report["counts"].get("error") or report["counts"].get("warning"):
         show_findings(report, name)
     else:
-        print_text(f"{counts_text(report['counts'])}.")
+        print_text(f"{counts_by_severity_text(report['counts'])}.")
     _print_guarantees(report)
     _print_cost(report["cost"])
     _print_changes(report)

@@ -9,7 +9,7 @@ import typer
 
 from gateline import completion, lookup, output
 from gateline.client import Client
-from gateline.commands.lint import counts_text, error_places, lint_document, read_document
+from gateline.commands.lint import counts_by_severity_text, document_text_or_none, error_places, lint_document
 from gateline.failures import InvalidFailure, NotFoundFailure
 from gateline.lookup import LinePlace
 from gateline.output import Json, print_text, unstyled
@@ -62,11 +62,12 @@ def publish(
     A file takes the place of the draft when you have agreed; until then nothing is stored. Errors of lint keep it from
     being published."""
     server = signed_in_client(ctx)
-    proposal = _read_proposal(server, what, project)
+    proposal = _proposal_of_file_or_draft(server, what, project)
     report = _lint_report(server, proposal)
     if report["counts"].get("error"):
         raise InvalidFailure(
-            f"{what} cannot be published: {counts_text(report['counts'])}.", places=error_places(report)
+            f"{what} cannot be published: {counts_by_severity_text(report['counts'])}.",
+            places=error_places(report),
         )
     number = proposal.line.facts["draft"] if proposal.line else 0
     changed = _draft_changes(server, proposal)
@@ -117,9 +118,9 @@ def _print_waiting(
     )
 
 
-def _read_proposal(server: Client, what: str, project: str) -> PublishProposal:
+def _proposal_of_file_or_draft(server: Client, what: str, project: str) -> PublishProposal:
     """Raises Usage, NotFoundFailure, InvalidFailure."""
-    text = read_document(what)
+    text = document_text_or_none(what)
     if text is None:
         line = lookup.find_line(server, what)
         return PublishProposal(line.owner, line.project, line.key, line)
@@ -173,4 +174,4 @@ def _print_proposal(
         if finding["severity"] == "warning":
             print_text(f"  [yellow]warning[/yellow] {unstyled(finding['message'])}")
     if report["findings"]:
-        print_text(f"  {counts_text(report['counts'])}: gateline lint {unstyled(what)}")
+        print_text(f"  {counts_by_severity_text(report['counts'])}: gateline lint {unstyled(what)}")

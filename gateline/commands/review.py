@@ -18,7 +18,7 @@ from gateline.failures import (
     NotFoundFailure,
     UsageFailure,
 )
-from gateline.form_values import key_and_value_of_pair, parse_value
+from gateline.form_values import input_key_and_value, parse_value
 from gateline.lookup import TaskPlace
 from gateline.output import Json, print_text, unstyled
 from gateline.session import signed_in_client
@@ -87,18 +87,18 @@ def review(
         _print_needs(server, json)
         return
     place = lookup.find_task(server, task)
-    details = _read_review(server, place, gate, visit)
+    details = _review_of_asked_gate(server, place, gate, visit)
     if browser:
         page = server.profile.url + details["page"]
         webbrowser.open(page)
         output.print_note(unstyled(page))
-    word = _decision_of_flags(approve=approve, send_back=send_back, reject=reject, action=action)
+    word = _single_decision_or_empty(approve=approve, send_back=send_back, reject=reject, action=action)
     if not word:
         _print_review(details, json)
         return
     if values and word != "approve":
         raise UsageFailure("Only an approval fills in fields.", "Leave --field out.")
-    field_values = dict(key_and_value_of_pair(assignment) for assignment in values or ())
+    field_values = dict(input_key_and_value(assignment) for assignment in values or ())
     _post_decision(
         server,
         place,
@@ -122,14 +122,14 @@ def _print_needs(server: Client, json: bool) -> None:
         print_text("Nothing needs you.")
     for need in needs:
         due = f" [yellow]due {output.in_or_ago_text(need['due'])}[/yellow]" if need["due"] else ""
-        since = f"[dim]{output.age_text(need['since'])}[/dim]"
+        since = f"[dim]{output.age_text_or_empty(need['since'])}[/dim]"
         print_text(f"[bold]{unstyled(need['task'])}[/bold]  {unstyled(need['title'])}  {since}{due}")
         print_text(
             f"    {unstyled(need['place'])}: {unstyled(need['sentence'])} {unstyled(need['remedy'])}".rstrip()
         )
 
 
-def _read_review(server: Client, place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
+def _review_of_asked_gate(server: Client, place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
     """Raises NotFoundFailure: it waits at no gate; ConflictFailure: several branches do."""
     gate_key = gate or place.facts["pendingGateId"]
     if not gate_key:
@@ -148,7 +148,7 @@ def _print_review(details: dict[str, Any], json: bool) -> None:
     again = f", round {details['round']}" if details["round"] > 1 else ""
     print_text(
         f"[dim]{unstyled(details['line'])} · {unstyled(details['name'])}{again} · "
-        f"opened {output.age_text(details['opened'])}[/dim]"
+        f"opened {output.age_text_or_empty(details['opened'])}[/dim]"
     )
     if details["description"]:
         print_text(f"\n{unstyled(details['description'])}")
@@ -168,7 +168,7 @@ def _print_review(details: dict[str, Any], json: bool) -> None:
         ("To fill in with an approval", [_field_text(field) for field in details["fields"]]),
         (
             "Decide",
-            [f"{_flag_text(offer['action'])}  {unstyled(offer['then'])}" for offer in details["offers"]],
+            [f"{_flag_of_action(offer['action'])}  {unstyled(offer['then'])}" for offer in details["offers"]],
         ),
     ):
         if rows:
@@ -213,12 +213,12 @@ def _field_text(field: dict[str, Any]) -> str:
     return f"--field {unstyled(field['key'])}=…  {unstyled(field['label'] + among)}{needed}"
 
 
-def _flag_text(action: str) -> str:
+def _flag_of_action(action: str) -> str:
     has_own_flag = action in ("approve", "send_back", "reject")
     return f"--{action.replace('_', '-')}" if has_own_flag else f"--action {action}"
 
 
-def _decision_of_flags(*, approve: bool, send_back: bool, reject: bool, action: str) -> str:
+def _single_decision_or_empty(*, approve: bool, send_back: bool, reject: bool, action: str) -> str:
     """Raises Usage: more than one."""
     flags = [("approve", approve), ("send_back", send_back), ("reject", reject), (action, bool(action))]
     words = [word for word, is_set in flags if is_set]
@@ -244,7 +244,7 @@ def _post_decision(
     Raises Usage, ConflictFailure."""
     offer = next((candidate for candidate in details["offers"] if candidate["action"] == word), None)
     if offer is None:
-        words = ", ".join(_flag_text(choice["action"]) for choice in details["offers"])
+        words = ", ".join(_flag_of_action(choice["action"]) for choice in details["offers"])
         raise UsageFailure(f"“{details['name']}” does not offer {word}.", f"It offers {words}.")
     if evidence and evidence != details["evidence"]:
         raise ConflictFailure(
@@ -266,7 +266,7 @@ def _post_decision(
         if offer["needs_reason"] and not reason:
             reason = typer.prompt("Reason", err=True)
         if word == "approve":
-            field_values = {**_prompt_fields(details["fields"], field_values), **field_values}
+            field_values = {**_prompt_missing_fields(details["fields"], field_values), **field_values}
         if not typer.confirm(f"{WORDS[word]}? {offer['then']}", err=True):
             output.print_note("Nothing was decided.")
             raise typer.Exit(ExitCode.NO)
@@ -285,7 +285,7 @@ def _post_decision(
             },
         )
     except ConflictFailure as fault:
-        changed = _changes_since_displayed(server, place, details)
+        changed = _changed_since_displayed(server, place, details)
         look = f"Look again: gateline review {place.name}"
         raise ConflictFailure(fault.message, look, changed, problem=fault.problem) from fault
     if json:
@@ -296,7 +296,7 @@ def _post_decision(
     print_text(f"[green]{WORDS[word]}[/green]: recorded.{more} {unstyled(place.name)} is {status}.")
 
 
-def _prompt_fields(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[str, str]:
+def _prompt_missing_fields(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[str, str]:
     """Return what the person at this terminal fills in for an approval; nothing for fields that they leave
     empty."""
     answers = {}
@@ -306,7 +306,7 @@ def _prompt_fields(fields: list[dict[str, Any]], filled_keys: Container[str]) ->
         choices = ["yes", "no"] if field["type"] == "yes_no" else field["choices"]
         among = f" ({', '.join(choices)})" if choices else ""
         # Not `plain`: a prompt knows no markup that would have to be escaped.
-        label = "".join(map(output.visible_sign, f"{field['label']}{among}"))
+        label = "".join(map(output.visible_or_escaped_sign, f"{field['label']}{among}"))
         # With None the prompt comes again until something is typed
         begin = None if field["required"] else ""
         if text := typer.prompt(label, default=begin, show_default=False, err=True):
@@ -314,7 +314,7 @@ def _prompt_fields(fields: list[dict[str, Any]], filled_keys: Container[str]) ->
     return answers
 
 
-def _changes_since_displayed(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
+def _changed_since_displayed(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
     """Return what changed since it was displayed, as far as that can still be looked at."""
     try:
         now = server.get(place.api_path("gates", details["gate"], "review"))
@@ -326,7 +326,7 @@ def _changes_since_displayed(server: Client, place: TaskPlace, details: dict[str
     paths = sorted({path for path, _added, _removed in _file_counts(details) ^ _file_counts(now)})
     messages = [
         FaultPlace(
-            f"You saw round {details['round']}; round {now['round']} is open, opened {output.age_text(now['opened'])}."
+            f"You saw round {details['round']}; round {now['round']} is open, opened {output.age_text_or_empty(now['opened'])}."
         )
     ]
     if paths:

@@ -32,7 +32,7 @@ def runner(ctx: typer.Context) -> None:
 
 def replace_process_with_module(module: str, words: list[str]) -> NoReturn:
     """Replace this process with the module. Raises Usage."""
-    place = _installed_folder()
+    place = _installed_folder_or_none()
     if place is None:
         raise UsageFailure(
             "The worker is not installed here.",
@@ -43,7 +43,7 @@ def replace_process_with_module(module: str, words: list[str]) -> NoReturn:
     os.execv(sys.executable, [sys.executable, "-P", "-c", FROM, str(place), module, *words])
 
 
-def _installed_folder() -> Path | None:
+def _installed_folder_or_none() -> Path | None:
     """The folder of the server's package, or else of the copy, that has the worker."""
     package = importlib.util.find_spec(SERVER)
     if package and package.submodule_search_locations:

@@ -13,7 +13,7 @@ from gateline import completion, lookup, output
 from gateline.client import Client, url_path
 from gateline.commands.watch import watch_task_to_its_end
 from gateline.failures import UsageFailure
-from gateline.form_values import key_and_value_of_pair, parse_value
+from gateline.form_values import input_key_and_value, parse_value
 from gateline.lookup import LinePlace, TaskPlace
 from gateline.options import InputFiles, InputValues, LineName
 from gateline.output import Json, print_text, unstyled
@@ -80,16 +80,16 @@ def typed_inputs(
 ) -> dict[str, Any]:
     """Return the inputs that are written as `key=value`, typed as the start form of the line has them, with the files
     uploaded. Raises UsageFailure."""
-    input_pairs = [key_and_value_of_pair(assignment) for assignment in values]
-    file_pairs = [key_and_value_of_pair(assignment) for assignment in files]
+    input_pairs = [input_key_and_value(assignment) for assignment in values]
+    file_pairs = [input_key_and_value(assignment) for assignment in files]
     fields = {field["key"]: field for field in server.get(line.api_path("start-form"))["fields"]}
     inputs = {name: parse_value(fields.get(name), name, text) for name, text in input_pairs}
     for name, text in file_pairs:
-        inputs[name] = _uploaded_value(server, line, fields.get(name), name, text)
+        inputs[name] = _upload_file_value(server, line, fields.get(name), name, text)
     return inputs
 
 
-def _uploaded_value(
+def _upload_file_value(
     server: Client, line: LinePlace, field: dict[str, Any] | None, key: str, text: str
 ) -> Any:
     """Raises UsageFailure, and what the server refuses."""

@@ -10,7 +10,7 @@ from gateline import completion, lookup, output
 from gateline.client import Client, url_path
 from gateline.failures import UsageFailure
 from gateline.lookup import LinePlace
-from gateline.output import Json, age_text, confirm_or_exit, in_or_ago_text, print_text, unstyled
+from gateline.output import Json, age_text_or_empty, confirm_or_exit, in_or_ago_text, print_text, unstyled
 from gateline.session import signed_in_client
 
 
@@ -62,7 +62,7 @@ def triggers(
         if not line:
             raise UsageFailure("Of which line?", "Name it: gateline triggers LINE …")
         [(act, number)] = requested.items()
-        _act_on_trigger(server, lookup.find_line(server, line), act, number, yes=yes, json=json)
+        _do_and_print_trigger_act(server, lookup.find_line(server, line), act, number, yes=yes, json=json)
         return
     if line:
         rows = server.get(lookup.find_line(server, line).api_path("triggers"))
@@ -80,12 +80,14 @@ def _trigger_row(row: dict[str, Any]) -> tuple[object, ...]:
     following = in_or_ago_text(row["next_at"]) if row["next_at"] else waits.get(row["kind"], "never")
     following = "paused" if row["paused_at"] else following
     last = row["last"]
-    text = f"{last['outcome']} {last['task'] or ''} {age_text(last['at'])}" if last else ""
+    text = f"{last['outcome']} {last['task'] or ''} {age_text_or_empty(last['at'])}" if last else ""
     words, detail = unstyled(row["words"]), unstyled(row["detail"])
     return row["id"], unstyled(row["line"]), words, detail, following, unstyled(" ".join(text.split()))
 
 
-def _act_on_trigger(server: Client, line: LinePlace, act: str, number: int, *, yes: bool, json: bool) -> None:
+def _do_and_print_trigger_act(
+    server: Client, line: LinePlace, act: str, number: int, *, yes: bool, json: bool
+) -> None:
     place = line.api_path("triggers", number)
     if act == "delete":
         if not yes:

@@ -66,11 +66,19 @@ def verify(
         _verify_events(receipts, receipt, key, events)
         return
     # What HEAD means is for git to say, and not for the receipt
-    sha = _git(repository or Path(), "rev-parse", "--verify", f"{commit}^{{commit}}") if commit else ""
-    data = _file_bytes(receipt, receipts.MOST_BYTES) if receipt else _fetched_receipt(ctx, project, sha)
+    sha = (
+        _git_line_or_refuse(repository or Path(), "rev-parse", "--verify", f"{commit}^{{commit}}")
+        if commit
+        else ""
+    )
+    data = (
+        _bytes_up_to_one_more(receipt, receipts.MOST_BYTES)
+        if receipt
+        else _fetched_receipt(ctx, project, sha)
+    )
     try:
         verified = receipts.verify_receipt(
-            data, receipts.read_public_key(_file_bytes(key, receipts.MOST_BYTES))
+            data, receipts.read_public_key(_bytes_up_to_one_more(key, receipts.MOST_BYTES))
         )
     except receipts.UnverifiableReceipt as fault:
         raise NotApproved(f"Not valid: {fault}") from fault
@@ -79,7 +87,8 @@ def verify(
         raise NotApproved(f"Not valid: it is the receipt of {verified.commit}, and not of {sha}.")
     if (
         repository
-        and _git(repository, "rev-parse", "--verify", f"{verified.commit}^{{tree}}") != verified.tree
+        and _git_line_or_refuse(repository, "rev-parse", "--verify", f"{verified.commit}^{{tree}}")
+        != verified.tree
     ):
         raise NotApproved(f"Not valid: {verified.commit} has another tree in the repository.")
     if json:
@@ -99,9 +108,9 @@ def _verify_events(receipts: Any, tombstone: Path | None, key: Path, events: Pat
     """Compare exported events of a purged task with its tombstone."""
     if tombstone is None:
         raise UsageFailure("Name the tombstone of the purged task.", "gateline verify TOMBSTONE --key …")
-    public = receipts.read_public_key(_file_bytes(key, receipts.MOST_BYTES))
+    public = receipts.read_public_key(_bytes_up_to_one_more(key, receipts.MOST_BYTES))
     try:
-        verified = receipts.verify_tombstone(_file_bytes(tombstone, receipts.MOST_BYTES), public)
+        verified = receipts.verify_tombstone(_bytes_up_to_one_more(tombstone, receipts.MOST_BYTES), public)
         with events.open("rb") as lines:
             number = verified.check_events(lines)
     except receipts.UnverifiableReceipt as fault:
@@ -199,7 +208,7 @@ def _receipt_format() -> Any:
         ) from fault
 
 
-def _file_bytes(file: Path, most: int) -> bytes:
+def _bytes_up_to_one_more(file: Path, most: int) -> bytes:
     try:
         with file.open("rb") as source:
             return source.read(most + 1)
@@ -207,7 +216,7 @@ def _file_bytes(file: Path, most: int) -> bytes:
         raise UsageFailure(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _git(folder: Path, *words: str) -> str:
+def _git_line_or_refuse(folder: Path, *words: str) -> str:
     """Return one line of git's answer. Raises Usage, NotApproved."""
     try:
         done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=False)

@@ -111,23 +111,23 @@ class TaskWatch:
 
     def news_since_last_look(self) -> list[dict[str, Any]]:
         """Return what is new since the last look, oldest first. Waits for a server that went away."""
-        task = self._get_task_with_retry()
+        task = self._task_with_retries()
         news: list[dict[str, Any]] = []
         if task.get("events") != self.task.get("events") or task["display_status"] != self.task.get(
             "display_status"
         ):
             self.task = task
-            self.names = self.names or station_names(self.server, self.place, task["version"])
+            self.names = self.names or station_names_or_empty(self.server, self.place, task["version"])
             self.positions = self.server.get(self.place.api_path("positions"))
-            visits, status = list(self._news_of_visits()), list(self._news_of_status())
+            visits, status = list(self._news_of_visits()), list(self._news_if_status_changed())
             # An end is told last, after the visits that led to it.
             news = [*visits, *status] if self.status in ENDS else [*status, *visits]
-        self._collect_new_log_lines()
+        self._update_log_tail()
         return news
 
     def cost_of_all_runs(self) -> float | None:
         """Dollars that its runs report together; None where none has a price."""
-        priced = [cost for visit in self.visits.values() if (cost := visit_cost(visit)) is not None]
+        priced = [cost for visit in self.visits.values() if (cost := visit_cost_or_none(visit)) is not None]
         return sum(priced) if priced else None
 
     def picture_of_task(self) -> RenderableType:
@@ -135,13 +135,13 @@ class TaskWatch:
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for visit in self.visits.values():
             table.add_row(*self._visit_row(visit))
-        status = _status_text(self.task)
+        status = _display_status_text(self.task)
         spent = self.cost_of_all_runs()
         head = [
             f"[bold]{unstyled(self.place.name)}[/bold]  {unstyled(self.task['title'])}",
             f"[bold]{status}[/bold]" + (f" · ${spent:.2f}" if spent is not None else ""),
         ]
-        waits = [line for position in self.positions for line in self._waiting_lines(position)]
+        waits = [line for position in self.positions for line in self._wait_and_remedy_lines(position)]
         tail = [Text(f"    {line}", style="dim", overflow="ellipsis", no_wrap=True) for line in self.tail]
         return Group("  ".join(head), table, *tail, *waits)
 
@@ -152,7 +152,7 @@ class TaskWatch:
             sign = SIGNS.get(visit["result"] or "", "·")
         else:
             sign = "[cyan]▶[/cyan]" if visit["started"] else "[dim]…[/dim]"
-        cost = visit_cost(visit)
+        cost = visit_cost_or_none(visit)
         return (
             f"  {sign}",
             unstyled(name),
@@ -162,7 +162,7 @@ class TaskWatch:
             unstyled((visit["summary"] or "").partition("\n")[0][:100]),
         )
 
-    def _waiting_lines(self, position: dict[str, Any]) -> Iterator[str]:
+    def _wait_and_remedy_lines(self, position: dict[str, Any]) -> Iterator[str]:
         if position["waits_for"]:
             remedy = f" {unstyled(position['remedy'])}" if position["remedy"] else ""
             yield f"  [yellow]{unstyled(position['waits_for'])}[/yellow]{remedy}"
@@ -182,13 +182,13 @@ class TaskWatch:
                     yield {
                         "kind": "visit",
                         **{key: visit[key] for key in VISIT},
-                        "cost_usd": visit_cost(visit),
+                        "cost_usd": visit_cost_or_none(visit),
                     }
             if len(rows) < PAGE:
                 return
             after = rows[-1]["id"]
 
-    def _news_of_status(self) -> Iterator[dict[str, Any]]:
+    def _news_if_status_changed(self) -> Iterator[dict[str, Any]]:
         waits = "; ".join(position["waits_for"] for position in self.positions if position["waits_for"])
         if (self.status, waits) != self._told:
             self._told = (self.status, waits)
@@ -202,7 +202,7 @@ class TaskWatch:
                 "cost_usd": self.cost_of_all_runs(),
             }
 
-    def _collect_new_log_lines(self) -> None:
+    def _update_log_tail(self) -> None:
         running = [visit for visit in self.visits.values() if visit["state"] != "done" and visit["started"]]
         if not running or not output.console.is_terminal:
             self.tail = []
@@ -213,7 +213,7 @@ class TaskWatch:
         self.tail = [*(self.tail if at else []), *(log_line["text"] for log_line in piece["lines"])][-TAIL:]
         self._log = (visit, piece["next"])
 
-    def _get_task_with_retry(self) -> dict[str, Any]:
+    def _task_with_retries(self) -> dict[str, Any]:
         """Raises Unreachable: it did not come back."""
         until = time.monotonic() + PATIENCE
         while True:
@@ -230,13 +230,13 @@ class TaskWatch:
 VISIT = ("id", "station", "visit", "state", "attempt", "result", "exit_code", "summary", "started", "ended")
 
 
-def visit_cost(visit: dict[str, Any]) -> float | None:
+def visit_cost_or_none(visit: dict[str, Any]) -> float | None:
     usage = ((visit["outcome"] or {}).get("facts") or {}).get("usage") or {}
     cost = usage.get("cost_usd")
     return None if cost is None else float(cost)
 
 
-def station_names(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
+def station_names_or_empty(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
     """Return the names of the stations of this version, by their keys."""
     line = lookup.LinePlace(task.owner, task.project, task.line, {})
     try:
@@ -246,7 +246,7 @@ def station_names(server: Client, task: TaskPlace, version: int) -> dict[str, st
     return {station["key"]: station.get("name") or station["key"] for station in document["stations"]}
 
 
-def _status_text(task: dict[str, Any]) -> str:
+def _display_status_text(task: dict[str, Any]) -> str:
     word = WORDS.get(task["display_status"], task["display_status"])
     return f"{word}, its change is not merged" if task.get("unmerged") else word
 
@@ -255,7 +255,7 @@ def _event_text(news: dict[str, Any], names: dict[str, str]) -> str:
     cost = f" · ${news['cost_usd']:.2f}" if news["cost_usd"] is not None else ""
     if news["kind"] == "task":
         why = news["waits_for"] or news["reason"] or news["error"] or ""
-        status = _status_text(news)
+        status = _display_status_text(news)
         return f"[bold]{status}[/bold]" + (f": {unstyled(why)}" if why else "") + cost
     name = unstyled(names.get(news["station"], news["station"]))
     run = f", run {news['visit']}" if news["visit"] > 1 else ""

@@ -43,7 +43,7 @@ class Bearer(HttpBearer):
         return api_token
 
     def find_token(self, token: str) -> ApiToken | None:
-        api_token = accounts.find_token(token, timezone.now())
+        api_token = accounts.find_token_and_note_use(token, timezone.now())
         return None if api_token is None or api_token.kind == ApiToken.TokenKind.RUNNER else api_token
 
 
@@ -94,7 +94,7 @@ class AnyBearer(Bearer):
     """A token of any kind: a runner registers itself, or somebody does it."""
 
     def find_token(self, token: str) -> ApiToken | None:
-        return accounts.find_token(token, timezone.now())
+        return accounts.find_token_and_note_use(token, timezone.now())
 
 
 class Session(APIKeyCookie):

@@ -88,7 +88,7 @@ def make_token(request: Request, project: Project, job: JobNumber, payload: Runn
         raise Conflict("This job does not wait for a runner any more. Nothing was changed.")
     labels = waiting_jobs.required_labels(waiting)
     lasts, by = timedelta(minutes=payload.minutes), require_person(request.auth)
-    token, secret = runners.add_single_job_runner(waiting, labels, lasts, by, timezone.now())
+    token, secret = runners.add_single_job_token_and_secret(waiting, labels, lasts, by, timezone.now())
     return RunnerTokenOut(
         token=secret, server=settings.BASE_URL, labels=list(labels), expires_at=token.expires_at
     )

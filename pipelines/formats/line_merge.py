@@ -125,7 +125,7 @@ def _merge_lists(
     theirs: dict[str, Any],
     clashes: list[MergeConflict],
 ) -> list[Any]:
-    order = _merged_order(list(base), list(mine), list(theirs), strict=step == "rules")
+    order = _merged_order_or_none(list(base), list(mine), list(theirs), strict=step == "rules")
     if order is None:
         clashes.append(MergeConflict(member_path(path, ORDER), list(base), list(mine), list(theirs)))
         # Where there are clashes the document holds theirs.
@@ -139,7 +139,9 @@ def _merge_lists(
     return merged
 
 
-def _merged_order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool) -> list[str] | None:
+def _merged_order_or_none(
+    base: list[str], mine: list[str], theirs: list[str], *, strict: bool
+) -> list[str] | None:
     """Return all keys of both, in an order that keeps both; None where there is none."""
     common = set(mine) & set(theirs)
     if keys_among(mine, common) != keys_among(theirs, common):

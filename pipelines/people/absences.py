@@ -36,7 +36,7 @@ def set_absence(
         create_defaults={"stand_in": stand_in, "until": until, "created_at": now},
     )
     # After it is written, so that it counts among the others; what raises takes it back.
-    _refuse_circle(user, stand_in, projects)
+    _refuse_circle_of_stand_ins(user, stand_in, projects)
     audit.record_administrative_act(
         "absence.set",
         by=user,
@@ -65,7 +65,7 @@ def end_absence(user: User, absence: int, *, now: datetime) -> None:
     )
 
 
-def _refuse_circle(user: User, stand_in: User, projects: list[int]) -> None:
+def _refuse_circle_of_stand_ins(user: User, stand_in: User, projects: list[int]) -> None:
     for away in stand_in_by_absent_by_project(projects).values():
         people = [user.pk]
         # Ends, too, at a circle of others that this person is no part of.

@@ -56,7 +56,7 @@ def end_sessions(user: User, besides: str | None = None) -> int:
     return len(ended)
 
 
-def create_sign_in_link(user: User, now: datetime) -> str:
+def create_sign_in_link_secret(user: User, now: datetime) -> str:
     """The secret of a sign-in link for this person: ten minutes, single use (house §5)."""
     secret = secrets.token_urlsafe(32)
     SignInLink.objects.create(
@@ -65,7 +65,7 @@ def create_sign_in_link(user: User, now: datetime) -> str:
     return secret
 
 
-def redeem_link(secret: str, now: datetime) -> User:
+def person_of_redeemed_link(secret: str, now: datetime) -> User:
     """The person whom a link signs in; only the first of two who try at once gets through. Raises LinkRefused."""
     link = SignInLink.objects.filter(digest=secret_digest(secret)).select_related("user").first()
     if link is None or not link.user.is_active:
@@ -102,7 +102,7 @@ class Backend(ModelBackend):
         return user if user and self.user_can_authenticate(user) else None
 
 
-def mint_token(
+def mint_token_and_secret(
     *,
     kind: str,
     name: str,
@@ -147,7 +147,7 @@ def mint_token(
     return token, secret
 
 
-def find_token(secret: str, now: datetime) -> ApiToken | None:
+def find_token_and_note_use(secret: str, now: datetime) -> ApiToken | None:
     """The token of this secret, if it is in force; its use is noted once a minute."""
     # What cannot be a token of ours costs no query.
     if not secret.startswith(PREFIX):
@@ -158,7 +158,7 @@ def find_token(secret: str, now: datetime) -> ApiToken | None:
     token = tokens.select_related("user", "project__owner").first()
     if token is None or (token.user is not None and not token.user.is_active):
         return None
-    end = token.user and _end_of_provider_confirmation(
+    end = token.user and _end_of_provider_confirmation_or_none(
         token.user, token.confirmed_at, by_groups=token.by_groups
     )
     if end and end <= now:
@@ -172,10 +172,10 @@ def tokens_valid_until(user: User) -> datetime | None:
     they expire."""
     account = SocialAccount.objects.filter(user=user).aggregate(last=Max("last_login"))
     by_groups = Membership.objects.filter(user=user, provider_roles__len__gt=0).exists()
-    return _end_of_provider_confirmation(user, account["last"], by_groups=by_groups)
+    return _end_of_provider_confirmation_or_none(user, account["last"], by_groups=by_groups)
 
 
-def _end_of_provider_confirmation(
+def _end_of_provider_confirmation_or_none(
     user: User, confirmed_at: datetime | None, *, by_groups: bool
 ) -> datetime | None:
     """A provider vouches for whoever has no password, or a role by one of its groups, at each sign-in. It tells nobody

@@ -34,7 +34,7 @@ def remove_person(project: Project, user: User, *, heir: User | None, by: User, 
     project die. Gates that ask for them by name wait on: whom a published version names is the line's to
     change. Raises NotFound, LastAdmin, NeedsHeir, NoHeir."""
     member = Membership.objects.filter(project=project, user=user).first()
-    _transfer_agents(project, user, heir, by)
+    _transfer_agents_to_heir(project, user, heir, by)
     members.remove_member(project, member.pk if member else 0, by=by, now=now)
     for token in ApiToken.objects.filter(user=user, project=project, revoked_at=None):
         accounts.revoke_token(token, now, by)
@@ -46,7 +46,7 @@ def deactivate_user(user: User, *, heir: User | None, by: User | None, now: date
     project. Raises LastAdmin (with the project), NeedsHeir, NoHeir."""
     for member in Membership.objects.filter(user=user).select_related("project__owner"):
         _require_other_admin(member)
-        _transfer_agents(member.project, user, heir, by)
+        _transfer_agents_to_heir(member.project, user, heir, by)
     locked_user = User.objects.select_for_update().get(pk=user.pk)
     # Of two who do this at once the second changes nothing.
     if not locked_user.is_active:
@@ -75,7 +75,7 @@ def reactivate_user(user: User, *, by: User | None, now: datetime) -> None:
         )
 
 
-def _transfer_agents(project: Project, user: User, heir: User | None, by: User | None) -> None:
+def _transfer_agents_to_heir(project: Project, user: User, heir: User | None, by: User | None) -> None:
     agents = list(agents_of_owner(user, project))
     if not agents:
         return

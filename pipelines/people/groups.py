@@ -14,7 +14,7 @@ from pipelines.queries import versions
 
 
 @transaction.atomic
-def create_group(project: Project, key: str, name: str, *, by: User | None, now: datetime) -> Group:
+def create_or_get_group(project: Project, key: str, name: str, *, by: User | None, now: datetime) -> Group:
     """Create a group. Of two who create it at once the second gets that of the first."""
     group, made = Group.objects.get_or_create(project=project, key=key, defaults={"name": name})
     if made:

@@ -39,14 +39,18 @@ def change_member(
 ) -> Membership:
     """Raises NotFound, LastAdmin."""
     return _apply_member_change(
-        _lock_member(project, member, stays_admin=Role.ADMIN in roles), roles, execute, by, now
+        _lock_member_unless_last_admin(project, member, stays_admin=Role.ADMIN in roles),
+        roles,
+        execute,
+        by,
+        now,
     )
 
 
 @transaction.atomic
 def remove_member(project: Project, member: int, *, by: User | None, now: datetime) -> None:
     """Leaves the groups, too. Raises NotFound, LastAdmin."""
-    membership = _lock_member(project, member, stays_admin=False)
+    membership = _lock_member_unless_last_admin(project, member, stays_admin=False)
     left = by is not None and by.pk == membership.user_id
     _record_in_audit("member.left" if left else "member.removed", membership, by, now, roles=membership.roles)
     membership.delete()
@@ -88,7 +92,7 @@ def _apply_member_change(
     return member
 
 
-def _lock_member(project: Project, member: int, *, stays_admin: bool) -> Membership:
+def _lock_member_unless_last_admin(project: Project, member: int, *, stays_admin: bool) -> Membership:
     # All admins are locked, so that two who demote each other do not leave none.
     admins = Membership.objects.select_for_update().filter(project=project, roles__contains=[Role.ADMIN])
     admin_ids = {admin.pk for admin in admins}

@@ -135,10 +135,10 @@ def private_hosts_fact(hosts: Sequence[str], allowed: Sequence[str], guard: Guar
 
 
 async def _host_remedies(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> list[str]:
-    return await asyncio.gather(*(_host_remedy(host, host in allowed, guard) for host in hosts))
+    return await asyncio.gather(*(_host_remedy_or_empty(host, host in allowed, guard) for host in hosts))
 
 
-async def _host_remedy(entry: str, allowed: bool, guard: Guard) -> str:
+async def _host_remedy_or_empty(entry: str, allowed: bool, guard: Guard) -> str:
     """Return what would allow the address of a host; "" where it is allowed, or nobody knows the name here."""
     host = parsed_host(entry)
     if host is None:

@@ -17,7 +17,7 @@ Mapped = Mapping[str, Mapping[str, Collection[str]]]
 
 
 @transaction.atomic
-def apply_provider_roles(user: User, groups: Iterable[str], mapped: Mapped, now: datetime) -> None:
+def set_roles_given_by_provider(user: User, groups: Iterable[str], mapped: Mapped, now: datetime) -> None:
     """A membership that nothing gives any more ends; the last admin of a project stays one."""
     roles_by_project = _roles_by_project(groups, mapped)
     memberships = {membership.project_id: membership for membership in _locked_memberships(user)}
@@ -27,10 +27,12 @@ def apply_provider_roles(user: User, groups: Iterable[str], mapped: Mapped, now:
     for project_id in sorted(memberships.keys() | projects.keys()):
         member = memberships.get(project_id)
         project = projects.get(project_id) or memberships[project_id].project
-        _apply_to_member(user, project, member, roles_by_project.get(str(project), frozenset()), now)
+        _set_member_roles_given_by_provider(
+            user, project, member, roles_by_project.get(str(project), frozenset()), now
+        )
 
 
-def _apply_to_member(
+def _set_member_roles_given_by_provider(
     user: User, project: Project, member: Membership | None, roles: frozenset[str], now: datetime
 ) -> None:
     before = list(member.roles) if member else []

@@ -93,10 +93,10 @@ class RepositorySettings:
         app = self.host_app.strip()
         if app and not APP.fullmatch(app):
             raise Invalid.at("host_app", "Enter the client ID or the App ID, as GitHub shows it.")
-        page = self._checked_page(address.text)
+        page = self._page_or_empty_if_implied(address.text)
         return replace(self, address=address.text, name=name, default_branch=branch, page=page, host_app=app)
 
-    def _checked_page(self, address: str) -> str:
+    def _page_or_empty_if_implied(self, address: str) -> str:
         """Return the page as it is stored: "" where the address implies it."""
         page = self.page.strip()
         try:
@@ -165,12 +165,12 @@ def require_allowed_folder(
     question = allowed_folders.question_to_allow_folder(project.owner, text)
     if not allow or (isinstance(allow, str) and allow != question.folder):
         # Nobody is asked to allow what is refused afterwards
-        question.obstacle = _folder_obstacle(project, question.folder, repository_settings)
+        question.obstacle = _folder_obstacle_or_empty(project, question.folder, repository_settings)
         raise question
     allowed_folders.allow_folder(project.owner, text, by=by, now=now)
 
 
-def _folder_obstacle(project: Project, folder: str, repository_settings: RepositorySettings) -> str:
+def _folder_obstacle_or_empty(project: Project, folder: str, repository_settings: RepositorySettings) -> str:
     """Look at a folder for the administrator who is asked about it. Return why nothing can be merged into it as it is
     now, or "". Raises Invalid: it cannot be used."""
     allowed = server_folders_of_owner(project.owner_id)
@@ -400,12 +400,12 @@ def lines_by_repository(project: Project) -> dict[str, list[Line]]:
     lines_by_name: dict[str, list[Line]] = {}
     for line in project.lines.select_related("live").order_by("name"):
         documents = [line.draft, *([line.live.document] if line.live else [])]
-        for name in dict.fromkeys(filter(None, map(_repository_name, documents))):
+        for name in dict.fromkeys(filter(None, map(_repository_name_or_empty, documents))):
             lines_by_name.setdefault(name, []).append(line)
     return lines_by_name
 
 
-def _repository_name(document: Mapping[str, Any]) -> str:
+def _repository_name_or_empty(document: Mapping[str, Any]) -> str:
     """Return the repository that a draft names; the draft may be no line."""
     workspace = document.get("workspace")
     git = workspace.get("git") if isinstance(workspace, dict) else None

@@ -19,11 +19,11 @@ def may_manage_runners(user: User, project: Project) -> bool:
     return access.is_permitted(user, "admin", project) or access.is_permitted(user, "execute", project)
 
 
-def add_runner(
+def add_runner_token_and_secret(
     project: Project, name: str, labels: Sequence[str], lasts: timedelta, by: User, now: datetime
 ) -> tuple[ApiToken, str]:
     """Its token and the secret, which is never shown again."""
-    return accounts.mint_token(
+    return accounts.mint_token_and_secret(
         kind=ApiToken.TokenKind.RUNNER,
         name=name,
         scopes=(),
@@ -35,11 +35,11 @@ def add_runner(
     )
 
 
-def add_single_job_runner(
+def add_single_job_token_and_secret(
     job: Job, labels: Sequence[str], lasts: timedelta, by: User | None, now: datetime
 ) -> tuple[ApiToken, str]:
     """A token for a runner that is started for one job and gets no other, with its secret."""
-    return accounts.mint_token(
+    return accounts.mint_token_and_secret(
         kind=ApiToken.TokenKind.RUNNER,
         name=f"Job {job.pk}",
         scopes=(),

@@ -19,7 +19,7 @@ from pipelines.formats.evidence.claims.claim_checks import (
     check_claims,
 )
 from pipelines.formats.evidence.claims.manifests import dependency_names, is_manifest, is_unread_manifest
-from pipelines.formats.evidence.trees.file_kinds import path_sensitivity
+from pipelines.formats.evidence.trees.file_kinds import sensitivity_or_empty
 from pipelines.models import Job
 from pipelines.queries.observed_facts import fact_groups, printed_tests_words, tests_words
 from pipelines.routing.basics.hidden_characters import escape_hidden
@@ -271,7 +271,7 @@ class ReviewEvidence(ToolReports):
         claim_text = " ".join(claim.checked.claim.text for claim in self.claims)
         # By the name alone: a claim need not write the folders
         rest = [file for file in self.comparison.files if file.path.rpartition("/")[2] not in claim_text]
-        rest.sort(key=lambda file: not path_sensitivity(file.path, self.changes.patterns))
+        rest.sort(key=lambda file: not sensitivity_or_empty(file.path, self.changes.patterns))
         rows = [
             (escape_hidden(file.path), self.address_of_changed_line_or_empty(file.path, 0))
             for file in rest[:UNMENTIONED]

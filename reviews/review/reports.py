@@ -10,7 +10,7 @@ from typing import Any
 from django.core.files.storage import storages
 from django.http import QueryDict
 
-from pipelines.formats.evidence.readers.reader_table import READERS, kind_by_name
+from pipelines.formats.evidence.readers.reader_table import READERS, display_kind_or_empty
 from pipelines.formats.evidence.readers.report import (
     MOST_BYTES,
     CaseProblem,
@@ -186,7 +186,7 @@ class ToolReports:
             )
             # Also by the name alone, under which the work may have handed it over
             declared |= {path.rpartition("/")[2]: kind for path, kind in declared.items()}
-            kind = declared.get(artifact.name) or kind_by_name(artifact.name)
+            kind = declared.get(artifact.name) or display_kind_or_empty(artifact.name)
             if artifact.job_id not in last or kind not in READERS:
                 continue
             read = _read_report_or_reason(artifact.blob.name, kind)

@@ -107,7 +107,7 @@ def make_tenant(mark: str, says: str) -> Tenant:
     line = asks.line
     draft = {**asks.document, "description": f"{says}, changed"}
     publishing.save_draft(line, draft, world.designer, line.draft_number)
-    token, secret = accounts.mint_token(
+    token, secret = accounts.mint_token_and_secret(
         kind="person", name=says, scopes=SCOPES, now=timezone.now(), created_by=world.admin, user=world.admin
     )
     # Else each request would note the use of its token, and the database would be looked through after each.

@@ -240,7 +240,7 @@ def _secret(place: Place, role: str) -> str:
     if role == "machine":
         return place.machine_secret
     user = getattr(place.world, role)
-    token, secret = accounts.mint_token(
+    token, secret = accounts.mint_token_and_secret(
         kind="person",
         name="t",
         scopes=["read", "submit", "report", "decide", "design", "settings"],

@@ -85,7 +85,7 @@ def test_a_token_names_nobody_beyond_its_scope_and_its_project(world: World) -> 
 
 
 def _bound(world: World, user: User) -> str:
-    _, secret = accounts.mint_token(
+    _, secret = accounts.mint_token_and_secret(
         kind="person",
         name="bound",
         scopes=["read", "decide"],

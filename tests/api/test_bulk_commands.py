@@ -18,7 +18,7 @@ AT = "/api/v1/bulk-commands"
 
 
 def client_of(world: World, scopes: tuple[str, ...] = ("read", "report")) -> Client:
-    _token, secret = accounts.mint_token(
+    _token, secret = accounts.mint_token_and_secret(
         kind=ApiToken.TokenKind.PERSON,
         name="t",
         scopes=list(scopes),

@@ -67,7 +67,7 @@ def link(demo: World) -> str:
     newcomer = demo.admin
     newcomer.set_unusable_password()
     newcomer.save()
-    return f"/sign-in/{accounts.create_sign_in_link(newcomer, timezone.now())}/"
+    return f"/sign-in/{accounts.create_sign_in_link_secret(newcomer, timezone.now())}/"
 
 
 DRAWN = {

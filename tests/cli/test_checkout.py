@@ -94,9 +94,9 @@ BRANCH = {
 def test_what_a_server_says_is_no_option_of_git_and_leads_nowhere_else(
     change: dict[str, str], name: str
 ) -> None:
-    checkout._check_branch(BRANCH, "WI-app-1")
+    checkout._check_branch_values(BRANCH, "WI-app-1")
     with pytest.raises(CommandFailure, match="cannot take"):
-        checkout._check_branch(BRANCH | change, name)
+        checkout._check_branch_values(BRANCH | change, name)
 
 
 def test_an_address_of_a_server_runs_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ def test_an_unknown_project_is_refused_and_the_known_are_named(world: World) -> 
 def test_a_members_token_is_alone_on_the_last_line_and_bound_to_the_project(world: World) -> None:
     name = world.reviewer.username
     lines, beside = run("create_token", name, "--scope", "read", "--scope", "decide", world=world)
-    token = accounts.find_token(lines[-1], timezone.now())
+    token = accounts.find_token_and_note_use(lines[-1], timezone.now())
     assert token is not None and lines == [lines[-1]]
     assert name in beside and lines[-1] not in beside
     assert (token.user, token.project, token.scopes) == (world.reviewer, world.project, ["decide", "read"])
@@ -90,6 +90,6 @@ def test_a_machine_gets_the_least_role_that_its_scopes_need(
 ) -> None:
     words = [word for scope in scopes for word in ("--scope", scope)]
     lines, _ = run("create_token", "ci", "--machine", *words, world=world)
-    token = accounts.find_token(lines[-1], timezone.now())
+    token = accounts.find_token_and_note_use(lines[-1], timezone.now())
     assert token is not None
     assert (token.kind, token.name, token.role, token.project) == ("machine", "ci", role, world.project)

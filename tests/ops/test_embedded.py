@@ -168,7 +168,7 @@ def test_a_process_that_becomes_another_program_is_alive_all_the_time(home: Path
     script = tmp_path / "again.sh"
     script.write_text('[ "$1" -gt 0 ] && exec sh "$0" $(($1 - 1)) "$2"\nread end\n')
     with subprocess.Popen(["sh", str(script), "300", str(home)], stdin=subprocess.PIPE) as process:
-        while processes._process_state(process.pid)[1][2:3] != ["0"]:
+        while processes._process_state_and_command(process.pid)[1][2:3] != ["0"]:
             assert processes.is_postmaster(process.pid, home)
         process.communicate(b"\n")
 

@@ -52,7 +52,7 @@ def test_a_runner_is_added_with_one_command_and_shown_once(world: World) -> None
     token = ApiToken.objects.get(kind="runner")
     said = made.content.decode()
     secret = said.partition("GATELINE_TOKEN=")[2].split()[0]
-    assert "make runner" in said and accounts.find_token(secret, timezone.now()) == token
+    assert "make runner" in said and accounts.find_token_and_note_use(secret, timezone.now()) == token
     assert token.labels == ["gpu", "linux"] and token.scopes == [] and token.digest != secret
     assert secret not in client.get(at(world)).content.decode()
     assert AdministrativeAct.objects.filter(kind="token.created", data__labels=["gpu", "linux"]).exists()

@@ -89,18 +89,18 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(world: World, signed_in: As)
     made = client.post(reverse("token-new"), {"name": "laptop", "scopes": ["read"], "days": "30"})
     secret = re.search(r"gl_[\w-]{43}", text(made)).group()  # type: ignore[union-attr]
     assert made.headers["Cache-Control"] == "private, no-store"
-    token = accounts.find_token(secret, timezone.now())
+    token = accounts.find_token_and_note_use(secret, timezone.now())
     assert token is not None
     assert secret not in token.digest
     assert secret not in text(client.get(reverse("account")))
     assert client.post(reverse("token-revoke", args=[token.pk])).status_code == 302
-    assert accounts.find_token(secret, timezone.now()) is None
+    assert accounts.find_token_and_note_use(secret, timezone.now()) is None
 
 
 def test_nobody_revokes_the_token_of_another(world: World, signed_in: As) -> None:
     token, secret = world.token_of(world.operator)
     assert signed_in(world.admin).post(reverse("token-revoke", args=[token.pk])).status_code == 404
-    assert accounts.find_token(secret, timezone.now()) is not None
+    assert accounts.find_token_and_note_use(secret, timezone.now()) is not None
 
 
 def test_a_token_without_a_scope_is_not_made(world: World, signed_in: As) -> None:

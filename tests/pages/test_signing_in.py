@@ -24,7 +24,7 @@ def newcomer() -> User:
 
 
 def link_of(user: User) -> str:
-    return reverse("sign-in-link", args=[accounts.create_sign_in_link(user, timezone.now())])
+    return reverse("sign-in-link", args=[accounts.create_sign_in_link_secret(user, timezone.now())])
 
 
 def test_looking_at_the_link_signs_nobody_in_and_does_not_use_it_up(newcomer: User) -> None:

@@ -25,7 +25,7 @@ def agent_of(world: World, user: User) -> Agent:
 def token(user: User, world: World, *, bound: bool) -> str:
     project = world.project if bound else None
     given = {"kind": "person", "name": "t", "scopes": ["read"], "now": timezone.now(), "created_by": user}
-    return accounts.mint_token(**given, user=user, project=project)[1]  # type: ignore[arg-type]
+    return accounts.mint_token_and_secret(**given, user=user, project=project)[1]  # type: ignore[arg-type]
 
 
 def test_who_leaves_loses_roles_groups_and_tokens_of_the_project(world: World, signed_in: As) -> None:
@@ -35,8 +35,8 @@ def test_who_leaves_loses_roles_groups_and_tokens_of_the_project(world: World, s
     assert client.post(at(world, "project-leave"), {"leave": "yes"}).headers["Location"] == reverse("home")
     assert client.get(at(world, "lines")).status_code == 404
     assert not group.members.exists()
-    assert accounts.find_token(bound, timezone.now()) is None
-    assert accounts.find_token(free, timezone.now()) is not None
+    assert accounts.find_token_and_note_use(bound, timezone.now()) is None
+    assert accounts.find_token_and_note_use(free, timezone.now()) is not None
     api = Client(headers={"Authorization": f"Bearer {free}"})
     owner, project = world.project.owner.key, world.project.key
     assert api.get(f"/api/owners/{owner}/projects/{project}/members").status_code == 404
@@ -83,12 +83,12 @@ def test_deactivating_ends_everything_that_signs_in(world: World, signed_in: As)
     for nobody in (second, world.stranger):
         with pytest.raises(departures.NoHeir):
             departures.deactivate_user(second, heir=nobody, by=None, now=timezone.now())
-    assert accounts.find_token(secret, timezone.now()) is not None
+    assert accounts.find_token_and_note_use(secret, timezone.now()) is not None
     departures.deactivate_user(second, heir=world.admin, by=None, now=timezone.now())
     agent.refresh_from_db()
     assert agent.owner == world.admin
     assert client.get(reverse("home")).status_code == 302
-    assert accounts.find_token(secret, timezone.now()) is None
+    assert accounts.find_token_and_note_use(secret, timezone.now()) is None
     assert Invitation.objects.get(pk=invited.pk).revoked_at is not None
     assert Membership.objects.filter(user=second).exists()
 

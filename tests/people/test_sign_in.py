@@ -161,7 +161,7 @@ def test_the_session_of_somebody_else_is_not_ended(world: World, signed_in: As) 
 
 
 def test_a_sign_in_link_begins_a_session_that_is_listed(world: World) -> None:
-    secret = accounts.create_sign_in_link(world.viewer, timezone.now())
+    secret = accounts.create_sign_in_link_secret(world.viewer, timezone.now())
     client = Client(headers={"User-Agent": "A browser of its own"})
     client_of(world.viewer)
     client.post(reverse("sign-in-link", args=[secret]))

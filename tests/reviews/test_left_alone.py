@@ -36,7 +36,7 @@ def removed(world: World, mallory: User, other: User) -> None:
 def without_a_group(world: World, mallory: User, other: User) -> None:
     """The provider says that they are in no group any more."""
     Membership.objects.filter(user=other).update(roles=["reviewer"], provider_roles=["reviewer"])
-    provider_roles.apply_provider_roles(other, [], {}, timezone.now())
+    provider_roles.set_roles_given_by_provider(other, [], {}, timezone.now())
 
 
 def by_hand(world: World, mallory: User, other: User) -> None:

@@ -196,7 +196,7 @@ def credentials(world: World, settings: Settings) -> dict[str, str]:
     (invited,) = invitations.create_invitations(
         world.project, [], roles=["viewer"], execute=False, groups=(), by=world.admin, now=now
     )
-    link = accounts.create_sign_in_link(person, now)
+    link = accounts.create_sign_in_link_secret(person, now)
     return {
         "password": PASSWORD,
         "client secret of the provider": CLIENT_SECRET,

@@ -88,7 +88,7 @@ def _await_web_and_worker(host: str, port: int, before: Collection[Any]) -> None
     """Returns once web answers; after `PATIENCE` also where the worker or something else is still down."""
     late = time.monotonic() + PATIENCE
     # The page is said once it answers, also where a worker never comes: it shows what is wrong
-    while not (state := _health_status(host, port)) or (
+    while not (state := _health_status_or_zero(host, port)) or (
         time.monotonic() < late and not (state == 200 and has_new_worker(before))
     ):
         time.sleep(LOOK_EVERY)
@@ -99,7 +99,7 @@ def has_new_worker(before: Collection[Any]) -> bool:
     return Worker.objects.filter(stopped_at=None).exclude(pk__in=before).exists()
 
 
-def _health_status(host: str, port: int) -> int:
+def _health_status_or_zero(host: str, port: int) -> int:
     """The status of /healthz, 0 while nobody answers."""
     # These mean all addresses, and are none to connect to.
     address = "127.0.0.1" if host in {"", "0.0.0.0"} else host

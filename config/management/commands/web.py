@@ -68,7 +68,7 @@ class Command(BaseCommand):
         exempt_loaded_objects()
         if number is not None:
             # Only now: the system hands connections to whoever listens, ready or not
-            server.endpoints.append(shared_endpoint(host, port))
+            server.endpoints.append(listen_and_shared_endpoint(host, port))
         server.run()
         log.info("web_stopped")
         twisted_loop.run_until_complete(_cancel_running_tasks())
@@ -77,7 +77,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
 
-def shared_endpoint(host: str, port: int) -> str:
+def listen_and_shared_endpoint(host: str, port: int) -> str:
     """Listen at a port at which others listen, too, and return where for the server: the system spreads connections."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -63,7 +63,7 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
     else:
         project_row = access.visible_project_by_keys(who, owner, project)
         access.require_permission(who, "execute", project_row)
-        token, secret = accounts.mint_token(
+        token, secret = accounts.mint_token_and_secret(
             kind=ApiToken.TokenKind.RUNNER,
             name=payload.name,
             scopes=(),

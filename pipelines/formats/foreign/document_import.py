@@ -54,7 +54,7 @@ def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDo
         # Only what begins like JSON, or with a comment in front of it, is tried in other ways.
         if not source.lstrip().startswith(("{", "/")):
             raise
-        if (records := _json_lines(source)) is not None:
+        if (records := _json_lines_or_none(source)) is not None:
             parsed = records
         else:
             # JSON with comments, as contenox allows it (T9).
@@ -85,7 +85,7 @@ def _at_document_start(problems: Iterable[Problem]) -> list[Problem]:
     ]
 
 
-def _json_lines(source: str) -> list[Any] | None:
+def _json_lines_or_none(source: str) -> list[Any] | None:
     """Events and work items come as one object a line."""
     records = []
     for row in source.splitlines():

@@ -50,7 +50,7 @@ class Command(printing.Command):
         if options["role"] and not options["machine"]:
             raise CommandError("A personal token has the roles of the person. Use --role with --machine.")
         try:
-            token, secret = accounts.mint_token(
+            token, secret = accounts.mint_token_and_secret(
                 scopes=scope,
                 now=timezone.now(),
                 project=project_row,

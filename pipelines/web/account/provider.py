@@ -85,7 +85,7 @@ def _apply_roles(user: User, sociallogin: SocialLogin) -> None:
     claim = claims.get(settings.OIDC_GROUPS_CLAIM)
     members = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
     groups = [group for group in members if isinstance(group, str)]
-    provider_roles.apply_provider_roles(user, groups, settings.OIDC_ROLES, timezone.now())
+    provider_roles.set_roles_given_by_provider(user, groups, settings.OIDC_ROLES, timezone.now())
 
 
 def _is_email_used(email: str) -> bool:

@@ -63,7 +63,7 @@ def sign_in_by_link(request: HttpRequest, secret: str) -> HttpResponse:
     if request.method != "POST":
         return _same_origin_page(request, "account/sign_in_link.html")
     try:
-        user = accounts.redeem_link(secret, timezone.now())
+        user = accounts.person_of_redeemed_link(secret, timezone.now())
     except accounts.LinkRefused:
         return _same_origin_page(request, "errors/expired.html", status=410)
     begin_session(request, user)

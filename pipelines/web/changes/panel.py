@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from pipelines.formats.evidence.trees.file_kinds import BUILD, CI, TESTS, path_sensitivity
+from pipelines.formats.evidence.trees.file_kinds import BUILD, CI, TESTS, sensitivity_or_empty
 from pipelines.formats.evidence.trees.file_kinds import LISTED as LISTED_BY_LINE
 from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED, MODE, RENAMED
 from pipelines.routing.basics.hidden_characters import escape_hidden
@@ -287,7 +287,7 @@ class ChangesPanel:
 
     @property
     def is_sensitive(self) -> bool:
-        return self.chosen is not None and bool(path_sensitivity(self.chosen.path, self.patterns))
+        return self.chosen is not None and bool(sensitivity_or_empty(self.chosen.path, self.patterns))
 
     @property
     def is_viewed(self) -> bool:
@@ -342,5 +342,5 @@ class ChangesPanel:
             (file.path, file.content_mark) in self.viewed,
             self.writable and (file.path, file.content_mark) not in self.opened,
             self.remarks.get(file.path, 0),
-            path_sensitivity(file.path, self.patterns),
+            sensitivity_or_empty(file.path, self.patterns),
         )

@@ -13,7 +13,7 @@ from typing import Any
 from django.core.files.storage import storages
 
 from pipelines.formats.evidence.trees import file_kinds
-from pipelines.formats.evidence.trees.change_size import oversize_amount
+from pipelines.formats.evidence.trees.change_size import files_and_bytes_if_oversized
 from pipelines.formats.evidence.trees.line_diff import StepBudget
 from pipelines.formats.evidence.trees.text_diff import MOST_BYTES, FileSide, compare_lines, file_side_of_bytes
 from pipelines.formats.evidence.trees.tree_diff import DELETED, FileChange, file_changes, pair_renames
@@ -91,7 +91,7 @@ class TreeComparison:
     @property
     def excess_amount(self) -> dict[str, int]:
         """{files, bytes}, where this is more than a person can read; else empty."""
-        return oversize_amount((file.change.old, file.change.new) for file in self.files)
+        return files_and_bytes_if_oversized((file.change.old, file.change.new) for file in self.files)
 
     def find_file(self, path: str) -> CountedFile | None:
         return next((file for file in self.files if file.path == path), None)

@@ -63,7 +63,7 @@ def runners_page(request: SignedInRequest, project: Project) -> HttpResponse:
         if form.is_valid():
             form_data: dict[str, Any] = form.cleaned_data
             lasts = timedelta(days=form_data["days"])
-            token, secret = people_runners.add_runner(
+            token, secret = people_runners.add_runner_token_and_secret(
                 project, form_data["name"], form_data["labels"], lasts, request.user, now
             )
             return _runner_added_page(request, project, token, secret)

@@ -95,7 +95,7 @@ def groups_page(request: SignedInRequest, project: Project) -> HttpResponse:
     form = NewGroupForm(project, request.POST or None)
     if request.method == "POST" and form.is_valid():
         key, name = form.cleaned_data["key"], form.cleaned_data["name"]
-        groups_of.create_group(project, key, name, by=request.user, now=timezone.now())
+        groups_of.create_or_get_group(project, key, name, by=request.user, now=timezone.now())
         messages.success(request, "Group added")
         return redirect(_project_url(project, "project-groups"))
     project_groups = Group.objects.filter(project=project).prefetch_related("members").order_by("key")

@@ -31,7 +31,7 @@ def create_personal_token(request: SignedInRequest) -> HttpResponse:
     form = NewTokenForm(request.POST)
     if not form.is_valid():
         return account.account_page(request, new_token=form, status=422)
-    token, secret = accounts.mint_token(
+    token, secret = accounts.mint_token_and_secret(
         kind=ApiToken.TokenKind.PERSON,
         name=form.cleaned_data["name"],
         scopes=form.cleaned_data["scopes"],
@@ -60,7 +60,7 @@ def create_command_line_token(request: SignedInRequest, port: int, state: str) -
         raise Http404
     answer = ""
     if request.method == "POST":
-        _token, secret = accounts.mint_token(
+        _token, secret = accounts.mint_token_and_secret(
             kind=ApiToken.TokenKind.PERSON,
             name="Command line",
             scopes=ApiToken.Scope.values,
@@ -80,7 +80,7 @@ def create_command_line_token(request: SignedInRequest, port: int, state: str) -
 def machine_tokens(request: SignedInRequest, project: Project) -> HttpResponse:
     form = NewMachineTokenForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        token, secret = accounts.mint_token(
+        token, secret = accounts.mint_token_and_secret(
             kind=ApiToken.TokenKind.MACHINE,
             name=form.cleaned_data["name"],
             scopes=form.cleaned_data["scopes"],

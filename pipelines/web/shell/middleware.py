@@ -176,4 +176,4 @@ class AnonymousLimit:
 
 def _has_valid_token(request: HttpRequest) -> bool:
     scheme, _blank, secret = request.headers["Authorization"].partition(" ")
-    return scheme.lower() == "bearer" and accounts.find_token(secret, timezone.now()) is not None
+    return scheme.lower() == "bearer" and accounts.find_token_and_note_use(secret, timezone.now()) is not None

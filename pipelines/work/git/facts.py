@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import S_ISGITLINK, Blob, ObjectID
 
-from pipelines.formats.evidence.trees.file_kinds import path_sensitivity
+from pipelines.formats.evidence.trees.file_kinds import sensitivity_or_empty
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.work.git.lfs.pointers import parsed_pointer
 from pipelines.work.git.submodules.modules import submodule_text
@@ -48,7 +48,7 @@ def git_facts(
         "insertions": inserted,
         "deletions": deleted,
         "paths": paths[:MOST_PATHS],
-        "sensitive": [path for path in paths if path_sensitivity(path, sensitive)][:MOST_PATHS],
+        "sensitive": [path for path in paths if sensitivity_or_empty(path, sensitive)][:MOST_PATHS],
     }
 
 

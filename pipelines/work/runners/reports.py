@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipelines.engine import Report
-from pipelines.formats.evidence.readers.reader_table import READERS, merge_facts
+from pipelines.formats.evidence.readers.reader_table import READERS, merged_facts_with_lowest_coverage
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
@@ -206,7 +206,7 @@ def _report_counts(station: Station, artifacts: dict[str, HandedOver]) -> dict[s
             except UnreadableReport as error:
                 why = f"Not readable as {artifact.kind}: {escaped_for_storage(str(error))}"
                 artifacts[name] = HandedOver(name, error=why)
-    return merge_facts(counts)
+    return merged_facts_with_lowest_coverage(counts)
 
 
 def _workspace_states(job: Job) -> tuple[Any, Picture | None]:

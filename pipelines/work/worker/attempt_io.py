@@ -13,10 +13,10 @@ from typing import Any
 from pipelines.formats.evidence.claims.agent_claims import OTHER, agent_claims
 from pipelines.formats.evidence.claims.claim_checks import CONTRADICTED, ObservedWork, check_claims
 from pipelines.formats.evidence.readers import cobertura, junit, lcov, lint, sarif
-from pipelines.formats.evidence.readers.reader_table import READERS, merge_facts
+from pipelines.formats.evidence.readers.reader_table import READERS, merged_facts_with_lowest_coverage
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
-from pipelines.formats.evidence.trees.file_kinds import TESTS, path_sensitivity
+from pipelines.formats.evidence.trees.file_kinds import TESTS, sensitivity_or_empty
 from pipelines.formats.evidence.trees.tree_diff import DELETED, MODIFIED, file_changes
 from pipelines.routing.basics.facts import facts_with_source
 from pipelines.work.file_measure import TooLarge, measure_file
@@ -199,7 +199,7 @@ def artifacts_with_facts(
     handed_over = (
         HandedOver(one.name, error=errors[one.name]) if one.name in errors else one for one in artifacts
     )
-    return tuple(handed_over), merge_facts(reports)
+    return tuple(handed_over), merged_facts_with_lowest_coverage(reports)
 
 
 def outcome_with_claims(
@@ -372,7 +372,7 @@ def outcome_with_git_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) 
 
 def _wrote_tests(git: dict[str, Any]) -> bool:
     return any(
-        file["change"] != "deleted" and path_sensitivity(file["path"]) == TESTS for file in git["files"]
+        file["change"] != "deleted" and sensitivity_or_empty(file["path"]) == TESTS for file in git["files"]
     )
 
 

@@ -8,7 +8,11 @@ import time
 import pytest
 
 from pipelines.formats.evidence.readers import cobertura, image, junit, lcov, lint, markdown, sarif, tables
-from pipelines.formats.evidence.readers.reader_table import READERS, kind_by_name, merge_facts
+from pipelines.formats.evidence.readers.reader_table import (
+    READERS,
+    display_kind_or_empty,
+    merged_facts_with_lowest_coverage,
+)
 from pipelines.formats.evidence.readers.report import MOST_BYTES, CaseProblem, ToolFinding, UnreadableReport
 
 JUNIT = b"""<?xml version="1.0"?>
@@ -125,7 +129,7 @@ def test_tables_texts_and_pictures_are_shown_and_count_nothing() -> None:
 
 
 def test_several_reports_are_one_fact() -> None:
-    facts = merge_facts(
+    facts = merged_facts_with_lowest_coverage(
         [
             junit.read_junit(JUNIT),
             junit.read_junit(JUNIT),
@@ -179,7 +183,9 @@ def test_a_hostile_report_is_refused_or_small(kind: str, data: bytes) -> None:
 
 
 def test_kinds_are_guessed_by_name_for_showing_only() -> None:
-    assert [kind_by_name(name) for name in ("a/junit.xml", "x.SARIF", "notes.md", "page.html", "a.svg")] == [
+    assert [
+        display_kind_or_empty(name) for name in ("a/junit.xml", "x.SARIF", "notes.md", "page.html", "a.svg")
+    ] == [
         "junit",
         "sarif",
         "markdown",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats.evidence.trees.file_kinds import is_generated, path_sensitivity
+from pipelines.formats.evidence.trees.file_kinds import is_generated, sensitivity_or_empty
 from pipelines.formats.evidence.trees.tree_diff import FileChange, file_changes, pair_renames
 
 STORED: dict[str, bytes] = {}
@@ -91,7 +91,7 @@ def test_too_many_files_are_not_compared_for_being_alike() -> None:
     ],
 )
 def test_files_by_which_the_rest_is_judged_are_sensitive(path: str, kind: str) -> None:
-    assert path_sensitivity(path) == kind
+    assert sensitivity_or_empty(path) == kind
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_files_by_which_the_rest_is_judged_are_sensitive(path: str, kind: str) -
     [("app/keys.py", "listed"), ("a/b/keys.py", "listed"), ("tests/keys.py", "tests"), ("tests/a.py", "")],
 )
 def test_a_line_that_lists_patterns_says_all_of_them(path: str, kind: str) -> None:
-    assert path_sensitivity(path, ("**/keys.py",)) == kind
+    assert sensitivity_or_empty(path, ("**/keys.py",)) == kind
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def _check_files(claim: AgentClaim, observed: ObservedWork) -> Answer:
         touched = sorted(
             changed_path
             for changed_path in changed
-            if file_kinds.path_sensitivity(changed_path) == file_kinds.TESTS
+            if file_kinds.sensitivity_or_empty(changed_path) == file_kinds.TESTS
         )
         if touched:
             return CONTRADICTED, "tests_changed", {"path": touched[0]}

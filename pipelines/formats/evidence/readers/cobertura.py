@@ -35,7 +35,7 @@ def read_cobertura(data: bytes) -> ReadReport:
             number = int_or_zero(element.get("number"))
             # Several classes may be in one file, and name the same line.
             line_hits[number] = line_hits.get(number, False) or hit
-            there, of = _branch_counts(element.get("condition-coverage"))
+            there, of = _covered_and_all_branches(element.get("condition-coverage"))
             covered_branches, branches = covered_branches + there, branches + of
         if element.tag == "class":
             # What was counted is let go: a report may have more elements than there is room for
@@ -59,7 +59,7 @@ def read_cobertura(data: bytes) -> ReadReport:
     )
 
 
-def _branch_counts(coverage: str | None) -> tuple[int, int]:
+def _covered_and_all_branches(coverage: str | None) -> tuple[int, int]:
     """`50% (1/2)` as (1, 2)."""
     inside = (coverage or "").rpartition("(")[2].rstrip(")").split("/")
     if len(inside) != 2:

@@ -30,11 +30,11 @@ def parsed_json(data: bytes) -> Any:
         raise UnreadableReport("no readable JSON") from error
 
 
-def list_of_objects(value: Any) -> list[dict[str, Any]]:
+def objects_of_list(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def nested_value(value: Any, *keys: str) -> Any:
+def nested_value_or_none(value: Any, *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value

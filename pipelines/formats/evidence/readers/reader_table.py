@@ -37,14 +37,14 @@ ENDINGS: Final = (
 )
 
 
-def kind_by_name(name: str) -> str:
+def display_kind_or_empty(name: str) -> str:
     """Return the kind under which an artifact without a declared kind is displayed; "" for a download. Never
     a source of facts."""
     lower = name.lower()
     return next((kind for ending, kind in ENDINGS if lower.endswith(ending)), "")
 
 
-def merge_facts(reports: Iterable[ReadReport]) -> dict[str, dict[str, float]]:
+def merged_facts_with_lowest_coverage(reports: Iterable[ReadReport]) -> dict[str, dict[str, float]]:
     """The facts of several reports: counts are summed; of coverage the smallest share counts."""
     merged: dict[str, dict[str, float]] = {}
     for report in reports:

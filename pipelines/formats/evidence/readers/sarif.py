@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pipelines.formats.evidence.readers import lint
-from pipelines.formats.evidence.readers.json_text import list_of_objects, nested_value, parsed_json
+from pipelines.formats.evidence.readers.json_text import nested_value_or_none, objects_of_list, parsed_json
 from pipelines.formats.evidence.readers.report import (
     MOST_ROWS,
     SEVERITIES,
@@ -28,15 +28,15 @@ def read_sarif(data: bytes) -> ReadReport:
     if not isinstance(document, dict) or not isinstance(document.get("runs"), list):
         raise UnreadableReport("no SARIF report")
     findings: list[ToolFinding] = []
-    for run in list_of_objects(document["runs"]):
-        driver = nested_value(run, "tool", "driver") or {}
-        rules = list_of_objects(nested_value(driver, "rules"))
+    for run in objects_of_list(document["runs"]):
+        driver = nested_value_or_none(run, "tool", "driver") or {}
+        rules = objects_of_list(nested_value_or_none(driver, "rules"))
         by_id = {rule["id"]: rule for rule in rules if isinstance(rule.get("id"), str)}
-        tool = shortened_text(nested_value(driver, "name"), 100)
+        tool = shortened_text(nested_value_or_none(driver, "name"), 100)
         bases = run.get("originalUriBaseIds")
-        for result in list_of_objects(run.get("results")):
+        for result in objects_of_list(run.get("results")):
             kind = result.get("kind", "fail")
-            if not (isinstance(kind, str) and kind in NO_FINDING) and not list_of_objects(
+            if not (isinstance(kind, str) and kind in NO_FINDING) and not objects_of_list(
                 result.get("suppressions")
             ):
                 findings.append(_tool_finding(result, rules, by_id, tool, bases))
@@ -49,20 +49,23 @@ def read_sarif(data: bytes) -> ReadReport:
 def _tool_finding(
     result: dict[str, Any], rules: list[dict[str, Any]], by_id: dict[str, Any], tool: str, bases: Any
 ) -> ToolFinding:
-    rule_id = result.get("ruleId") or nested_value(result, "rule", "id")
+    rule_id = result.get("ruleId") or nested_value_or_none(result, "rule", "id")
     index = result.get("ruleIndex")
     # Where a result names no rule by its place, SARIF has -1, which is the last one to Python
     known = isinstance(index, int) and 0 <= index < len(rules)
     rule = rules[index or 0] if known else by_id.get(rule_id) if isinstance(rule_id, str) else None
-    place = nested_value(next(iter(list_of_objects(result.get("locations"))), {}), "physicalLocation")
-    line = nested_value(place, "region", "startLine")
+    place = nested_value_or_none(next(iter(objects_of_list(result.get("locations"))), {}), "physicalLocation")
+    line = nested_value_or_none(place, "region", "startLine")
     return ToolFinding(
         _finding_severity(result, rule, tool),
         shortened_text(
-            nested_value(result, "message", "text") or nested_value(rule, "shortDescription", "text")
+            nested_value_or_none(result, "message", "text")
+            or nested_value_or_none(rule, "shortDescription", "text")
         ),
-        shortened_text(rule_id or nested_value(rule, "id"), 100),
-        relative_path(nested_value(place, "artifactLocation", "uri"), _base_folder(place, bases)),
+        shortened_text(rule_id or nested_value_or_none(rule, "id"), 100),
+        relative_path_or_as_given(
+            nested_value_or_none(place, "artifactLocation", "uri"), _base_folder(place, bases)
+        ),
         line if type(line) is int and 0 < line < 10**9 else 0,
         tool,
     )
@@ -70,7 +73,7 @@ def _tool_finding(
 
 def _finding_severity(result: dict[str, Any], rule: Any, tool: str) -> str:
     """Return the severity by the score that security tools give (GitHub's reading of it), else by the level."""
-    score = nested_value(result, "properties", "security-severity") or nested_value(
+    score = nested_value_or_none(result, "properties", "security-severity") or nested_value_or_none(
         rule, "properties", "security-severity"
     )
     try:
@@ -79,23 +82,23 @@ def _finding_severity(result: dict[str, Any], rule: Any, tool: str) -> str:
         number = -1.0
     if 0 < number <= 10:
         return "critical" if number >= 9 else "high" if number >= 7 else "medium" if number >= 4 else "low"
-    code = result.get("ruleId") or nested_value(rule, "id")
+    code = result.get("ruleId") or nested_value_or_none(rule, "id")
     # To ruff every finding is an error; those of bandit (`S`) are of risks
     if tool == "ruff" and isinstance(code, str) and not re.match(r"S\d", code):
         return lint.rule_severity(code)
     # “warning” is what SARIF says of a result without a level.
-    level = result.get("level") or nested_value(rule, "defaultConfiguration", "level") or "warning"
+    level = result.get("level") or nested_value_or_none(rule, "defaultConfiguration", "level") or "warning"
     return LEVELS.get(level, "medium") if isinstance(level, str) else "medium"
 
 
 def _base_folder(place: Any, bases: Any) -> str:
     """The folder below which a path is, where the report names it relative to the tree."""
-    key = nested_value(place, "artifactLocation", "uriBaseId")
-    uri = nested_value(bases, key, "uri") if isinstance(key, str) else None
+    key = nested_value_or_none(place, "artifactLocation", "uriBaseId")
+    uri = nested_value_or_none(bases, key, "uri") if isinstance(key, str) else None
     return uri if isinstance(uri, str) and ":" not in uri and not uri.startswith("/") else ""
 
 
-def relative_path(uri: Any, base: str = "") -> str:
+def relative_path_or_as_given(uri: Any, base: str = "") -> str:
     """A path below the tree, of a relative or a file: address; anything else as it is, never followed."""
     text = shortened_text(uri, 1000)
     if text.startswith("file:"):

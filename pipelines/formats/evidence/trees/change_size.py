@@ -11,7 +11,7 @@ MOST_BYTES: Final = 4 * 1024 * 1024
 Entry = Mapping[str, Any]
 
 
-def oversize_amount(sides: Iterable[tuple[Entry | None, Entry | None]]) -> dict[str, int]:
+def files_and_bytes_if_oversized(sides: Iterable[tuple[Entry | None, Entry | None]]) -> dict[str, int]:
     """{files, bytes} of changed files, each with its entries before and after, where it is more than a person can
     read; else empty."""
     sizes = [max(int(entry.get("size", 0)) if entry else 0 for entry in pair) for pair in sides]

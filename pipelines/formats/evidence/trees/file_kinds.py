@@ -107,7 +107,7 @@ def is_generated(path: str, lead: bytes = b"") -> bool:
     )
 
 
-def path_sensitivity(path: str, patterns: Sequence[str] = ()) -> str:
+def sensitivity_or_empty(path: str, patterns: Sequence[str] = ()) -> str:
     """TESTS, BUILD or CI of a file by which the rest is judged, else "". Where a line lists `patterns`, these and no
     others count (law §13); LISTED is what they name besides."""
     if patterns and not any(_path_matches(path, pattern) for pattern in patterns):

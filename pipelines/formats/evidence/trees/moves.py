@@ -29,7 +29,8 @@ def moved_line_numbers(rows: Iterable[DiffRow]) -> dict[tuple[str, int], int]:
         # A bound: a line may stand in a file a thousand times
         starts = [new for new in places[text][:TRIED] if ("new", new) not in moved]
         length, new = max(
-            ((_moved_block_length(removed, added, old, start), start) for start in starts), default=(0, 0)
+            ((_moved_block_length_or_zero(removed, added, old, start), start) for start in starts),
+            default=(0, 0),
         )
         for offset in range(length):
             moved["old", old + offset] = new + offset
@@ -37,7 +38,9 @@ def moved_line_numbers(rows: Iterable[DiffRow]) -> dict[tuple[str, int], int]:
     return moved
 
 
-def _moved_block_length(removed: Mapping[int, str], added: Mapping[int, str], old: int, new: int) -> int:
+def _moved_block_length_or_zero(
+    removed: Mapping[int, str], added: Mapping[int, str], old: int, new: int
+) -> int:
     """Lines that are the same from here on; 0 where they say too little."""
     length, letters = 0, 0
     while (text := removed.get(old + length)) is not None and text == added.get(new + length):

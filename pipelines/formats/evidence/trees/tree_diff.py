@@ -74,7 +74,7 @@ def pair_renames(changes: list[FileChange], read: Callable[[Entry], bytes | None
     ]
     if not gone or not came or len(gone) + len(came) > CANDIDATES:
         return changes
-    before, after = _line_counts(gone, read), _line_counts(came, read)
+    before, after = _line_counts_of_texts(gone, read), _line_counts_of_texts(came, read)
     similar: list[tuple[float, str, str]] = []
     holders: dict[bytes, list[str]] = defaultdict(list)
     for path, lines in before.items():
@@ -162,7 +162,7 @@ def _is_comparable(entry: Entry) -> bool:
     return "digest" in entry and 0 < entry.get("size", 0) <= CANDIDATE_BYTES
 
 
-def _line_counts(
+def _line_counts_of_texts(
     entries: Iterable[Entry], read: Callable[[Entry], bytes | None]
 ) -> dict[str, Counter[bytes]]:
     counts_by_path = {}

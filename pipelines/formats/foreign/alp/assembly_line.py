@@ -29,7 +29,7 @@ ALSO: Final = "_alsoEnforce"
 WORKED: Final = "dispatch_worker"
 
 
-def first_value(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def first_named_value(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((rule[name] for name in names if name in rule), None)
 
 
@@ -72,9 +72,9 @@ class AssemblyLine:
 
     def rules_from(self, identity: str) -> list[tuple[str, Mapping[str, Any]]]:
         """Its rules, with their places."""
-        return [(at, rule) for at, rule in self.rules if str(first_value(rule, FROM)) == identity]
+        return [(at, rule) for at, rule in self.rules if str(first_named_value(rule, FROM)) == identity]
 
-    def target_key(self, document: Any, path: str) -> str | None:
+    def target_key_or_fault(self, document: Any, path: str) -> str | None:
         identity = document.get("toStationId") if isinstance(document, Mapping) else document
         if str(identity) in self.keys:
             return self.keys[str(identity)]

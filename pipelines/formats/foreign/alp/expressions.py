@@ -126,7 +126,7 @@ class _ExpressionParser:
             a_list = {"output": {"path": path, "op": "type", "value": "array"}}
             # A name with a hyphen has to be quoted in a JSONPath.
             counted = {
-                "path": f"$.{path}[*]" if "-" not in path else _quoted_path(path),
+                "path": f"$.{path}[*]" if "-" not in path else _json_path_of_elements(path),
                 "op": op,
                 "value": value,
             }
@@ -147,7 +147,7 @@ class _ExpressionParser:
         raise ExpressionError
 
 
-def _quoted_path(path: str) -> str:
+def _json_path_of_elements(path: str) -> str:
     return "$" + "".join(f"['{name}']" for name in path.split(".")) + "[*]"
 
 

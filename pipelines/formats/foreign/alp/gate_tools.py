@@ -27,7 +27,7 @@ class UnsupportedTool(ValueError):
         self.at = at
 
 
-def gate_tool(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | None:
+def gate_tool_or_loss(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | None:
     """None where a person has to decide in its stead, which is listed."""
     tool = gate.get("tool")
     losses: Losses = {}
@@ -184,7 +184,7 @@ def to_alp_tool(tool: Mapping[str, Any], stored: Any) -> Json:
         "timeoutSeconds": max(1, round(tool.get("timeout", 60))),
     }
     # The original spelling stays where it still leads to this folder.
-    if tool.get("cwd", ".") not in (".", _stored_folder(before)):
+    if tool.get("cwd", ".") not in (".", _stored_folder_or_empty(before)):
         made["cwd"] = f"{FOLDER}/{tool['cwd']}"
     if tool.get("env"):
         made["env"] = dict(tool["env"])
@@ -201,7 +201,7 @@ def to_alp_tool(tool: Mapping[str, Any], stored: Any) -> Json:
     return {**before, **made}
 
 
-def _stored_folder(before: Mapping[str, Any]) -> str:
+def _stored_folder_or_empty(before: Mapping[str, Any]) -> str:
     try:
         return _tool_folder(before.get("cwd"))
     except UnsupportedTool:

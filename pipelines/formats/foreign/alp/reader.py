@@ -15,7 +15,7 @@ from pipelines.formats.foreign.alp.assembly_line import (
     TO,
     WORKED,
     AssemblyLine,
-    first_value,
+    first_named_value,
     station_trigger,
 )
 from pipelines.formats.foreign.carrier import (
@@ -61,10 +61,10 @@ READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails"
 def read_assembly_line(document: Mapping[str, Any], carrier: Carrier) -> Json:
     line = AssemblyLine(document, carrier)
     for at, rule in line.rules:
-        if str(first_value(rule, FROM)) not in line.keys:
+        if str(first_named_value(rule, FROM)) not in line.keys:
             path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
             carrier.note_fault(
-                path, _("there is no station %(id)s", id=shortened_json(first_value(rule, FROM)))
+                path, _("there is no station %(id)s", id=shortened_json(first_named_value(rule, FROM)))
             )
     name = str(document.get("name") or document.get("id") or "Line")
     stations = _station_documents(line)
@@ -229,7 +229,7 @@ def _rule_documents(rule: Mapping[str, Any], at: str, key: str, name: str, line:
         )
         return []
     name = next((candidate for candidate in TO if candidate in rule), TO[0])
-    target = line.target_key(rule.get(name), f"{at}.{name}")
+    target = line.target_key_or_fault(rule.get(name), f"{at}.{name}")
     if target is None:
         return []
     return [_rule_document(rule, at, line, f"{key}-{condition}", {"result": condition}, target)]
@@ -270,7 +270,7 @@ def _answer_rules(
         if not isinstance(to, Mapping):
             line.carrier.note_fault(f"{at}.{way}", "has to name a station")
             continue
-        target = line.target_key(to, f"{at}.{way}.toStationId")
+        target = line.target_key_or_fault(to, f"{at}.{way}.toStationId")
         if target is None:
             continue
         when: Json = {"all": [{"result": "success"}, {**question_test, "answer": answer}]}
@@ -327,7 +327,7 @@ def _decision_mode(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Jso
         return {"mode": "skip", **bare}  # T8: it passes, and that is recorded
     if not gate.get("tool"):
         return bare
-    tool = alp_tools.gate_tool(gate, place, carrier)
+    tool = alp_tools.gate_tool_or_loss(gate, place, carrier)
     if tool is None:
         return {"mode": "manual"}
     if gate.get("mode") == DRY_RUN:

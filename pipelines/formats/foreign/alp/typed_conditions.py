@@ -146,7 +146,7 @@ def _route_rules(condition: Mapping[str, Any], place: str, key: str, line: Assem
 
 
 def _route_rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Json | None:
-    to = line.target_key(route.get("to"), f"{at}.to")
+    to = line.target_key_or_fault(route.get("to"), f"{at}.to")
     gates = line.required_gates(route, at)
     if to is None:
         return None

@@ -162,7 +162,7 @@ def _gate_document(gate: Json) -> Json:
         stored["tool"] = alp_tools.to_alp_tool(tool, stored.get("tool"))
         stored |= {} if tool.get("approve_warnings") else {"approveWarnings": True}
         stored |= {"mode": alp.DRY_RUN} if mode == "manual" else {}
-    elif mode != "skip" and alp_tools.gate_tool(stored, "", Carrier()):
+    elif mode != "skip" and alp_tools.gate_tool_or_loss(stored, "", Carrier()):
         del stored["tool"]  # a tool that the gate has no more
     return {
         # In front of `stored`, so that what the original said of it counts.
@@ -199,15 +199,15 @@ def typed_rules_by_station(line: Json, names: Mapping[str, str], gates: Mapping[
             isinstance(stored, Mapping)
             and isinstance(condition, Mapping)
             and len(leading) == 1
-            and _result_text(leading[0])
+            and _plain_result_or_empty(leading[0])
         ):
-            written = _typed_condition(station, condition, _result_text(leading[0]), names, gates)
+            written = _typed_condition(station, condition, _plain_result_or_empty(leading[0]), names, gates)
             if written is not None:
                 typed_rules[station["key"]] = {**stored, "condition": written}
     return typed_rules
 
 
-def _result_text(rule: Json) -> str:
+def _plain_result_or_empty(rule: Json) -> str:
     when = rule.get("when")
     result = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
     return result if isinstance(result, str) and result in ("success", "failure", "cancelled", "any") else ""

@@ -98,7 +98,7 @@ def _station_document(task: Mapping[str, Any], place: str, chain: Chain, carrier
     identity = str(task.get("id") or "task")
     key = chain.keys[identity]
     rules = _rule_documents(task, place, key, chain.keys, carrier)
-    limit = _duration_seconds(task.get("timeout"), f"{place}.timeout", carrier)
+    limit = _seconds_or_none(task.get("timeout"), f"{place}.timeout", carrier)
     return {
         "key": key,
         "name": _title_text(identity),
@@ -295,7 +295,7 @@ def _compose_document(compose: Any, at: str, keys: Mapping[str, str], carrier: C
     return {"var": name, "strategy": strategy}
 
 
-def _duration_seconds(value: Any, at: str, carrier: Carrier) -> float | None:
+def _seconds_or_none(value: Any, at: str, carrier: Carrier) -> float | None:
     """A duration as Go writes it, or nanoseconds (T12)."""
     if value in (None, "", 0):
         return None

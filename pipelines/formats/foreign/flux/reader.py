@@ -58,7 +58,7 @@ class Playbook:
 
     def _note_fork(self, place: str, stage: Mapping[str, Any]) -> None:
         children = []
-        for at, child in self.children(place, stage):
+        for at, child in self.parallel_children(place, stage):
             if isinstance(child.get("id"), str) and child["id"]:
                 children.append(child["id"])
             else:
@@ -79,7 +79,7 @@ class Playbook:
         if known := [self.keys[child] for child in children if child in self.keys]:
             self.entered[str(stage.get("id"))] = known
 
-    def children(self, place: str, stage: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    def parallel_children(self, place: str, stage: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         if stage.get("type") != "parallel":
             return []
         return objects_in_list(self.carrier, stage.get("children"), f"{place}.children")
@@ -171,7 +171,7 @@ def _choice_station(book: Playbook) -> Json:
 def _stage_stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json]:
     """The stage, and before it the children that run side by side."""
     identity = str(stage["id"])
-    key, children = book.keys[identity], book.children(place, stage)
+    key, children = book.keys[identity], book.parallel_children(place, stage)
     child_stations = []
     for at, child in children:
         if text_or_none(child.get("id")) not in book.keys:

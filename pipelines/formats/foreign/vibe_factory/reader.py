@@ -255,7 +255,7 @@ def _condition_of_text(text: str, at: str, carrier: Carrier) -> Json | None:
     # leaves no literal behind itself.
     for sign in reversed(signs):
         left, right = text[: sign.start()].strip(), text[sign.end() :].strip()
-        known, value = _parsed_literal(right)
+        known, value = _is_literal_and_value(right)
         if known and left:
             path = left.removesuffix(".length")
             # `$.items[*].length` counts what the path finds.
@@ -267,7 +267,7 @@ def _condition_of_text(text: str, at: str, carrier: Carrier) -> Json | None:
     return None
 
 
-def _parsed_literal(text: str) -> tuple[bool, Any]:
+def _is_literal_and_value(text: str) -> tuple[bool, Any]:
     """Return whether the text is a literal, and its value."""
     if len(text) > 1 and text[0] == text[-1] == "'":
         return True, text[1:-1]

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from pipelines import engine
-from pipelines.formats.evidence.trees.change_size import oversize_amount
+from pipelines.formats.evidence.trees.change_size import files_and_bytes_if_oversized
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.code_host_notices import STATUS, enqueue_new_notices_and_every_status
 from pipelines.queries import delivery_queue, versions
@@ -301,5 +301,7 @@ def amount_too_large_to_read(job: Job) -> dict[str, Any]:
     before = BranchStates(job.task).base_entries_of_changed_files(job.token_id, job.created_at) or {}
     _digest, manifest = task_trees(job.task_id).workspace_at(job.token_id, job.created_at) or ("", ())
     now = {str(entry["path"]): entry for entry in manifest}
-    amount = oversize_amount((old, now.get(path)) for path, old in before.items() if old != now.get(path))
+    amount = files_and_bytes_if_oversized(
+        (old, now.get(path)) for path, old in before.items() if old != now.get(path)
+    )
     return {"too_large_to_read": amount} if amount else {}
