@@ -55,7 +55,7 @@ def ensure_packages(lock: str) -> None:
     _ensure_uv()
     if not any(is_stamp_fresh(*_stamp_file_and_digest(name)) for name in {lock, "requirements-dev.lock"}):
         install_packages(lock, "Installing Python packages")
-    _ensure_command()
+    _write_command_file_if_changed()
 
 
 def install_packages(lock: str, label: str) -> None:
@@ -128,7 +128,7 @@ def _ensure_uv() -> None:
     stamp.write_text(inputs)
 
 
-def _ensure_command() -> None:
+def _write_command_file_if_changed() -> None:
     """Has `.venv/bin/gateline`: the command line of this checkout, which nothing has to build. In two languages, as
     pip writes it: the path of an interpreter may be too long for a first line, or have spaces."""
     text = COMMAND.format(python=PYTHON, root=str(ROOT))

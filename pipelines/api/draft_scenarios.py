@@ -112,7 +112,7 @@ def index(request: Request, line: Line) -> dict[str, Any]:
 def run_all(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any]:
     """409: it is no line. 400: there are too many steps for one request."""
     subject = _document_subject(line, payload.document)
-    report = scenarios.run_stored_against(line, subject, now=timezone.now())
+    report = scenarios.run_stored_and_store_results(line, subject, now=timezone.now())
     return _scenarios_body(line, subject, report)
 
 
@@ -128,9 +128,9 @@ def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any
     user, now = require_person(request.auth), timezone.now()
     subject = _document_subject(line, payload.document)
     rows, made = scenarios.generate_for_subject(
-        line, subject, user, now, scenarios.is_within_generating_time()
+        line, subject, user, now, scenarios.condition_until_generating_time_ends()
     )
-    report = scenarios.run_stored_against(line, subject, now=now)
+    report = scenarios.run_stored_and_store_results(line, subject, now=now)
     more = {
         "missing": made.missing,
         "stopped": made.stopped,

@@ -134,7 +134,11 @@ def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     none, and why."""
     user = require_person(request.auth)
     rows, generated = scenarios.generate_and_store(
-        line, user, timezone.now(), _target_or_default(payload.against), scenarios.is_within_generating_time()
+        line,
+        user,
+        timezone.now(),
+        _target_or_default(payload.against),
+        scenarios.condition_until_generating_time_ends(),
     )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],

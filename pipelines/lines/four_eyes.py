@@ -122,7 +122,7 @@ def _notify_people(request: PublishRequest, now: datetime, people: set[int]) -> 
     )
 
 
-def announce_version(version: LineVersion, line: Line, by: User) -> None:
+def emit_version_published(version: LineVersion, line: Line, by: User) -> None:
     """Tell observers of a version that was published, by one or by two."""
     at, who = version.published_at, str(by)
     observers.emit_consequences(

@@ -94,7 +94,9 @@ def change_authors_oldest_first(line: Line, change: DocumentChange) -> tuple[Aut
     return known or ((Author(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
 
 
-def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> list[OtherAuthor]:
+def other_authors_of_changes(
+    line: Line, user: User, changes: Iterable[DocumentChange] | None
+) -> list[OtherAuthor]:
     """Return the other people whose changes would be published too. `changes`: what differs from the live
     version;
 
@@ -147,7 +149,7 @@ def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> Pub
             raise publishing.PublishRefused(examination.errors)
         if findings_digest(examination) != confirmation.findings:
             raise StaleFindings
-        other_authors = others(stored, user, draft_changes(stored))
+        other_authors = other_authors_of_changes(stored, user, draft_changes(stored))
         warnings = warning_findings(examination)
         _check_all_acknowledged(warnings, other_authors, confirmation)
         plan = _confirmed_migration_plan(stored, confirmation) if confirmation.migrate else None

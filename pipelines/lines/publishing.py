@@ -135,7 +135,7 @@ def check_draft(line: Line, text: str = "") -> Examination:
     return examination.with_problems([renamed])
 
 
-def changed_sampling_gates(line: Line, parsed: routing.ParsedLine) -> list[str]:
+def names_of_gates_with_changed_sampling(line: Line, parsed: routing.ParsedLine) -> list[str]:
     """Names of the gates that ask about another sample than in the published version, can be approved in other ways, or
     whose approval stands on a moved base where it did not (law §15)."""
     before = _gate_sampling(versions.parsed_version(line.live)) if line.live else {}
@@ -290,7 +290,7 @@ def publish_draft(
                 **(record or {}),
             },
         )
-        four_eyes.announce_version(version, stored, user)
+        four_eyes.emit_version_published(version, stored, user)
         _hint_line_changed(stored, "live", version.number)
         queue.enqueue_queue_jobs(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
     return version
@@ -328,7 +328,7 @@ def _publishable_line(line: Line, user: User) -> routing.ParsedLine:
             f"Stations that run code or use secrets ({', '.join(running)}) need the permission “execute”, "
             "which you do not have."
         )
-    changed = changed_sampling_gates(line, parsed)
+    changed = names_of_gates_with_changed_sampling(line, parsed)
     if changed and not access.is_permitted(user, "execute", line.project):
         raise Forbidden(
             "Sampling, ways to approve without the page, and approvals that stand on a moved branch "

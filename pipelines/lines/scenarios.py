@@ -221,7 +221,7 @@ def generate_for_subject(
     return rows, generated
 
 
-def is_within_generating_time() -> Going:
+def condition_until_generating_time_ends() -> Going:
     """Return a condition that holds until the time that generating may take has passed."""
     end = monotonic() + GENERATING
     return lambda: monotonic() < end
@@ -239,10 +239,10 @@ def run_stored_scenarios(
 ) -> ScenarioReport:
     """Run the stored scenarios (those with these keys), and keep what became of them where it was the draft or the
     live version. Raises NotFound (a version, a key), DraftUnreadable, Refused (more than one request may run)."""
-    return run_stored_against(line, scenario_subject(line, against), keys, now=now)
+    return run_stored_and_store_results(line, scenario_subject(line, against), keys, now=now)
 
 
-def run_stored_against(
+def run_stored_and_store_results(
     line: Line,
     subject: ScenarioSubject,
     keys: Collection[str] | None = None,

@@ -200,7 +200,7 @@ def _report_rows(made: Any, by: str) -> list[FactRow]:
     return [FactRow("bot", f"The agent claims: {outcome}", by, more=[summary] if summary else [])]
 
 
-def _prepare_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
+def _preparation_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     seconds = members.get("seconds")
     if not isinstance(seconds, int | float):
         return []
@@ -211,7 +211,7 @@ def _prepare_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
 
 
 ROW_BUILDERS = {
-    "prepare": _prepare_rows,
+    "prepare": _preparation_rows,
     "git": _git_rows,
     "commands": _command_rows,
     "tests": _test_rows,

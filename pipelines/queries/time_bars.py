@@ -46,7 +46,7 @@ def visit_bar(visit: GateVisit, label: str = "") -> TimeBar:
     return TimeBar("waiting", visit.opened_at, visit.decided_at, label)
 
 
-def wait_tone(token: Token) -> BarTone:
+def stuck_or_waiting_tone(token: Token) -> BarTone:
     return "stuck" if token.status == Status.STUCK else "waiting"
 
 
@@ -63,10 +63,10 @@ def position_bars(token: Token, recorded: Iterable[TimeBar], fills: bool = True)
     ]
     last = bars[-1]
     if token.ended_at is None and last.until is not None:
-        waits.append(TimeBar(wait_tone(token), last.until, None))
+        waits.append(TimeBar(stuck_or_waiting_tone(token), last.until, None))
     elif token.status in (Status.HELD, Status.BLOCKED, Status.STUCK) and last.until is None:
         # What is held before it begins has a job that is queued
-        bars[-1] = replace(last, tone=wait_tone(token))
+        bars[-1] = replace(last, tone=stuck_or_waiting_tone(token))
     return sorted([*bars, *waits], key=lambda bar: bar.since)
 
 

@@ -163,6 +163,6 @@ def _chats_url() -> str:
     return absolute_url("account-chats")
 
 
-def request_address(connection: ChannelConnection) -> str:
+def button_and_command_address(connection: ChannelConnection) -> str:
     """Return the address to which a chat sends buttons and the command."""
     return absolute_url("api-1:chat-interaction", connection.pk)

@@ -205,7 +205,7 @@ def _approval_button_fields_or_empty(
         # What comes back could not be checked, so that there is no button
         except keys.SecretUnreadable:
             return {}
-        fields["answers_at"] = interactions.request_address(connection)
+        fields["answers_at"] = interactions.button_and_command_address(connection)
     return fields
 
 

@@ -36,7 +36,7 @@ from pipelines.work.hosts import standard_webhooks
 from pipelines.work.outgoing.guard import Guard, unlisted_address_remedy
 from reviews.channels import accounts
 from reviews.channels.channel import ChannelError, ChannelKind
-from reviews.channels.interactions import request_address
+from reviews.channels.interactions import button_and_command_address
 from reviews.channels.message_delivery import deliver_message_and_return_ref, test_message
 from reviews.channels.table import BY_KEY, KINDS
 from reviews.channels.topics import TOPICS
@@ -56,7 +56,7 @@ class ChannelRow:
     @property
     def request_address(self) -> str:
         """Address to which the chat sends its buttons; empty where it may decide nothing."""
-        return request_address(self.connection) if self.connection.signing else ""
+        return button_and_command_address(self.connection) if self.connection.signing else ""
 
 
 @project_required("admin")

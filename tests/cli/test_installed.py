@@ -17,6 +17,6 @@ def test_make_run_brings_the_command_along(monkeypatch: pytest.MonkeyPatch, tmp_
     folder.mkdir()
     monkeypatch.setattr(packages, "PYTHON", Path(sys.executable))
     monkeypatch.setattr(packages, "GATELINE", folder / "gateline")
-    packages._ensure_command()
+    packages._write_command_file_if_changed()
     said = subprocess.check_output([folder / "gateline", "--version"], text=True, cwd=tmp_path)
     assert said == f"gateline {__version__}\n"

@@ -41,7 +41,10 @@ def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said:
         "findings": publish_review.findings_digest(found),
         "warnings": frozenset(map(publish_review.warning_key, publish_review.warning_findings(found))),
         "seen": frozenset(
-            each.key for each in publish_review.others(line, user, publish_review.draft_changes(line))
+            each.key
+            for each in publish_review.other_authors_of_changes(
+                line, user, publish_review.draft_changes(line)
+            )
         ),
         "plan": impact.plan if impact else "",
         "mapping": mapping or {},
@@ -88,7 +91,7 @@ def test_a_draft_that_somebody_put_back_is_nothing_to_publish(world: World) -> N
 
 def test_changes_of_somebody_else_have_to_be_ticked(world: World) -> None:
     line = saved(drawn(world), world.designer)
-    (other,) = publish_review.others(line, world.admin, publish_review.draft_changes(line))
+    (other,) = publish_review.other_authors_of_changes(line, world.admin, publish_review.draft_changes(line))
     assert (other.person, other.changes) == (str(world.designer.pk), 1)
     with pytest.raises(Invalid) as refused:
         publish_confirmed(line, shown(line, world.admin, seen=frozenset()), world.admin)
@@ -107,10 +110,10 @@ def test_a_tick_is_for_what_was_there_and_not_for_what_came_after(world: World) 
 
 def test_whoever_drew_a_line_is_named_at_its_first_publish(world: World) -> None:
     line = publishing.create_line(world.project, "new", "New", document(key="new"), world.designer)
-    assert [each.person for each in publish_review.others(line, world.admin, None)] == [
+    assert [each.person for each in publish_review.other_authors_of_changes(line, world.admin, None)] == [
         str(world.designer.pk)
     ]
-    assert publish_review.others(line, world.designer, None) == []
+    assert publish_review.other_authors_of_changes(line, world.designer, None) == []
     assert publish_confirmed(line, shown(line, world.admin), world.admin).version.number == 1
 
 

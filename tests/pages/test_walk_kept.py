@@ -89,7 +89,7 @@ def test_one_is_generated_for_each_live_rule_and_covers_it(ask: Any) -> None:
 def test_generating_that_takes_too_long_stops_and_says_so(
     ask: Any, monkeypatch: pytest.MonkeyPatch, world: World, signed_in: As
 ) -> None:
-    monkeypatch.setattr(scenarios, "is_within_generating_time", lambda: lambda: False)
+    monkeypatch.setattr(scenarios, "condition_until_generating_time_ends", lambda: lambda: False)
     made = ask("generate").json()
     assert made["stopped"]
     assert made["made"] == 0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.work.agents.line_feed import LineFeed, last_output
+from pipelines.work.agents.line_feed import LineFeed, last_message_output
 from pipelines.work.agents.streams import STREAMS
 from pipelines.work.handlers.chat import reply_output
 from pipelines.work.language_models.completion import StreamedAnswer
@@ -139,7 +139,7 @@ def through_an_agent(draw: Random, text: Text) -> TextOutput:
         feed.feed_bytes(raw[:size])
         raw = raw[size:]
     feed.feed_bytes(b"", final=True)
-    found = last_output(stream, KEYS, "")
+    found = last_message_output(stream, KEYS, "")
     # What stands before the last message is another text: what is owed is a word for its block.
     if after and text.good and not text.broken and not text.bare:
         assert found.unreadable, (dialect, text.text)

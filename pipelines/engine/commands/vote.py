@@ -213,7 +213,7 @@ def store_decision_and_move_task(
             )
     count = add_counts_to_task(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
     variables = (
-        _store_filled_variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}
+        _store_approval_variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}
     )
     alone = any(approval.self_approved for approval in approvals)
     marks: dict[str, Any] = _self_approval_data(alone) | ({"overridden": True} if request.overrides else {})
@@ -247,7 +247,7 @@ def _approval_votes(visit: GateVisit, votes: Sequence[Vote] | None) -> list[Vote
     return [cast_vote for cast_vote in cast if cast_vote.word == Word.APPROVE]
 
 
-def _store_filled_variables(
+def _store_approval_variables(
     batch: Batch, task: Task, approvals: Iterable[Vote], request: VoteRequest
 ) -> dict[str, Any]:
     """Set what the approvals filled in as variables of the task, the later one over the earlier; for the event."""

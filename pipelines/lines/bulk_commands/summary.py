@@ -47,7 +47,7 @@ class BulkSummary:
         return self.counts.total()
 
     @property
-    def able(self) -> int:
+    def still_possible_count(self) -> int:
         """Return how many can be done still."""
         return self.counts[Result.PLANNED]
 
@@ -203,7 +203,11 @@ def _planning_heading(summary: BulkSummary) -> str:
 
 def _planned_heading(summary: BulkSummary) -> str:
     verb = Action(summary.command.action).label
-    return f"{verb} {tasks_in_words(summary.able)}?" if summary.able else "Nothing of it can be done"
+    return (
+        f"{verb} {tasks_in_words(summary.still_possible_count)}?"
+        if summary.still_possible_count
+        else "Nothing of it can be done"
+    )
 
 
 def _running_heading(summary: BulkSummary) -> str:

@@ -161,7 +161,7 @@ def _prepare_list(value: Any) -> Any:
     return value
 
 
-def _prepare_type(value: Any) -> Any:
+def _type_name_or_operand_error(value: Any) -> Any:
     if type(value) is not str or value not in TYPES:
         raise OperandError(_("is one of %(known)s", known=", ".join(TYPES)))
     return value
@@ -170,7 +170,7 @@ def _prepare_type(value: Any) -> Any:
 OPERAND_TYPES: Final[Mapping[str, tuple[Callable[[Any], Any], Schema]]] = {
     "pattern": (_prepare_pattern, TEXT),
     "list": (_prepare_list, {"type": "array"}),
-    "type": (_prepare_type, enum_schema(TYPES)),
+    "type": (_type_name_or_operand_error, enum_schema(TYPES)),
 }
 """What is not everything that JSON can say: how it is prepared, and its schema. Texts and numbers only guide who types:
 of any other value the operator is false."""

@@ -255,7 +255,7 @@ class ChangesPanel:
         return page_slice_from(rows, LISTED)
 
     @cached_property
-    def _unchanged_files(self) -> PageSlice[CountedFile]:
+    def _files_changed_only_since_start(self) -> PageSlice[CountedFile]:
         start = next((choice for choice in self.ranges if choice.key == "start"), None)
         if start is None or start.key == self.range.key:
             return PageSlice((), 0)
@@ -266,11 +266,11 @@ class ChangesPanel:
     @property
     def unchanged(self) -> list[ListedFolder]:
         """Files that changed since the start, but not in the range that is shown."""
-        return self._group_by_folder(self._unchanged_files.rows, range="start")
+        return self._group_by_folder(self._files_changed_only_since_start.rows, range="start")
 
     @property
     def unchanged_cut(self) -> PageSlice[CountedFile]:
-        return self._unchanged_files
+        return self._files_changed_only_since_start
 
     @property
     def start_url(self) -> str:

@@ -99,7 +99,7 @@ def generate_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     against = _requested_subject(request)
     try:
         # Bounded in time; the rules that are left out are named.
-        going = scenarios.is_within_generating_time()
+        going = scenarios.condition_until_generating_time_ends()
         rows, generated = scenarios.generate_and_store(line, request.user, timezone.now(), against, going)
         scenarios.run_stored_scenarios(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:

@@ -92,7 +92,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if self._is_accepted and not self._is_behind:
             self._is_behind = not (self._write(frame.data) if self._write else self._queue(frame))
 
-    def catch_up(self) -> None:
+    def tell_to_refetch_if_behind(self) -> None:
         """Tell a client that was behind to fetch everything, if it takes it. Called every second."""
         if self._is_behind:
             self._is_behind = not (self._write(RESYNC.data) if self._write else self._queue(RESYNC))

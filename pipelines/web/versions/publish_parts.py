@@ -61,7 +61,7 @@ def _changes_context(request: HttpRequest, line: Line) -> dict[str, Any]:
         apart, lambda change: publish_review.change_authors_oldest_first(line, change), FEW
     )
     differing = apart.changes if line.live else None
-    others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
+    others = publish_review.other_authors_of_changes(line, request.user, differing)  # type: ignore[arg-type]
     names = author_names(contribution.hand for contribution in others)
     acknowledged = set(request.GET.get("seen", "").split(","))
     return {

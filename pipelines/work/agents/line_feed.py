@@ -15,7 +15,7 @@ from pipelines.work.results import output
 LONGEST_LINE: Final = 4 * 1024 * 1024
 
 
-def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.TextOutput:
+def last_message_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.TextOutput:
     """The output in what an agent said last, and why there is none although it wrote some."""
     cut = f"its last message is longer than {len(stream.claim)} characters, and the rest was not searched"
     text_output = output.output_in_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)

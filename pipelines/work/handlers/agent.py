@@ -17,7 +17,7 @@ from pipelines.work.agents import sign_in
 from pipelines.work.agents.acp_conversation import AcpConversation
 from pipelines.work.agents.call_arguments import ToolCommand, acp_servers, can_resume
 from pipelines.work.agents.facts import REPORTED, agent_facts, facts_so_far, reported_or_computed_cost
-from pipelines.work.agents.line_feed import LineFeed, last_output
+from pipelines.work.agents.line_feed import LineFeed, last_message_output
 from pipelines.work.agents.permission_desk import PermissionDesk
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
@@ -309,7 +309,7 @@ class AgentWatch(command.Watch):
             return output.output_in_text(self.stream.structured, self.spec.output_keys)
         if self.call.preset.dialect == "text":
             return super()._from_text()
-        return last_output(self.stream, self.spec.output_keys, self.spec.prompt or "")
+        return last_message_output(self.stream, self.spec.output_keys, self.spec.prompt or "")
 
     def _output_facts(self, outcome: Outcome) -> dict[str, Any]:
         """Return what was observed of its answer, besides whether it could be read (law §13)."""

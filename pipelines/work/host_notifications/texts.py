@@ -14,7 +14,7 @@ from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.work.hosts.host import CommitState
 from pipelines.work.hosts.markdown import inline_code
-from pipelines.work.transport.local.request_text import gate_comment
+from pipelines.work.transport.local.request_text import gate_decision_and_reason
 from pipelines.work.transport.local.station_values import task_masker
 
 APPROVED = "Approved in Gateline"
@@ -32,7 +32,7 @@ def notice_comment(notice: HostNotice) -> str:
         visit = GateVisit.objects.select_related("decided_by", "job").get(
             pk=notice.about.removeprefix("gate:")
         )
-        text = f"{gate_comment(visit, versions.by_id(visit.job.pinned_id))}\n\n{task_link}"
+        text = f"{gate_decision_and_reason(visit, versions.by_id(visit.job.pinned_id))}\n\n{task_link}"
     elif notice.about == STARTED:
         text = f"{task_link} was started for this, on {inline_code(task.line.name)}."
     else:

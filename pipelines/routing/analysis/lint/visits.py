@@ -77,14 +77,14 @@ def _entry_limit(line: ParsedLine, transition: LintTransition) -> int | None:
 
 def unbounded_cycles(subject: LintSubject) -> list[tuple[str, ...]]:
     """Groups of stations that can be gone round without a budget, each in the order of the line."""
-    return _station_cycles(subject.line, _unbounded_targets(subject))
+    return _station_cycles(subject.line, _targets_without_limit(subject))
 
 
 def stations_breaking_unbounded_cycles(subject: LintSubject, station: str) -> tuple[str, ...]:
     """Return the stations that break the unbounded cycles that the station is the first of: once each has a
     limit of visits, no such cycle is left. Those that a task comes back to are chosen first; not always as
     few as would do."""
-    after, limited = _unbounded_targets(subject), list[str]()
+    after, limited = _targets_without_limit(subject), list[str]()
     group = next((set(cycle) for cycle in _station_cycles(subject.line, after) if cycle[0] == station), set())
     while left := _station_cycles(subject.line, _edges_within(after, group)):
         # The station that tasks come back to first: not always as few as would do, but those that are
@@ -98,7 +98,7 @@ def _edges_within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[
     return {key: targets & group for key, targets in after.items() if key in group}
 
 
-def _unbounded_targets(subject: LintSubject) -> dict[str, set[str]]:
+def _targets_without_limit(subject: LintSubject) -> dict[str, set[str]]:
     """Return where each station leads without a budget."""
     after: dict[str, set[str]] = {}
     for transition in _transitions_between_reached_stations(subject):

@@ -127,7 +127,7 @@ def swapped_pair(pair: Pair) -> Pair:
     return pair[1], pair[0]
 
 
-def negated_pair(pair: Pair) -> Pair:
+def negated_operator_pair(pair: Pair) -> Pair:
     """A `not_…` operator: what is there and not in the set."""
     yes, no = pair
     # `not_…` of a missing value is false, too (law §3, Missing).
@@ -222,7 +222,7 @@ def can_express_operator(op: str) -> bool:
 def true_and_false_cells(op: str, value: Any) -> Pair:
     """Return where the operator is true of one node, and everywhere else, no node included."""
     if op.startswith("not_"):
-        return negated_pair(true_and_false_cells(op.removeprefix("not_"), value))
+        return negated_operator_pair(true_and_false_cells(op.removeprefix("not_"), value))
     if op in ALONE:
         return existence_cells() if op == "exists" else swapped_pair(existence_cells())
     if op in ("equals", "in"):

@@ -190,7 +190,7 @@ class StationGate:
             yield Entrance("signal", PASSED, proceed, "ok", apart, FALSE, FALSE if people else TRUE)
         if failure_rules and gate is not None and gate.mode != "skip":
             by_word = choice_literal(WORD, choices.choice_among("rework"))
-            reach = (*self.field_bounds, self._demanding_formula(gate))
+            reach = (*self.field_bounds, self._rework_demanded_formula(gate))
             yield Entrance("demanded", FORCED_FAILURE, reach, "error", apart, unforced=by_word)
         yield self._exhausted_entrance()
 
@@ -253,7 +253,7 @@ class StationGate:
             return FALSE
         return gate_below_rank_formula(gate, HOLD, fields)
 
-    def _demanding_formula(self, gate: Gate) -> Formula:
+    def _rework_demanded_formula(self, gate: Gate) -> Formula:
         """Rework that is demanded by a check or the tool of the gate, or by a person who is asked at it."""
         fields = self._recorded_fields(apart=True)
         direct = Conjunction(

@@ -275,7 +275,7 @@ def formula_at_places(places: tuple[Place, ...], yes: cells.Cell, no: cells.Cell
 
 
 def _with_missing(cell: cells.Cell) -> cells.Cell:
-    return cells.swapped_pair(cells.negated_pair((cell, cell)))[0]
+    return cells.swapped_pair(cells.negated_operator_pair((cell, cell)))[0]
 
 
 @lru_cache(maxsize=20_000)

@@ -29,7 +29,7 @@ def request_text(job: Job, line: ParsedLine, lacks: str = "") -> RequestText:
     commented = [visit for visit in visits if visit.reason.strip()][-MOST_SAID:]
     parts = [
         f"[{task.name}]({at}) went through {inline_code(line.name)}: {_path_text(job, line, tokens, visits)}",
-        *(gate_comment(visit, line) for visit in commented),
+        *(gate_decision_and_reason(visit, line) for visit in commented),
         *([f"**Protected repository.** Missing: {lacks}."] if lacks else []),
         "Comments here decide nothing in Gateline: its gates do.",
         mark,
@@ -58,7 +58,7 @@ def _path_text(job: Job, line: ParsedLine, tokens: list[int], visits: list[GateV
     return " → ".join([*left_out, *labels[-MOST_STEPS:]])
 
 
-def gate_comment(visit: GateVisit, line: ParsedLine) -> str:
+def gate_decision_and_reason(visit: GateVisit, line: ParsedLine) -> str:
     """Return who decided how, and what they wrote."""
     reason = visit.reason.strip()
     excerpt = reason if len(reason) <= LONGEST_SAID else f"{reason[:LONGEST_SAID]}…"
