@@ -1,7 +1,7 @@
 """Permissions to see and act: one table, used by every window (house §1). Superuser status gives nothing in a
 project.
 
-Roles are a set (`models.people.expand_roles`). Requirements of a gate are the engine's to settle
+Roles are a set (`models.people.included_roles`). Requirements of a gate are the engine's to settle
 (`engine/moves/entitlement.py`): here `decide` only covers who may try.
 """
 

@@ -144,7 +144,8 @@ class TerminalDrawing:
         yield f"  [dim]│[/dim]  {number} {label}{unstyled(words)} →{gates} {targets}   [{colour}]{verdict}[/{colour}]"
         killers = (proved or {}).get("killers") or (proved or {}).get("shadowed_by") or ()
         if killers:
-            yield f"  [dim]│    behind {', '.join(unstyled(self._rule_station_and_number(rule_id)) for rule_id in killers)}[/dim]"
+            names = ", ".join(unstyled(self._rule_station_and_number(rule_id)) for rule_id in killers)
+            yield f"  [dim]│    behind {names}[/dim]"
 
     def _node_name_or_key(self, key: str) -> str:
         every = [*self.document["stations"], *self.document.get("ends", ())]

@@ -326,7 +326,8 @@ def _changed_since_displayed(server: Client, place: TaskPlace, details: dict[str
     paths = sorted({path for path, _added, _removed in _file_counts(details) ^ _file_counts(now)})
     messages = [
         FaultPlace(
-            f"You saw round {details['round']}; round {now['round']} is open, opened {output.age_text_or_empty(now['opened'])}."
+            f"You saw round {details['round']}; round {now['round']} is open, "
+            f"opened {output.age_text_or_empty(now['opened'])}."
         )
     ]
     if paths:

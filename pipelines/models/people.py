@@ -19,7 +19,7 @@ slug = RegexValidator(
 
 
 class Role(models.TextChoices):
-    """Roles of a project. A member holds a set of them; `expand_roles` says what it comes to."""
+    """Roles of a project. A member holds a set of them; `included_roles` says what it comes to."""
 
     VIEWER = "viewer", "Viewer"
     OPERATOR = "operator", "Operator"

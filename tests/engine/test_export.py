@@ -277,7 +277,7 @@ def test_of_two_checks_under_one_name_the_one_that_failed_is_told(world: World) 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("gate_passed_or_failed_trigger", "quality_passed"), ("results_by_check", {"coverage": "pass"})],
+    [("gate_passed_or_failed_trigger", "quality_passed"), ("pass_or_fail_by_check", {"coverage": "pass"})],
     ids=["trigger", "results"],
 )
 def test_an_event_that_names_what_was_not_evaluated_is_seen(

@@ -192,7 +192,7 @@ def store_decision_and_move_task(
     visit: GateVisit,
     request: VoteRequest,
     votes: Sequence[Vote] | None = None,
-    visits_asked_together: Sequence[GateVisit] | None = None,
+    simultaneous_visits: Sequence[GateVisit] | None = None,
 ) -> dict[str, Any]:
     """Record the decision of the visit. Returns what was decided about the task, in the shape of line-document.md, The
     decision tool; nothing while not everything that was asked is settled: after an approval, when another gate is open.
@@ -221,16 +221,16 @@ def store_decision_and_move_task(
     record_gate_event(batch, task, visit, request, "gate.decided", count=count, **marks, **variables)
     pk, email = (request.user.pk, request.user.email) if request.user else (None, "")
     batch.emit(observers.GateDecided(visit.pk, task.pk, request.word, pk, email, batch.now))
-    if visits_asked_together is None:
-        visits_asked_together = visits_asked_together(visit=visit.pk)
-    others = [sibling for sibling in visits_asked_together if sibling.state == GateVisit.State.OPEN]
+    if simultaneous_visits is None:
+        simultaneous_visits = visits_asked_together(visit=visit.pk)
+    others = [sibling for sibling in simultaneous_visits if sibling.state == GateVisit.State.OPEN]
     # law §5 step 8: the people of all gates are asked together, and each gate has to pass.
     if request.word == Word.APPROVE and others:
         return {}
     # law §5: the first word other than approve decides at once.
     for other in others:
         close_visit(batch, task, other, request.actor, "decided_elsewhere")
-    return _decide_again(batch, task, token, visit, request, visits_asked_together)
+    return _decide_again(batch, task, token, visit, request, simultaneous_visits)
 
 
 def _unanimous_voters_data(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
@@ -283,7 +283,7 @@ def _decide_again(
     token: Token,
     visit: GateVisit,
     request: VoteRequest,
-    visits_asked_together: Iterable[GateVisit],
+    simultaneous_visits: Iterable[GateVisit],
 ) -> dict[str, Any]:
     """Decide again on the situation that was shown plus the votes; step 7 reads current facts (law §5 step 8, §12)."""
     decision = visit.asked_by
@@ -304,18 +304,18 @@ def _decide_again(
     facts = facts_with_votes(
         decision.situation["facts"],
         facts_of_task_without_votes(turn),
-        _decided_votes_by_gate(visits_asked_together),
+        _decided_votes_by_gate(simultaneous_visits),
     )
     answer = decide_and_store_decision(turn, {**decision.situation, "facts": facts})
     decision_application.apply_decision(turn, answer)
     return answer.to_stored_dict()
 
 
-def _decided_votes_by_gate(visits_asked_together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:
+def _decided_votes_by_gate(simultaneous_visits: Iterable[GateVisit]) -> dict[str, dict[str, str]]:
     """Return the votes decided at the gates that were asked together, by gate."""
     return {
         visit.gate: visit.decision_fields
-        for visit in visits_asked_together
+        for visit in simultaneous_visits
         if visit.state == GateVisit.State.DECIDED
     }
 

@@ -39,7 +39,7 @@ __all__ = [
     "get_bulk_command",
     "matching_selection",
     "named_selection",
-    "own_bulk_commands",
+    "own_bulk_commands_newest_first",
     "readable_bulk_commands",
     "start_bulk_command",
     "stop_bulk_command",

@@ -23,9 +23,9 @@ __all__ = [
     "TaskImpact",
     "check_no_migration_under_way",
     "finish_migration",
-    "line_migrations",
     "migrate_line",
     "migration_impact_of",
+    "migrations_newest_first",
     "task_count_by_result",
     "undo_migration",
 ]

@@ -14,7 +14,7 @@ SAME, CROSS = "same", "cross"
 
 
 class BudgetUsage(Protocol):
-    """The facts that count; `visits` is asked for by `visits_of`."""
+    """The facts that count; `visits` is asked for by `visit_count`."""
 
     @property
     def edges(self) -> Mapping[str, int]: ...

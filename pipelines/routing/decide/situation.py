@@ -78,7 +78,7 @@ class Facts:
     """Every other fact, each with its default; nobody changes them (see `Outcome`). What a key means stands in
     line-document.md.
 
-    `visits` holds what was given: ask `visits_of`. `visited` is None where nothing was given. `beside`: stations in
+    `visits` holds what was given: ask `visit_count`. `visited` is None where nothing was given. `beside`: stations in
     which other tokens of the task stand. `failures` {"station:failure type": n} counts the moves out of a station by
     outcomes of that type; `agents` those of the line's agents that are registered. `spent`: what the task cost before
     this outcome, in dollars. `observed` {station: facts}: of other stations, on the tree of this outcome. `samples`

@@ -80,7 +80,7 @@ class LineCounts:
         moves: set[tuple[str, str, int | None, str]] = set()
         for own in self.ways.values():
             for way in own:
-                # `_entry_sum` counts these with each entry.
+                # `_max_entry_sum` counts these with each entry.
                 if way.by == "signal":
                     continue
                 rule = f"{way.by}:{way.rule.id}" if way.rule and way.by != "gate" else f"{way.by}:{way.at}"

@@ -11,7 +11,7 @@ from pipelines.routing.sentences.names import gate_name, station_name, target_na
 
 
 def decision_sentence(line: ParsedLine, station: str, answer: Mapping[str, Any], stopped: str = "") -> str:
-    """The decision in one sentence. `stopped`: which gate decided, see `stopping_gate_text`."""
+    """The decision in one sentence. `stopped`: which gate decided, see `deciding_gate_text_or_empty`."""
     if stopped and answer.get("decision") in ("move", "finish"):
         to = answer.get("to") or [str(answer.get("end", ""))]
         words = {"by": stopped, "targets": ", ".join(target_name(line, key) for key in to)}

@@ -34,7 +34,7 @@ MOST = 2_000  # rows; beyond, the sockets are told to take a new snapshot
 
 
 class RepairedSocket(LiveSocket, Protocol):
-    def catch_up(self) -> None: ...
+    def tell_to_refetch_if_behind(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class HintRepair:
         while self._sockets:
             try:
                 for socket in list(self._sockets):
-                    socket.catch_up()
+                    socket.tell_to_refetch_if_behind()
                 await self.send_lost_hints()
                 await self.send_lost_revisions()
                 if tick % SEATS_EVERY == 0:

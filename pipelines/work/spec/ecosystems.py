@@ -311,7 +311,8 @@ TABLE: tuple[Ecosystem, ...] = (
               "poetry update --lock --no-interaction", f"poetry version {VERSION}",
               "poetry publish --build --no-interaction"),
     Ecosystem("pip", ("requirements.txt",), "", "", "python3", _python_lint_and_test_commands),
-    *(Ecosystem("Python", (name,), "", "", "python3", _python_lint_and_test_commands) for name in python_packages.MANIFESTS[:3]),
+    *(Ecosystem("Python", (name,), "", "", "python3", _python_lint_and_test_commands)
+      for name in python_packages.MANIFESTS[:3]),
     Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo_lint_and_test_commands,
               f"{CARGO} update", "", f"{CARGO} publish"),
     Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo_lint_and_test_commands, "", "", "cargo publish"),
