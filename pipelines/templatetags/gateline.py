@@ -76,6 +76,10 @@ RESULT_WORDS: Mapping[str, str] = {
 
 
 MANIFEST, SPRITE = "dist/manifest.json", "icons.json"
+FONTS_OF_EVERY_PAGE = [
+    f"node_modules/@fontsource/ibm-plex-sans/files/ibm-plex-sans-latin-{weight}-normal.woff2"
+    for weight in (400, 500, 600)
+]
 _STATIONS = frozenset(f"station-{kind}" for kind in KINDS)
 
 
@@ -145,6 +149,18 @@ def _style_sheets_of_chunk_imported_first(manifest: Mapping[str, Any], chunk: Ma
         for sheet in _style_sheets_of_chunk_imported_first(manifest, manifest[name])
     ]
     return list(dict.fromkeys([*imported, *chunk.get("css", ())]))
+
+
+@register.simple_tag
+def font_preloads() -> SafeString:
+    """Links by which a browser fetches the fonts of every page beside the style sheet that names them: words that
+    are painted in another font first move what stands below them."""
+    fonts = filter(None, map(built_file_url_or_empty, FONTS_OF_EVERY_PAGE))
+    return format_html_join(
+        "\n",
+        '<link rel="preload" as="font" type="font/woff2" href="{}" crossorigin>',
+        ((url,) for url in fonts),
+    )
 
 
 @register.simple_tag

@@ -24,7 +24,13 @@ TONES = {
 }
 """Tokens of static/css/tokens.css, light and dark: an image sees nothing of the page but its color-scheme."""
 _VALUES = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in TONES.items())
-STYLE = f"<style>:root{{color-scheme:light dark;{_VALUES}}}</style>"
+SMALL = (
+    "@media (max-width:360px){text{display:none}"
+    "path,rect,polygon,circle{vector-effect:non-scaling-stroke;stroke-width:1}"
+    "[data-station]>rect{fill:var(--shape-line);fill-opacity:.45}[data-rule]>circle{display:none}}"
+)
+"""As wide as in a list no word can be read: shapes and edges stay, as thick as on a large picture."""
+STYLE = f"<style>:root{{color-scheme:light dark;{_VALUES}}}{SMALL}</style>"
 
 
 def hand_over_url(drawing: LineDrawing, project: Project, user: User) -> str:
