@@ -49,7 +49,9 @@ def message_signature(secret: str, message_id: str, moment: datetime, body: byte
     try:
         return standard_webhooks.webhook_signature(secret, message_id, moment, body)
     except ValueError as error:
-        raise ChannelError("The signing secret is no Base64.") from error
+        raise ChannelError(
+            "The signing secret has to be whsec_ and Base64 after it. Leave it empty to create one."
+        ) from error
 
 
 KIND = ChannelKind(

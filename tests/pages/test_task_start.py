@@ -67,6 +67,8 @@ def test_a_title_that_is_left_as_it_is_follows_what_is_filled_in(world: World, s
     task = Task.objects.get()
     assert task.title == "Check: api"
     assert task.inputs == {"app": "api", "strict": False}
+    client.post(address, {**sent, "title": " ", "inputs.app": "worker"})
+    assert Task.objects.latest("pk").title == "Check: worker"
     client.post(address, {**sent, "title": "My own", "inputs.strict": "on"})
     task = Task.objects.latest("pk")
     assert (task.title, task.inputs["strict"]) == ("My own", True)

@@ -302,7 +302,7 @@ def _told(world: World, admin: Client, name: str, pk: int) -> str:
     [
         ({"kind": "webhook", "address": "ftp://x"}, "begins with https"),
         ({"kind": "webhook", "address": "https://a:b@x"}, "begins with https"),
-        ({"kind": "webhook", "address": "https://x", "secret": "no base 64"}, "no Base64"),
+        ({"kind": "webhook", "address": "https://x", "secret": "no base 64"}, "whsec_ and Base64"),
         ({"kind": "mattermost", "address": "https://x", "secret": "t"}, "Enter the channel"),
         ({"kind": "mattermost", "address": "https://x", "room": "r", "secret": "tök"}, "A token has no"),
         ({"kind": "slack", "room": "r", "secret": "xoxb-\x01-very-secret"}, "A token has no"),

@@ -325,9 +325,10 @@ def _submit_task_with_defaults(request: SignedInRequest, line: Line) -> Task:
 
 
 def _typed_title_or_none_if_default(post: Mapping[str, str]) -> str | None:
-    """None where the form's own was left: then it is made from what was filled in."""
+    """None where the form's own was left or emptied: then it is made from what was filled in."""
     title = post.get("title", "")
-    return None if title and title == post.get("default_title") else title
+    form_default = post.get("default_title")
+    return None if form_default and title.strip() in ("", form_default) else title
 
 
 def _split_at_commas(text: str) -> list[str]:
