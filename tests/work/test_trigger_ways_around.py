@@ -11,13 +11,17 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
 
+from pipelines import engine
 from pipelines.errors import Forbidden
 from pipelines.lines import triggers
 from pipelines.lines.triggers import TriggerRequest
-from pipelines.models import Task, Trigger, User, WebhookAddress
+from pipelines.models import ApiToken, Task, Trigger, User, WebhookAddress
 from pipelines.work.hosts import standard_webhooks
 from pipelines.work.scheduler import timers
+from pipelines.work.triggers import line_end_starts
+from tests.api.conftest import Api
 from tests.factories import World, make_member, station
+from tests.work.test_line_ends import tickets
 from tests.work.webhook_calls import call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.moves]
@@ -48,7 +52,7 @@ def line_of(world: World) -> Any:
 
 
 def run_schedules() -> None:
-    Trigger.objects.update(next_at=NIGHT)
+    Trigger.objects.filter(kind="schedule").update(next_at=NIGHT)
     timers.run_due_timers_and_triggers(now=NIGHT + timedelta(seconds=1))
 
 
@@ -144,6 +148,116 @@ def nobody_in_the_body(world: World, mallory: User) -> None:
     send(webhook(world, world.operator, requester="by"), by="somebody-else")
 
 
+def another_named_in_the_body_by_their_secret(world: World, mallory: User) -> None:
+    trigger = webhook(world, world.operator, requester="by")
+    triggers.rotate_trigger_secret(trigger, OWN, at_once=True, by=mallory)
+    send(trigger, OWN, by=world.viewer.username)
+
+
+def order_that_they_gave_by_a_comment(world: World, mallory: User) -> None:
+    trigger = webhook(world, world.operator, signature="github", event="comment")
+    send(trigger, **order(mallory), sender={"login": world.operator.username})
+
+
+def order_of_another_in_their_issue(world: World, mallory: User) -> None:
+    trigger = webhook(world, world.operator, signature="github", event="comment")
+    send(trigger, **order(world.operator) | {"issue": {"user": {"login": mallory.username}}})
+
+
+def request_of_theirs_that_another_merged(world: World, mallory: User) -> None:
+    trigger = webhook(world, world.operator, signature="gitea", event="merged")
+    request = {"merged": True, "user": {"login": mallory.username}, "base": {"ref": "main"}}
+    send(trigger, action="closed", pull_request=request, sender={"login": world.operator.username})
+
+
+def check_that_failed_on_their_branch(world: World, mallory: User) -> None:
+    """The host names its own program, and nobody."""
+    trigger = webhook(world, world.operator, signature="github", event="check_failed")
+    run = {"conclusion": "failure", "check_suite": {"head_branch": "theirs"}}
+    send(trigger, action="completed", check_run=run, sender={"login": "checks"})
+
+
+def order(author: User) -> dict[str, Any]:
+    said = {"body": "/gateline fix it", "user": {"login": author.username}}
+    return {"action": "created", "issue": {}, "comment": said}
+
+
+def passing(world: World, key: str, kind: str = "noop", **more: Any) -> Any:
+    """A line of one station, after which others may start."""
+    return world.line(key=key, stations=[station("make", {"id": "ok", "to": "completed"}, kind=kind)], **more)
+
+
+def after(world: World, by: User, source: str = "first", line: Any = None) -> Trigger:
+    options = {"line": source, "inputs": {"request": "task.title"}}
+    return triggers.add_trigger(line or line_of(world), "line_end", TriggerRequest(options), by=by)
+
+
+def end(world: World, task: Task, **more: Any) -> None:
+    """Let a task end, and start what waits for that."""
+    world.report(task, **more)
+    line_end_starts.start_task_after_end(**tickets()[-1])
+
+
+def end_that_they_wait_for(world: World, mallory: User) -> None:
+    first = passing(world, "first")
+    after(world, mallory)
+    end(world, world.start(first))
+
+
+def end_that_they_waited_for_and_another_resumed(world: World, mallory: User) -> None:
+    first = passing(world, "first")
+    resumed(after(world, mallory), world.operator)
+    end(world, world.start(first))
+
+
+def end_of_a_task_that_they_requested(world: World, mallory: User) -> None:
+    first = passing(world, "first")
+    after(world, world.operator)
+    end(world, world.start(first, by=mallory))
+
+
+def end_of_a_task_that_they_did_by_hand(world: World, mallory: User) -> None:
+    first = passing(world, "first", "manual")
+    after(world, world.operator)
+    end(world, world.start(first), by=f"person:{mallory.pk}")
+
+
+def end_two_lines_behind_their_schedule(world: World, mallory: User) -> None:
+    first, second = passing(world, "first").line, passing(world, "second", inputs=INPUTS).line
+    triggers.add_trigger(first, "schedule", TriggerRequest(NIGHTLY), by=mallory)
+    after(world, world.operator, "first", second)
+    after(world, world.operator, "second")
+    run_schedules()
+    for line in (first, second):
+        end(world, Task.objects.get(line=line))
+
+
+def retry_of_what_their_schedule_started(world: World, mallory: User) -> None:
+    schedule_that_they_wrote_and_another_resumed(world, mallory)
+    task = Task.objects.get()
+    engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
+    engine.start_retry_task(task.pk, station="", actor=engine.Actor.person(world.operator))
+
+
+def fork_of_what_their_webhook_started(world: World, mallory: User) -> None:
+    webhook_whose_secret_they_made(world, mallory)
+    engine.fork(Task.objects.get().pk, user=world.operator)
+
+
+def token_of_theirs(world: World, mallory: User) -> None:
+    api = Api(world.project, world.token_of(mallory, "submit")[1])
+    started = api.post(f"/stages/{line_of(world).key}/tasks", {"title": "T", "inputs": {"request": "Mine"}})
+    assert started.status_code == 201, started.content
+
+
+def token_of_a_machine_that_they_made(world: World, mallory: User) -> None:
+    token, secret = world.machine("submit")
+    ApiToken.objects.filter(pk=token.pk).update(created_by=mallory)
+    body = {"title": "T", "inputs": {"request": "Mine"}}
+    started = Api(world.project, secret).post(f"/stages/{line_of(world).key}/tasks", body)
+    assert started.status_code == 201, started.content
+
+
 WAYS: list[Way] = [
     schedule_of_their_own,
     schedule_that_they_resumed,
@@ -160,6 +274,20 @@ WAYS: list[Way] = [
     author_that_gitlab_keeps_back,
     their_mail_address_in_the_body,
     nobody_in_the_body,
+    another_named_in_the_body_by_their_secret,
+    order_that_they_gave_by_a_comment,
+    order_of_another_in_their_issue,
+    request_of_theirs_that_another_merged,
+    check_that_failed_on_their_branch,
+    end_that_they_wait_for,
+    end_that_they_waited_for_and_another_resumed,
+    end_of_a_task_that_they_requested,
+    end_of_a_task_that_they_did_by_hand,
+    end_two_lines_behind_their_schedule,
+    retry_of_what_their_schedule_started,
+    fork_of_what_their_webhook_started,
+    token_of_theirs,
+    token_of_a_machine_that_they_made,
 ]
 
 
@@ -168,7 +296,7 @@ WAYS: list[Way] = [
 def test_who_lets_it_start_does_not_approve_it_alone(world: World, way: Way) -> None:
     mallory = make_member(world.project, "admin")
     way(world, mallory)
-    task = Task.objects.get()
+    task = Task.objects.filter(line__key="line").latest("pk")
     world.report(task)
     with suppress(Forbidden):
         world.vote(task, by=mallory)

@@ -10,7 +10,18 @@ from typing import Any
 from django.db.models import Q
 
 from pipelines.engine.moves.producers import manual_workers_of_tasks
-from pipelines.models import ApiToken, BranchPush, Event, GateVisit, MigrationEntry, Task, User, Vote, Word
+from pipelines.models import (
+    UNKNOWN,
+    ApiToken,
+    BranchPush,
+    Event,
+    GateVisit,
+    MigrationEntry,
+    Task,
+    User,
+    Vote,
+    Word,
+)
 from pipelines.routing.decide.approval import UNPROVEN
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.guarantees.protection import ExactApproval, Protection, missing_approvals
@@ -34,9 +45,10 @@ def involved_people(task: Task, line: ParsedLine) -> Involved:
     # The first event of a task names who began it
     began = Event.objects.filter(task__in=ids, seq=1).values_list("actor", flat=True)
     requesters = {link.requester_id for link in chain if link.requester_id}
-    anonymous = any(link.requester_id is None for link in chain)
     # Whoever lets an ended task run again wants the change as well.
-    authors = (actor for link in chain for actor in link.requesters)
+    authors = {actor for link in chain for actor in link.requesters}
+    # A trigger starts tasks in the name of a person, whoever may have called it
+    anonymous = UNKNOWN in authors or any(link.requester_id is None for link in chain)
     requesters |= {pk for actor in (*began, *authors) if (pk := _person_id_or_zero(actor))}
     made, unmade = _token_makers_and_has_unknown(began)
     requesters |= made
