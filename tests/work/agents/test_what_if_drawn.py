@@ -110,9 +110,13 @@ def moves(world: World, draw: Random, task: Task) -> Any:
         yield stored["decision"]
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(10_000, marks=pytest.mark.soak)])
-def test_what_it_says_is_what_is_decided(world: World, count: int) -> None:
-    draw, decided, number = Random(45), Counter[str](), 0
+# In ten parts, each of which can be run again by itself
+SOAK = [pytest.param(seed, 1_000, marks=pytest.mark.soak) for seed in range(10)]
+
+
+@pytest.mark.parametrize(("seed", "count"), [(45, 40), *SOAK])
+def test_what_it_says_is_what_is_decided(world: World, seed: int, count: int) -> None:
+    draw, decided, number = Random(seed), Counter[str](), 0
     while decided.total() < count:
         number += 1
         try:
