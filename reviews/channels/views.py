@@ -89,6 +89,7 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
         # On the page itself: a message would go before anybody could copy it.
         shown_once, form = secret, ChannelForm(project)
     chosen = request.POST if status == 422 else request.GET
+    kind = BY_KEY.get(chosen.get("kind", ""), KINDS[0])
     connections = list(project.channels.order_by("name"))
     letters = ChannelMessage.objects.filter(
         connection__in=connections, state=ChannelMessage.State.FAILED
@@ -102,7 +103,8 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
         status=status,
         form=form,
         kinds=KINDS,
-        kind=BY_KEY.get(chosen.get("kind", ""), KINDS[0]),
+        kind=kind,
+        free_name="" if kind.label in [connection.name for connection in connections] else kind.label,
         connected=made,
         shown_once=shown_once,
         rows=[ChannelRow(connection, BY_KEY[connection.kind]) for connection in connections],

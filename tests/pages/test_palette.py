@@ -111,6 +111,8 @@ PHRASES = {
     "add a secret": "Add a secret or variable",
     "environment variable": "Add a secret or variable",
     "connect slack": "Connect Slack, Teams, Mattermost, or a webhook",
+    "tell us in slack when it fails": "Connect Slack, Teams, Mattermost, or a webhook",
+    "failure alert": "Connect Slack, Teams, Mattermost, or a webhook",
     "post to teams": "Connect Slack, Teams, Mattermost, or a webhook",
     "webhook": "New webhook",
     "connect my repository": "Connect a repository",

@@ -92,7 +92,7 @@ OF_PROJECT = (
     Command("Connect a repository", "project-repositories", "plus", "folder", "repositories"),
     Command("Add a secret or variable", "project-secrets", "plus", "store new", "secrets"),
     Command("Connect Slack, Teams, Mattermost, or a webhook", "project-channels", "bell",
-            "chat channel channels notify message post tell when fails failed stuck late merged", "admin",
+            "chat channel channels notify alert message post tell when fails failed failure stuck late merged", "admin",
             "#connect"),
     Command("New machine token", "project-tokens", "plus", "ci bot", "admin"),
     Command("Add a runner", "project-runners", "plus", may="view"),
