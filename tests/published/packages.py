@@ -28,16 +28,26 @@ class NotFetched(Exception):
 
 
 def published_json(package: str, path: str) -> Any:
-    """Return a JSON file of a package. It is fetched once for a checkout. Raises NotFetched."""
-    content = _content_or_reason(package, path)
-    if isinstance(content, str):
-        raise NotFetched(content)
-    return content
+    """Return what a JSON file of a package holds. Raises NotFetched."""
+    return _parsed(published_file(package, path))
 
 
 @functools.cache
-def _content_or_reason(package: str, path: str) -> Any:
-    """Return what the file holds, or as text why it cannot be had: nobody waits for that twice."""
+def _parsed(file: Path) -> Any:
+    return json.loads(file.read_bytes())
+
+
+def published_file(package: str, path: str) -> Path:
+    """Return the place of a file of a package, which is fetched once for a checkout. Raises NotFetched."""
+    file = _file_or_reason(package, path)
+    if isinstance(file, str):
+        raise NotFetched(file)
+    return file
+
+
+@functools.cache
+def _file_or_reason(package: str, path: str) -> Path | str:
+    """Return the file, or as text why it cannot be had: nobody waits for that twice."""
     locked = LOCK[package]
     kept = FOLDER / f"{package.replace('/', '+')}@{locked['version']}" / path.replace("/", "+")
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +57,7 @@ def _content_or_reason(package: str, path: str) -> Any:
             reason := _fetch(f"{package}@{locked['version']}", locked["integrity"], path, kept)
         ):
             return reason
-    return json.loads(kept.read_bytes())
+    return kept
 
 
 def _fetch(name: str, integrity: str, path: str, kept: Path) -> str:

@@ -6,7 +6,9 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -25,6 +27,8 @@ from reviews.channels.message_delivery import send_message_unless_sent_or_skippe
 from reviews.models import ChannelConnection, ChannelMessage
 from tests.factories import World
 from tests.outgoing.servers import Asked, Server, say, serving
+from tests.published.chats import card_message_faults, post_faults
+from tests.published.packages import NotFetched
 from tests.published.slack import call_faults
 from tests.reviews.conftest import gated
 from tests.reviews.test_pages import as_
@@ -75,9 +79,18 @@ def chat(settings: Any) -> Iterator[Chat]:
     with serving(found.answer) as server:
         found.server = server
         yield found
-    for path, payload in found.calls:
-        if "/chat." in path:
-            assert call_faults(path.rpartition("/")[2], payload) == []
+    # The other tests do without what cannot be fetched
+    with suppress(NotFetched):
+        for path, payload in found.calls:
+            assert published_faults(path, payload) == []
+
+
+def published_faults(path: str, payload: dict[str, Any]) -> list[str]:
+    if "/chat." in path:
+        return call_faults(path.rpartition("/")[2], payload)
+    if "/api/v4/posts" in path:
+        return post_faults(payload)
+    return card_message_faults(payload) if "/workflows/" in path else []
 
 
 def connect(world: World, chat: Chat, kind: str, **more: Any) -> ChannelConnection:
@@ -133,6 +146,40 @@ def test_what_slack_did_not_publish_is_found() -> None:
         {"type": "section", "text": text, "colour": "red"},
     ):
         assert len(call_faults("chat.postMessage", {**said, "blocks": [wrong]})) == 1, wrong
+
+
+def test_what_mattermost_and_microsoft_did_not_publish_is_found() -> None:
+    action = {"id": "a", "name": "Approve", "type": "select", "options": [{"text": "A", "value": "a"}]}
+    post = {"channel_id": "c", "message": "x", "props": {"attachments": [{"text": "x", "actions": [action]}]}}
+    schema = "http://adaptivecards.io/schemas/adaptive-card.json"
+    card = {
+        "type": "AdaptiveCard",
+        "$schema": schema,
+        "version": "1.4",
+        "body": [{"type": "TextBlock", "text": "x"}],
+    }
+
+    def message(content: Any, **more: Any) -> dict[str, Any]:
+        kind = "application/vnd.microsoft.card.adaptive"
+        return {"type": "message", "attachments": [{"contentType": kind, "content": content}], **more}
+
+    try:
+        assert post_faults(post) == [] and card_message_faults(message(card)) == []
+    except NotFetched as error:
+        pytest.skip(str(error))
+    assert post_faults({**post, "root_id": 7, "colour": "red"}) == [
+        "Post.root_id: 7 is no string",
+        "Post.colour: nobody published it",
+    ]
+    wrong = {"attachments": [{"text": "x", "buttons": []}]}
+    assert post_faults({"props": wrong}) == ["MessageAttachment.buttons: nobody published it"]
+    assert card_message_faults(message(card, cards=[])) == ["Activity.cards: nobody published it"]
+    for block in (
+        {"type": "Text", "text": "x"},
+        {**card["body"][0], "bold": True},
+        {**card["body"][0], "size": "h1"},
+    ):
+        assert len(card_message_faults(message({**card, "body": [block]}))) == 1, block
 
 
 def test_slack_posts_and_changes_its_message_when_it_is_decided(world: World, chat: Chat) -> None:
@@ -274,6 +321,15 @@ def test_a_private_address_is_refused_when_it_is_connected(world: World, setting
     settings.PRIVATE_HOSTS = [host.strip("[]") if host != "localhost" else "127.0.0.1"]
     assert "is a private address" not in admin.post(here, form).content.decode()
     assert ChannelConnection.objects.count() == 1
+
+
+def test_the_first_of_a_kind_has_a_name(world: World, chat: Chat) -> None:
+    admin, here = as_(world.admin), at(world, "project-channels")
+    filled = re.compile(r'name="name"[^>]* value="Slack"')
+    assert filled.search(admin.get(here).content.decode())
+    connect(world, chat, "slack", name="Slack")
+    page = admin.get(here).content.decode()
+    assert not filled.search(page) and 'name="name"' in page
 
 
 def test_it_is_connected_tested_and_removed_in_the_settings(world: World, chat: Chat) -> None:

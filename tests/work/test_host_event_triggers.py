@@ -53,7 +53,11 @@ GITLAB = {
         "object_attributes": {"action": "open", "target_branch": "main"},
         "user": ACTOR,
     },
-    "pushed": {"object_kind": "push", **PUSH, "user_username": "mona"},
+    "pushed": {
+        "object_kind": "push",
+        "user_username": "mona",
+        **{key: PUSH[key] for key in ("ref", "commits")},
+    },
     "merged": {
         "object_kind": "merge_request",
         "object_attributes": {"action": "merge", "target_branch": "main"},

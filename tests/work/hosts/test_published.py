@@ -19,16 +19,18 @@ from pipelines.work.hosts.github import GitHub
 from pipelines.work.triggers.host_events import read_event
 from tests.published.forgejo import type_faults
 from tests.published.github import EXAMPLES, FILE, example_hooks, hook_faults
+from tests.published.gitlab import TYPES as GITLAB_TYPES
+from tests.published.gitlab import gitlab_hook_faults
 from tests.published.operations import Exchange
-from tests.published.packages import NotFetched, published_json
+from tests.published.packages import NotFetched, published_file
 from tests.published.table import exchange_faults
 from tests.work.hosts.servers import BY_KEY, PATH, TOKEN, host
 from tests.work.remotes import RemoteRepository, remote
-from tests.work.test_host_event_triggers import GITEA, GITHUB
+from tests.work.test_host_event_triggers import GITEA, GITHUB, GITLAB
 
 PULLS, MERGES = f"/repos/{PATH}/pulls", "/projects/acme%2Fapp/merge_requests"
 OPENED = {"head": "fix", "base": "main", "title": "Fix", "body": "It is 42."}
-FILES = [("@octokit/openapi", FILE), ("@octokit/openapi-webhooks", FILE), EXAMPLES]
+FILES = [("@octokit/openapi", FILE), ("@octokit/openapi-webhooks", FILE), EXAMPLES, GITLAB_TYPES]
 GITHUB_EVENTS = {
     "issue_opened": "issues",
     "issue_labelled": "issues",
@@ -54,7 +56,7 @@ def packages() -> None:
     """The other tests of hosts do without them."""
     for name, path in FILES:
         try:
-            published_json(name, path)
+            published_file(name, path)
         except NotFetched as error:
             pytest.skip(str(error))
 
@@ -131,6 +133,22 @@ def test_the_parts_of_forgejos_webhooks_are_as_published() -> None:
     ]
     assert len(parts) > 10
     assert [fault for kind, part, name in parts for fault in type_faults(kind, part, name)] == []
+
+
+def test_the_webhooks_of_gitlab_are_as_published() -> None:
+    server = BY_KEY["gitlab"](None)
+    for body in (*GITLAB.values(), server.labelled("gateline"), server.push("main", "1" * 40)):
+        assert gitlab_hook_faults(body) == []
+    assert gitlab_hook_faults({**server.push("main", "1" * 40), "sender": {}, "ref": 1}) == [
+        "WebhookPushEventSchema.ref: 1 is no string",
+        "WebhookPushEventSchema.sender: nobody published it",
+    ]
+
+
+def test_an_answer_that_gitlab_did_not_publish_is_found() -> None:
+    reply = {"iid": "7", "state": "opened", "colour": "red"}
+    assert wrong("gitlab", "GET", f"{MERGES}/7", reply=reply).count("\n") == 1
+    assert "MergeRequestSchema.colour: nobody published it" in wrong("gitlab", "GET", MERGES, reply=[reply])
 
 
 def test_each_issue_that_github_shows_is_read() -> None:
