@@ -48,8 +48,12 @@ def _declared_node() -> set[str]:
 
 
 def _published_node() -> dict[str, str]:
-    """{package of which the tests read single files: its licence}."""
-    return {name: locked["license"] for name, locked in LOCK.items()}
+    """{package that the tests fetch, or of which they read single files: its licence}."""
+    packages = json.loads((ROOT / "tests/published/conformance/package-lock.json").read_text("utf-8"))[
+        "packages"
+    ]
+    suite = {name: packages[f"node_modules/{name}"]["license"] for name in packages[""]["dependencies"]}
+    return suite | {name: locked["license"] for name, locked in LOCK.items()}
 
 
 def _rows() -> dict[str, str]:
