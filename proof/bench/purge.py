@@ -15,18 +15,12 @@ from datetime import timedelta
 
 from proof.bench.index_cost import ask, written_ahead
 from proof.bench.rig import database, keep
+from proof.bench.yardstick import yardstick
 
 
 def megabytes() -> float:
     [[size]] = ask("SELECT pg_database_size(current_database())")
     return round(int(size) / 2**20, 1)
-
-
-def yardstick() -> float:
-    began, total = time.perf_counter(), 0
-    for number in range(20_000_000):
-        total += number
-    return round(time.perf_counter() - began, 2)
 
 
 def main() -> int:
