@@ -1,5 +1,6 @@
 """Two web processes behind PgBouncer in transaction mode: what is started at one is told at the other, and what is
-counted is counted together. A real pgbouncer before the test database."""
+counted is counted together, with hints over PostgreSQL and over Redis. A real pgbouncer before the test database, and a
+real redis-server."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from django.db import connection
 from tests.factories import World
 from tests.fixtures.site import Site, database_url, free_port, start_web, stop
 from tests.live.conftest import session_of
+from tests.live.redis_server import needs_redis
 from tests.live.test_slow_clients import heard, opened
 from tests.waiting import LONG, until
 
@@ -66,13 +68,17 @@ def pooler(tmp_path: Path) -> Iterator[str]:
     stop(process)
 
 
-@pytest.fixture
-def sites(pooler: str, tmp_path: Path) -> Iterator[list[Site]]:
+@pytest.fixture(params=["postgresql", pytest.param("redis", marks=needs_redis)])
+def sites(request: pytest.FixtureRequest, pooler: str, tmp_path: Path) -> Iterator[list[Site]]:
     more = {
         "DATABASE_URL": pooler,
         "DATABASE_DIRECT_URL": database_url(),
         "GATELINE_ANONYMOUS_PER_MINUTE": str(ANONYMOUS),
     }
+    if request.param == "redis":
+        redis = request.getfixturevalue("redis")
+        redis.start()
+        more["REDIS_URL"] = redis.url
     processes = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
