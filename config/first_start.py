@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import sleep
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -18,6 +19,9 @@ from pipelines.models import Membership, Project, Role, User
 from pipelines.work.workspace_folder.workspace_move import move_earlier_folders
 
 ADMINISTRATOR = "admin"
+DEADLOCK = "40P01"
+MIGRATION_PAUSES = (0.1, 0.3, 1.0, 3.0, 5.0)
+"""Seconds before each further try."""
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other
 
 
@@ -67,7 +71,20 @@ def _apply_migrations(show: Callable[[str], None]) -> None:
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
         show(f"Setting up the database ({len(plan)} steps) …")
-        call_command("migrate", interactive=False, verbosity=0)
+        _migrate_beside_older_processes()
+
+
+def _migrate_beside_older_processes() -> None:
+    """Apply the migrations. One that changes several tables may meet an older process that holds one of them and waits
+    for another: PostgreSQL ends one of the two, and a migration that it ended is as if it had not begun."""
+    for pause in (*MIGRATION_PAUSES, None):
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+            return
+        except OperationalError as error:
+            if pause is None or getattr(error.__cause__, "sqlstate", "") != DEADLOCK:
+                raise
+        sleep(pause)
 
 
 def _refuse_half_replaced_migrations() -> None:
