@@ -17,9 +17,9 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware, re_accepts_gzip
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
-from structlog.contextvars import bind_contextvars
 
 from config import metrics
+from pipelines.ports.tracing import record_request, set_current_request_id
 from pipelines.web.lines.images import IMMUTABLE
 from pipelines.web.shell import errors
 from pipelines.web.shell.outage_errors import is_disk_full, is_unavailable
@@ -105,9 +105,12 @@ class ObservedRequestMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         area = product_area(request.path_info)
+        seconds = time.perf_counter() - request.began  # type: ignore[attr-defined]
         metrics.REQUESTS.labels(area, response.status_code).inc()
-        metrics.DURATION.labels(area).observe(time.perf_counter() - request.began)  # type: ignore[attr-defined]
+        metrics.DURATION.labels(area).observe(seconds)
         response.headers[REQUEST_ID_HEADER] = request.id  # type: ignore[attr-defined]
+        if area not in UNTRACED:
+            record_request(request.id, time.time() - seconds, span_attributes(request, response))  # type: ignore[attr-defined]
         return response
 
 
@@ -185,12 +188,24 @@ AREAS: Final = (
     ("/static/", "static"),
 )
 
+UNTRACED: Final = ("static", "probe")
+
 
 def product_area(path: str) -> str:
     """Return the part of the product that a path without the prefix of BASE_URL belongs to."""
     if path in PROBES:
         return "probe"
     return next((area for begin, area in AREAS if path.startswith(begin)), "page")
+
+
+def span_attributes(request: HttpRequest, response: HttpResponseBase) -> dict[str, str | int]:
+    """Return what the span of a request says: its route, never its address, which may hold what opens something."""
+    matched = request.resolver_match
+    return {
+        "http.request.method": request.method or "",
+        "http.response.status_code": response.status_code,
+        "http.route": matched.route if matched else "",
+    }
 
 
 REQUEST_ID_HEADER: Final = "X-Request-ID"
@@ -203,5 +218,5 @@ def begin_request_id(sent: str) -> str:
     instead."""
     request_id = sent if VALID_REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
     # Never unbound: Django logs what was refused after the last middleware, and the next request binds its own.
-    bind_contextvars(request_id=request_id)
+    set_current_request_id(request_id)
     return request_id

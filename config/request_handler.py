@@ -26,6 +26,7 @@ from pipelines.api import api, runner_calls
 from pipelines.api.runner_calls import CallAnswer, SentCall
 from pipelines.api.runner_reports import TokenInvalid
 from pipelines.engine.commands.report import LARGEST_BATCH
+from pipelines.ports.tracing import set_current_request_id
 from pipelines.work.transport.batching import CallBatcher
 
 log = structlog.get_logger(__name__)
@@ -172,6 +173,8 @@ class SingleThreadHandler(ASGIHandler):
         return gathering
 
     def _answer_calls(self, requests: Sequence[BatchedRequest]) -> list[CallAnswer | None]:
+        # The context is that of the call that came first, and they are of several requests.
+        set_current_request_id("")
         request_started.send(sender=self.__class__)
         try:
             answers = runner_calls.answer_calls([request.call for request in requests])
@@ -184,6 +187,7 @@ class SingleThreadHandler(ASGIHandler):
 
     def _finish_answer(self, request: HttpRequest, answer: CallAnswer | Exception) -> CallAnswer | None:
         """None: who sends it is looked up by itself, where wrong tokens are counted."""
+        set_current_request_id(request.id)  # type: ignore[attr-defined]
         if isinstance(answer, TokenInvalid):
             return None
         if isinstance(answer, Exception):

@@ -16,11 +16,11 @@ from pydantic import BaseModel
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Purged, Refused
 from pipelines.lines.drafts import DraftClash
 from pipelines.lines.publishing import DraftConflict, PublishRefused
+from pipelines.ports.tracing import current_request_id
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.problems import DocumentError, Problem
 from pipelines.web.editor import merge_conflicts
 from pipelines.web.shell.costly_requests import TurnRefused
-from pipelines.web.shell.errors import current_request_id
 from pipelines.web.shell.outage_errors import (
     AWAY,
     RETRY_SECONDS,

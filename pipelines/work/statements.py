@@ -80,6 +80,16 @@ RECEIVED_HANDOFFS = """
     WHERE receiver.id <= job.id AND receiver.station = job.station
     ORDER BY job.id, receiver.id DESC, handoff.at DESC"""
 
+# The job is created by the transaction that writes the event, or a later one queues it again
+QUEUEING_REQUESTS: Final = """
+    SELECT job.id, latest.request
+    FROM unnest(%s::bigint[], %s::bigint[], %s::timestamptz[]) AS job(id, task_id, created_at)
+      CROSS JOIN LATERAL (
+        SELECT recent.data->>'request' AS request
+        FROM (SELECT seq, at, data FROM pipelines_event WHERE task_id = job.task_id ORDER BY seq DESC LIMIT 8) recent
+        WHERE recent.at >= job.created_at AND recent.data ? 'request'
+        ORDER BY recent.seq DESC LIMIT 1) latest"""
+
 HOLD_LEASE = "SELECT clock_timestamp() FROM pipelines_lease WHERE job_id = %s AND key = %s FOR UPDATE"
 
 

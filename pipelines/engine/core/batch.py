@@ -22,7 +22,7 @@ from pipelines.engine.core.values import Actor, token_fields_for_event
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
-from pipelines.ports import leases, observers
+from pipelines.ports import leases, observers, tracing
 from pipelines.ports import queue as outbox
 from pipelines.ports.statements import DROP_LEASES, GRANT_LEASES
 from pipelines.routing.decide.effects import worst_position_status
@@ -313,6 +313,9 @@ class Batch:
         """Append to the task's gapless sequence. `data`: what folding needs, see `fold.py`."""
         task.seq += 1
         task.changed_at = self.now
+        if not str(actor).startswith("worker:"):
+            # By it whoever reads the record finds the lines of the log, and so does the worker that does the work.
+            data["request"] = tracing.current_request_id()
         self.mark_task_changed(task)
         event = bulk_rows.new_row(
             Event,
@@ -378,6 +381,8 @@ class Batch:
             # A push that fails must not look like a move that failed: it is only a hint.
             hints = self._live_hints()
             on_commit(lambda: observers.publish_committed_hints(hints), robust=True)
+            moved = [(hint.project_id, hint.task) for hint in hints]
+            on_commit(lambda: tracing.record_moves(moved, self.now.timestamp()), robust=True)
 
     def _update_statements(self) -> Iterator[Statement]:
         """Yield one update statement for each table with changed rows, and those that grant or hand on leases."""

@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from structlog.contextvars import get_contextvars
 
+from pipelines.ports.tracing import current_request_id
 from pipelines.web.shell.navigation import is_htmx_request, return_path
 from pipelines.web.shell.outage_errors import (
     RETRY_SECONDS,
@@ -149,8 +149,3 @@ def _refusal_message(exception: Exception | None) -> str:
     """Return the message of a view that refused; never the text of any other exception."""
     text = str(exception) if exception else ""
     return text if text and len(text) < 500 else ""
-
-
-def current_request_id() -> str:
-    """Return the id of the request that is being served, "" outside of one."""
-    return str(get_contextvars().get("request_id", ""))

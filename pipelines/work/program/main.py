@@ -19,6 +19,7 @@ from pathlib import Path
 
 import structlog
 
+from pipelines.ports.tracing import TracingUnavailable, begin_tracing
 from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.work import images
 from pipelines.work.config import MOST_STATIONS, WorkerConfig
@@ -54,10 +55,11 @@ def main(words: Sequence[str]) -> int:
     the result of the job."""
     try:
         settings = parsed_options(words, os.environ)
+        begin_tracing("gateline-runner")
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _state_folder(settings) as state, open_runner_id(state) as runner:
             return asyncio.run(_run_runner(replace(settings, state=state), runner))
-    except (WrongOptions, CallRefused, CannotIsolate) as error:
+    except (WrongOptions, CallRefused, CannotIsolate, TracingUnavailable) as error:
         print(f"gateline runner: {error}", file=sys.stderr)
         return WRONG
     except BearerRefused as error:

@@ -65,11 +65,12 @@ NO_VALUES = StationValues()
 
 @dataclass(frozen=True)
 class Started:
-    """A job that this worker holds."""
+    """A job that this worker holds. `request_id`: of the request that queued it, "" where none did."""
 
     orders: Orders
     lease: uuid.UUID
     values: StationValues = NO_VALUES
+    request_id: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import Any
 
 import structlog
 
+from pipelines.ports import tracing
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
+from pipelines.routing.basics.outcome import derived_outcome, read_outcome
 from pipelines.routing.document.kinds import is_instant, kind_executes
 from pipelines.work.config import QUICK_AT_ONCE, WorkerConfig
-from pipelines.work.spec.handler_io import LookAgain
+from pipelines.work.orders.order import Orders
+from pipelines.work.spec.handler_io import LookAgain, Outcome
 from pipelines.work.transport.protocol import LeaseLost, Started, Transport, TrialTransport
 from pipelines.work.worker import trials
 from pipelines.work.worker.execution import JobExecution, unstorable_outcome
@@ -154,6 +158,9 @@ class Driver:
                     return
                 await seat.enter_async_context(self._slots[DRIVE])
                 seat = None
+            if started.request_id:
+                # Each drive is an asyncio task of its own, and what follows is of the same request.
+                tracing.set_current_request_id(started.request_id)
             current = asyncio.current_task()
             assert current is not None
             work = self.latest = self.running.begin_work(started, current)
@@ -188,8 +195,9 @@ class Driver:
         await self.transport.give_back(orders.job_id, orders.attempt, work.started.lease)
 
     async def _run_station_and_report(self, work: RunningWork, may_go_on: bool) -> Started | None:
-        started = work.started
+        started, began = work.started, time.time()
         outcome = await self.execution.run_job(started)
+        ended = time.time()
         # After the work, during which a stop may have come
         go_on = may_go_on and not self.stopping
         # From here on its lease may be gone because the report was taken: no loss
@@ -205,7 +213,25 @@ class Driver:
         if answer.status not in ("accepted", "repeated"):
             raise LeaseLost
         work.outcome = outcome
+        _tell_of_work(started.orders, outcome, began, ended)
         left_files = kind_executes(started.orders.kind) or started.orders.question is not None
         if left_files and answer.decision == "finish":
             await asyncio.to_thread(self.folders.remove_kept_folder, started.orders.task_id)
         return answer.following
+
+
+def _tell_of_work(orders: Orders, outcome: Outcome, began: float, ended: float) -> None:
+    """Log a job whose report was taken, and record its spans."""
+    result = derived_outcome(read_outcome(outcome)).result
+    where = {"station": orders.station.key, "kind": orders.kind, "attempt": orders.attempt}
+    log.info(
+        "job_reported",
+        job=orders.job_id,
+        task=orders.task,
+        **where,
+        result=result,
+        seconds=round(ended - began, 3),
+    )
+    attributes = {f"gateline.{name}": value for name, value in {**where, "result": result}.items()}
+    tracing.record_work("job", orders.project_id, orders.task, began, ended, attributes)
+    tracing.record_work("report", orders.project_id, orders.task, ended, time.time(), attributes)

@@ -45,6 +45,7 @@ def started_json(started: Started) -> Json:
     return {
         "orders": started.orders.to_json(),
         "lease": str(started.lease),
+        "request_id": started.request_id,
         "values": {
             "secrets": dict(values.secrets),
             "variables": dict(values.variables),
@@ -67,6 +68,8 @@ def started_from_json(plain: Mapping[str, Any]) -> Started:
             withheld=values.get("withheld", {}),
             credential=values["credential"],
         ),
+        # A server of before does not say it.
+        plain.get("request_id", ""),
     )
 
 

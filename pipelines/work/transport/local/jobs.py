@@ -15,9 +15,9 @@ from pipelines.models import Job
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.leases import Claim
 from pipelines.ports.terms import QUICK
-from pipelines.routing.document.kinds import KINDS
+from pipelines.routing.document.kinds import KINDS, is_instant
 from pipelines.work import logs
-from pipelines.work.statements import SECONDS_FROM_NOW, TAKE_TICKETS
+from pipelines.work.statements import QUEUEING_REQUESTS, SECONDS_FROM_NOW, TAKE_TICKETS
 from pipelines.work.transport.local.orders import job_orders_with_handoff, received_handoffs
 from pipelines.work.transport.local.station_values import job_values
 from pipelines.work.transport.protocol import Started
@@ -74,12 +74,24 @@ def start_job(job_id: int, claim: Claim) -> Started | None:
 
 
 def _started_jobs(jobs: Collection[Job]) -> list[Started]:
-    handoffs = received_handoffs(jobs)
+    handoffs, requests = received_handoffs(jobs), ids_of_queueing_requests(jobs)
     return [
-        Started(job_orders_with_handoff(job, handoffs.get(job.pk)), job.lease_key, job_values(job))
+        Started(
+            job_orders_with_handoff(job, handoffs.get(job.pk)),
+            job.lease_key,
+            job_values(job),
+            requests.get(job.pk, ""),
+        )
         for job in jobs
         if job.lease_key is not None
     ]
+
+
+def ids_of_queueing_requests(jobs: Iterable[Job]) -> dict[int, str]:
+    """{job: the id of the request that queued it}, by one statement. Work that takes no time logs nothing."""
+    rows = [(job.pk, job.task_id, job.created_at) for job in jobs if not is_instant(job.kind)]
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return dict(fetch(QUEUEING_REQUESTS, columns)) if rows else {}
 
 
 def jobs_started_by_reports(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
