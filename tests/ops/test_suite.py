@@ -56,6 +56,30 @@ def test_goes_on():
     pass
 """
 """As Playwright waits: in a loop beside the test."""
+TABLES = """import pytest
+
+
+@pytest.mark.parametrize("number", range(25))
+def test_long(number):
+    pass
+
+
+@pytest.mark.smoke(3)
+@pytest.mark.parametrize("number", range(9))
+def test_smoke(number):
+    pass
+
+
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.soak), 2])
+def test_soak(number):
+    pass
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("number", range(4))
+def test_wide(number):
+    pass
+"""
 
 
 def test_a_process_that_dies_ends_the_run_which_names_its_test(tmp_path: Path) -> None:
@@ -86,10 +110,23 @@ def test_a_forked_process_is_told_from_the_others_and_its_end_is_known(tmp_path:
     assert [log.read_text() for log in logs] == ["", f"{django.get_version()}\n"]
 
 
-def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def test_cases_that_are_left_out_are_not_even_made(tmp_path: Path) -> None:
+    (tmp_path / "test_tables.py").write_text(TABLES)
+    words = ("--collect-only", "-n", "0", "-m")
+    ended = run(tmp_path, *words, "not soak and not wide", plugin="tests.fixtures.smoke")
+    chosen = {"long": (0, 2, 5, 8, 10, 12, 15, 18, 20, 22), "smoke": (0, 3, 6), "soak": (0, 2)}
+    wanted = [f"test_tables.py::test_{name}[{case}]" for name, cases in chosen.items() for case in cases]
+    assert re.findall(r"^test_tables.py::.*", ended.stdout, re.MULTILINE) == wanted, ended.stdout
+    # Of the table that is wide, one stands for all.
+    assert "15/16 tests collected (1 deselected)" in ended.stdout, ended.stdout
+    wide = run(tmp_path, *words, "wide", plugin="tests.fixtures.smoke")
+    assert "25/41 tests collected (16 deselected)" in wide.stdout, wide.stdout
+
+
+def run(folder: Path, *more: str, plugin: str = "tests.fixtures.hang") -> subprocess.CompletedProcess[str]:
     """The tests of a folder in several processes, as `make test` runs the suite."""
     (folder / "conftest.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\npytest_plugins = ['tests.fixtures.hang']\n"
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\npytest_plugins = [{plugin!r}]\n"
     )
     (folder / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     return subprocess.run(
