@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -9,16 +10,18 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 from pipelines.models import User
 from tests.factories import World
-from tests.fixtures.site import ROOT, Site
+from tests.fixtures.site import ROOT, Site, loaded
 from tests.waiting import LONG
 
 ALL = ("read", "submit", "report", "decide", "design", "settings")
@@ -33,16 +36,33 @@ class Gateline:
     environment: dict[str, str]
 
     def run(self, *words: str, given: str = "", cwd: Path | None = None, **env: str) -> Said:
-        return subprocess.run(
-            [sys.executable, "-m", "gateline", *words],
-            env=self.environment | env,
-            cwd=cwd or self.config.parent,
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=LONG,
-            check=False,
-        )
+        """A command from its beginning to its end."""
+        program = [sys.executable, "-m", "gateline"]
+        folder, environment = cwd or self.config.parent, self.environment | env
+        if sys.platform != "linux":
+            return subprocess.run(
+                [*program, *words],
+                env=environment,
+                cwd=folder,
+                input=given,
+                capture_output=True,
+                text=True,
+                timeout=LONG,
+                check=False,
+            )
+        # Forked from one that has loaded its libraries; `popen` starts one that loads them itself.
+        with ExitStack() as files:
+            streams = [files.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+            streams[0].write(given.encode())
+            streams[0].seek(0)
+            process = loaded().start("gateline", words, environment, streams, folder)
+            try:
+                code = process.wait(LONG)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise
+            return Said([*program, *words], code, *(_text(stream) for stream in streams[1:]))
 
     def ok(self, *words: str, **more: Any) -> str:
         """Its standard output; it has to end well."""
@@ -72,6 +92,12 @@ class Gateline:
         process = self.popen(*words, stdin=theirs, stdout=theirs, stderr=theirs)
         os.close(theirs)
         return Terminal(process, ours)
+
+
+def _text(stream: IO[bytes]) -> str:
+    """All of it, read as a text pipe is."""
+    stream.seek(0)
+    return io.TextIOWrapper(stream).read()
 
 
 @dataclass
