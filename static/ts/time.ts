@@ -21,6 +21,11 @@ function units(first: number, a: string, second: number, b: string): string {
   return second ? `${head}${NBSP}${second}${NBSP}${b}` : head;
 }
 
+/** Writes the time since an instant in one unit, for where there is no room for two. */
+export const about = (since: string): string => firstUnit(duration((Date.parse(since) - serverNow()) / 1000));
+
+const firstUnit = (time: string): string => time.split(NBSP).slice(0, 2).join(NBSP);
+
 type Say = (name: "now" | "ago" | "ahead", ...inserted: string[]) => string;
 
 /** `ahead`: seconds from now, negative for the past. */
@@ -51,7 +56,7 @@ function tick(say: Say): void {
     const ahead = (Date.parse(at ?? element.getAttribute("datetime") ?? "") - now) / 1000;
     if (Number.isNaN(ahead)) continue;
     const time = elapsed === undefined ? relative(ahead, say) : duration(ahead);
-    const text = words ? words.replace("{time}", time) : time;
+    const text = words ? words.replace("{time}", time).replace("{about}", firstUnit(time)) : time;
     if (element.textContent !== text) element.textContent = text;
   }
 }

@@ -62,14 +62,20 @@ COVERED = """() => {
 MARKED = """() => {
   const told = document.getElementById('live-told')
   const path = JSON.parse(told.dataset.told)
-  const mark = (state, words) => ({ state, words, since: '', ticking: '' })
+  const mark = (state, words, brief) => ({ state, words, brief, since: '', ticking: '' })
+  const since = new Date(Date.now() - 3599000).toISOString()
   for (const { dataset } of document.querySelectorAll('.react-flow__node-station'))
-    path.places[dataset.id] = mark('taken', '12 min in 3 runs')
+    path.places[dataset.id] = mark('taken', '12 min in 3 runs', '12 min')
   for (const { dataset } of document.querySelectorAll('.ed-gate'))
-    path.gates[dataset.rule] = mark('attention', 'here for 59 min 59 s')
+    path.gates[dataset.rule] =
+      { ...mark('attention', 'here for 59 min 59 s', '{about}'), since, ticking: 'here for {time}' }
   told.dataset.told = JSON.stringify(path)
   document.dispatchEvent(new Event('gl:path'))
 }"""
+
+CUT = """() => [...document.querySelectorAll('.shown-over, .shown-over span')]
+  .filter((element) => element.checkVisibility() && element.scrollWidth > element.clientWidth + 1)
+  .map((element) => element.textContent)"""
 
 
 def stands_clear(page: Page) -> None:
@@ -95,3 +101,4 @@ def test_no_words_of_a_shipped_line_are_covered(page: Page, sign_in: SignIn, wor
         page.evaluate(MARKED)
         expect(page.locator(".shown-over").first).to_contain_text("12 min in 3 runs")
         stands_clear(page)
+        assert page.evaluate(CUT) == []

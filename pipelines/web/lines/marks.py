@@ -15,12 +15,14 @@ START = "@start"
 @dataclass(slots=True)
 class PlaceMark:
     """`state`: taken, not, active, attention, danger or ok. `words` stand over it; with `since`, an instant, they go on
-    in the browser, by `ticking`, which has the place of the time."""
+    in the browser, by `ticking`, which has the place of the time. `brief` stays where there is no room for them;
+    "{about}" in it is the time since then, by its first unit."""
 
     state: str = NOT
     words: str = ""
     since: str = ""
     ticking: str = ""
+    brief: str = ""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,7 @@ def mark_paused(path: TaskPath, stations: Iterable[str]) -> None:
         mark.state = "attention" if mark.state != "danger" else mark.state
         mark.words = f"paused · {mark.words}" if mark.words else "paused"
         mark.ticking = f"paused · {mark.ticking}" if mark.ticking else ""
+        mark.brief = mark.brief or "paused"
 
 
 def marked_paused(stations: Iterable[str]) -> str:

@@ -48,6 +48,7 @@ def _station_mark(here: Column | None, gate: Column | None, now: datetime) -> Pl
         mark.state = STATES[max(here.worst, gate.worst)]
         gate_suffix = f", {gate.count} at its gate"
         mark.words, mark.ticking = mark.words + gate_suffix, mark.ticking + gate_suffix
+        mark.brief = f"{mark.brief} + {gate.count}"
     return mark
 
 
@@ -77,9 +78,9 @@ def _count_mark(
     template = (
         singular_or_plural("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else "%(n)s here"
     )
-    words, state = template % number, STATES[column.worst]
+    words, state, brief = template % number, STATES[column.worst], str(number["n"])
     if column.oldest is None:
-        return PlaceMark(state, words)
+        return PlaceMark(state, words, brief=brief)
     oldest = duration((now - column.oldest).total_seconds())
     ticking = "%(count)s, %(time)s" if count == 1 else "%(count)s, oldest %(time)s"
     return PlaceMark(
@@ -87,6 +88,7 @@ def _count_mark(
         ticking % {"count": words, "time": oldest},
         column.oldest.isoformat(),
         ticking % {"count": words, "time": "{time}"},
+        brief,
     )
 
 
@@ -98,4 +100,4 @@ def _add_end_marks(path: TaskPath, line: ParsedLine, board: Board) -> None:
         # Of several ends of a kind the count of tasks does not say which
         if count and len(declared) == 1:
             state = "ok" if status == Status.COMPLETED else TONES[Status(status)]
-            path.places[declared[0]] = PlaceMark(state, f"{count} in 24 h")
+            path.places[declared[0]] = PlaceMark(state, f"{count} in 24 h", brief=str(count))

@@ -16,7 +16,7 @@ from pipelines.queries.task_view import TaskView
 from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, drawn_edge_key_or_empty
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.line import ParsedLine, Station
-from pipelines.templatetags.gateline import duration
+from pipelines.templatetags.gateline import NBSP, duration
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, version_policy_targets
 from pipelines.web.lines.marks import NOT, TAKEN, PlaceMark, TaskPath, mark_paused
 
@@ -106,7 +106,8 @@ def _mark_stations(path: TaskPath, line: ParsedLine, task: Task, jobs: Iterable[
             if expected
             else ""
         )
-        path.places[station.key] = PlaceMark(TAKEN if visits else NOT, words)
+        brief = _first_unit(spent[station.key]) if visits else ""
+        path.places[station.key] = PlaceMark(TAKEN if visits else NOT, words, brief=brief)
 
 
 def _time_spent_text(seconds: float, visits: int) -> str:
@@ -114,6 +115,11 @@ def _time_spent_text(seconds: float, visits: int) -> str:
         return duration(seconds)
     words = {"time": duration(seconds), "n": visits}
     return singular_or_plural("%(time)s in %(n)s run", "%(time)s in %(n)s runs", visits) % words
+
+
+def _first_unit(seconds: float) -> str:
+    """Return about how long that is, in one unit: where words have no room."""
+    return NBSP.join(duration(seconds).split()[:2])
 
 
 def _expected_text(seconds: float) -> str:
@@ -127,8 +133,10 @@ def _mark_gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
         path.gates[rule] = _elapsed_mark("attention", "here for %(time)s", visit.opened_at, now)
     # An open visit counts before one that was decided.
     elif visit.decided_at and path.gates.get(rule, PlaceMark()).state != "attention":
-        took = duration((visit.decided_at - visit.opened_at).total_seconds())
-        path.gates[rule] = PlaceMark(TAKEN, f"sent back after {took}" if visit.word in SENT_BACK else took)
+        seconds = (visit.decided_at - visit.opened_at).total_seconds()
+        took = duration(seconds)
+        words = f"sent back after {took}" if visit.word in SENT_BACK else took
+        path.gates[rule] = PlaceMark(TAKEN, words, brief=_first_unit(seconds))
 
 
 def _asking_rule_id(visit: GateVisit) -> str:
@@ -138,7 +146,7 @@ def _asking_rule_id(visit: GateVisit) -> str:
 
 def _elapsed_mark(tone: str, words: str, since: datetime, now: datetime) -> PlaceMark:
     text = words % {"time": duration((now - since).total_seconds())}
-    return PlaceMark(tone, text, since.isoformat(), words % {"time": "{time}"})
+    return PlaceMark(tone, text, since.isoformat(), words % {"time": "{time}"}, brief="{about}")
 
 
 def _mark_token(path: TaskPath, token: Token, jobs: Iterable[Job], now: datetime) -> None:
@@ -161,10 +169,9 @@ def _mark_failure(path: TaskPath, token: Token, jobs: Iterable[Job]) -> None:
     if times and token.station in path.places:
         words = singular_or_plural("failed", "failed %(n)s times", times) % {"n": times}
         mark = path.places[token.station]
-        rest = (
-            (f"{words} · {mark.words}", mark.since, f"{words} · {mark.ticking}") if mark.since else (words,)
-        )
-        path.places[token.station] = PlaceMark(TONES[Status.FAILED], *rest)
+        rest = (mark.since, f"{words} · {mark.ticking}") if mark.since else ("", "")
+        words = f"{words} · {mark.words}" if mark.since else words
+        path.places[token.station] = PlaceMark(TONES[Status.FAILED], words, *rest, f"{times}×")
 
 
 def _mark_preparing(path: TaskPath, runs: Iterable[PreparationProgress], now: datetime) -> None:
