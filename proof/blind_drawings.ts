@@ -88,6 +88,9 @@ function drawingOf(line: LineDocument, { parts }: Graph): Drawing {
   return { nodes, edges: edges.filter(({ to }) => ids.has(to)) };
 }
 
+/** The head of an edge at its gate, which it goes on behind. */
+const intoGate = { label: "", width: 0 } as const;
+
 function ours(line: LineDocument, graph: Graph, placed: Placed): Drawing {
   const spots = new Map(placed.parts.map((spot) => [spot.key, spot]));
   const gates = new Map(placed.gates.map((spot) => [`gate ${spot.key}`, spot]));
@@ -100,13 +103,16 @@ function ours(line: LineDocument, graph: Graph, placed: Placed): Drawing {
       if (!gate) return { ...node, x: spot?.x ?? 0, y: spot?.y ?? 0 };
       return { ...node, x: gate.x - node.width / 2, y: gate.y + HEXAGON.height / 2 - node.height };
     }),
-    edges: placed.ways
-      .filter(({ rule }) => !copies.has(rule))
-      .map(({ rule, target, points, wordsAt }) => ({
-        ...{ from: rule, to: target, label: wordsAt ? (labels.get(rule) ?? "") : "", width: wordsAt?.width ?? 0 },
-        points,
-        at: wordsAt && ([wordsAt.x, wordsAt.y] as const),
-      })),
+    edges: [
+      ...placed.gates.map(({ key, x, y }) => ({ ...intoGate, from: key, to: key, points: [[x - HEXAGON.width, y], [x - HEXAGON.width / 2, y]] as const })),
+      ...placed.ways
+        .filter(({ rule }) => !copies.has(rule))
+        .map(({ rule, target, points, wordsAt }) => ({
+          ...{ from: rule, to: target, label: wordsAt ? (labels.get(rule) ?? "") : "", width: wordsAt?.width ?? 0 },
+          points,
+          at: wordsAt && ([wordsAt.x, wordsAt.y] as const),
+        })),
+    ],
   };
 }
 

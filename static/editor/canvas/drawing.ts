@@ -4,6 +4,7 @@ import { asksFirst, onwardId, pillKey, stubName, wordsOfRule } from "../drawing/
 import { forkOf, meetings } from "../drawing/parting";
 import { rounded } from "../drawing/routes";
 import type { Outlet, Part, Point, Rect, Rejection, Way } from "../drawing/types";
+import { HEXAGON } from "../drawing/zones";
 import { say } from "../shell/words";
 import {
   BLOCKED,
@@ -426,8 +427,10 @@ export function pathOf({ branches, stubs }: Drawn): string {
   return [...branches.map((branch) => branch.path), ...stubs.map((stub) => stub.path)].join("");
 }
 
-export const headsOf = ({ branches, stubs }: Drawn): string =>
-  [...branches, ...stubs].map(({ points }) => arrow(points)).join("");
+export const headsOf = ({ branches, stubs, gateAt }: Drawn): string =>
+  [...branches, ...stubs].map(({ points }) => arrow(points)).join("") + (gateAt ? arrow([intoGate(gateAt)]) : "");
+
+const intoGate = ([x, y]: Point): Point => [x - HEXAGON.width / 2, y];
 
 function arrow(points: readonly Point[]): string {
   const [x, y] = points.at(-1) ?? [0, 0];

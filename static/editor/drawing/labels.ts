@@ -27,9 +27,9 @@ export function labelled(graph: Graph, placed: Placed): Placed {
   const wordsOf = (way: Way): number => widths.get(way.rule) ?? 0;
   // The longest first, for they fit in the fewest places.
   const own = placed.ways.filter((way) => wordsOf(way) > 0).sort((one, other) => wordsOf(other) - wordsOf(one));
-  for (const places of [placesOn, placesNear])
+  for (const places of [placesBack, placesOn, placesNear])
     for (const way of own) {
-      if (done.has(way.rule)) continue;
+      if (done.has(way.rule) || (places === placesBack && !way.back)) continue;
       const wordsAt = places(way.points, wordsOf(way)).find((box) => {
         const room = grown({ ...box, width: box.width * WORDS.grown }, APART);
         const clear = grown(room, Math.max(0, distance(way.points, box) - APART + 1));
@@ -46,6 +46,19 @@ export function labelled(graph: Graph, placed: Placed): Placed {
       done.add(way.rule);
     }
   return { ...placed, ways: placed.ways.map((way) => ({ ...way, wordsAt: rects.get(way) })) };
+}
+
+/** Of a way back on its longest level piece, from the middle outwards: there it is seen where it leads. */
+function placesBack(points: readonly Point[], width: number): Rect[] {
+  const level = points.slice(1).flatMap(([bx, by], index): Rect[] => {
+    const [ax, ay] = points[index] as Point;
+    return ay === by ? [{ x: Math.min(ax, bx), y: ay, width: Math.abs(bx - ax), height: 0 }] : [];
+  });
+  const [longest] = level.sort((one, other) => other.width - one.width);
+  const room = (longest?.width ?? 0) - width - 2 * ENDS;
+  if (!longest || room < 0) return [];
+  const [x, y, height] = [longest.x + (longest.width - width) / 2, longest.y - WORDS.line / 2, WORDS.line];
+  return steps(room / 2).flatMap((at) => [x - at, x + at].map((left) => ({ x: Math.round(left), y, width, height })));
 }
 
 /** Nearest to the port first, for there somebody looks for them: beside what goes down, then on the level pieces. */
