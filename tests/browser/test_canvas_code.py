@@ -5,23 +5,25 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Error, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Error, Locator, Page, expect
 
 from pipelines.formats import native
 from pipelines.lines.publishing import create_line
-from pipelines.models import Line
+from pipelines.models import Line, User
 from pipelines.routing.document.line import DocumentError
 from tests.browser.canvas import SAVING, node
 from tests.browser.conftest import Enter
 from tests.browser.test_canvas import saved
 from tests.factories import World
 from tests.fixtures.site import Site
+from tests.pages.conftest import at
 from tests.routing.test_native import PLAIN, REFUSED
 from tests.waiting import until
 
@@ -155,13 +157,13 @@ FAULTS = [
 @pytest.mark.wide
 def test_a_fault_in_the_text_points_at_its_own_line(page_: Page) -> None:
     alert = page_.get_by_role("alert")
-    for old, new, at in FAULTS:
+    for old, new, place in FAULTS:
         lines = TEXT.replace(old, new).splitlines()
         page_.locator(".cm-content").click()
         page_.keyboard.press("Control+a")
         page_.keyboard.press("Delete")
         page_.keyboard.insert_text("\n".join(lines))
-        number = next(index for index, line in enumerate(lines, 1) if line.startswith(at))
+        number = next(index for index, line in enumerate(lines, 1) if line.startswith(place))
         expect(alert).to_contain_text(f"Line {number} cannot be read")
     page_.get_by_role("button", name="Form", exact=True).click()
     alert.get_by_role("button", name="Go there").click()
@@ -300,8 +302,18 @@ def test_browser_and_server_read_the_same_from_every_text(page: Page, site: Site
 
 
 @pytest.mark.wide
-def test_a_text_opened_offline_comes_when_the_server_is_there_again(line: Line, enter_canvas: Enter) -> None:
-    page = enter_canvas(line)
+def test_a_text_opened_offline_comes_when_the_server_is_there_again(
+    line: Line,
+    world: World,
+    new_context: Callable[..., BrowserContext],
+    sign_in: Callable[[BrowserContext, User], None],
+) -> None:
+    # The browser of the other tests may have read the editor of texts already, and has it without a server.
+    context = new_context()
+    sign_in(context, world.admin)
+    page = context.new_page()
+    page.goto(at(world, "line-draw", line.key))
+    expect(page.locator(".ed-station")).to_have_count(2)
     page.context.set_offline(True)
     page.get_by_role("button", name="Both", exact=True).click()
     expect(page.get_by_text("The server cannot be reached. The text loads when it is back.")).to_be_visible()
