@@ -69,6 +69,11 @@ class Card:
         return self.token.status == Status.RUNNING
 
     @property
+    def is_overrunning(self) -> bool:
+        """A program has been at work for longer than its station expects."""
+        return bool(self.is_running and not self.is_manual and self.expected and self.elapsed > self.expected)
+
+    @property
     def is_movable_by_hand(self) -> bool:
         """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling (law §17)."""
         return "paused_by" not in self.token.wait and not self.token.waits_at_join

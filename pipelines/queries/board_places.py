@@ -15,9 +15,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.models import WAITING_FOR_INPUT, Job, Purpose, Status, Task, running_due_at
+from pipelines.models import WAITING_FOR_INPUT, Purpose, Status, Task, running_due_at
 from pipelines.models.plumbing.compiled_queries import fetch
-from pipelines.queries import versions
+from pipelines.queries.late import expected_seconds_of_running_stations
 from pipelines.queries.statements import BOARD_PLACES, BY_POSITION
 
 FOR_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, WAITING_FOR_INPUT)
@@ -117,16 +117,8 @@ def board_places(
 
 
 def _expected_time_columns(open_tasks: QuerySet[Task]) -> dict[str, list[Any]]:
-    """The time that each station of each version expects, as columns; only of versions in which a job runs: no other
-    position is late by it."""
-    running = open_tasks.filter(jobs__state=Job.State.RUNNING)
-    rows = [
-        (version, station.key, station.limits.expected)
-        for version in running.order_by().values_list("pinned_id", flat=True).distinct()
-        for station in versions.by_id(version).stations
-        # Without it no position there is ever late
-        if station.limits.expected
-    ]
+    """The time that each station of each version expects, as columns."""
+    rows = expected_seconds_of_running_stations(open_tasks)
     return {
         "versions": [version for version, _key, _seconds in rows],
         "stations": [key for _version, key, _seconds in rows],

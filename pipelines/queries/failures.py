@@ -1,4 +1,4 @@
-"""Reasons of failed tasks for which nobody entered a reason: the report of their last station."""
+"""Reasons of failed and stuck tasks for which nobody entered a reason: the report of their last station."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from django.db.models.fields.json import KT
 
-from pipelines.models import Job, Purpose
+from pipelines.models import Job, Purpose, Status, Token
+from pipelines.queries import log_tails
 
 LONGEST = 2_000
 
@@ -45,3 +46,14 @@ def _failure_reason(text: str | None, failure_type: str | None, exit_code: str |
     if not text and not failure_type and exit_code not in (None, "0"):
         return FailureReason(f"Exit code {exit_code}.")
     return FailureReason((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))
+
+
+def last_words_by_token(tokens: Iterable[Token]) -> dict[int, str]:
+    """Return the summary of each token's last job; of a stuck one without a summary the last line of its log."""
+    stuck = {token.pk for token in tokens if token.status == Status.STUCK}
+    jobs = Job.objects.filter(token__in=tokens).order_by("token_id", "-pk").distinct("token_id")
+    rows = list(jobs.values_list("token_id", "pk", "summary"))
+    silent = {token: job for token, job, summary in rows if token in stuck and not summary}
+    lines = log_tails.last_log_line_by_job(silent.values())
+    words = {token: summary for token, _job, summary in rows}
+    return words | {token: lines[job] for token, job in silent.items() if job in lines}

@@ -25,7 +25,6 @@ from django.utils import timezone
 from pipelines.models import (
     ENDED,
     GateVisit,
-    Job,
     LineEvent,
     Project,
     Status,
@@ -38,9 +37,10 @@ from pipelines.models import (
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import versions
-from pipelines.queries.failures import FailureReason, failure_reason_by_task
+from pipelines.queries.failures import FailureReason, failure_reason_by_task, last_words_by_token
 from pipelines.queries.home_lines import WORKING, HomeLines, busiest_live_lines
-from pipelines.queries.tasks import WAITING, displayed_status_counts_by_line, late_condition
+from pipelines.queries.late import late_condition, overrunning_since
+from pipelines.queries.tasks import WAITING, displayed_status_counts_by_line
 from pipelines.queries.unmerged import unmerged_condition
 from pipelines.routing.sentences.names import station_names, target_name
 from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence
@@ -107,6 +107,7 @@ class Home:
 def read_home(projects: Iterable[Project], designed: Collection[int], now: datetime) -> Home:
     """`designed`: ids of the projects of whose lines the reader is a designer."""
     visible_projects = list(projects)
+    visible_tasks = Task.objects.filter(project__in=visible_projects)
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
     ended = Task.objects.filter(
         ~unmerged_condition(), project__in=visible_projects, status=Status.COMPLETED, ended_at__gte=midnight
@@ -114,7 +115,7 @@ def read_home(projects: Iterable[Project], designed: Collection[int], now: datet
     by_line = displayed_status_counts_by_line(visible_projects)
     return Home(
         sum(by_line.values(), Counter()),
-        Task.objects.filter(late_condition(), project__in=visible_projects).count(),
+        visible_tasks.filter(late_condition(visible_tasks, now)).count(),
         ended.count(),
         busiest_live_lines(visible_projects, now, by_line),
         _today_counts(visible_projects, designed, now - DAY),
@@ -227,7 +228,7 @@ def _publication_events(
 
 
 def open_tasks_requested_by(
-    user: User, projects: Iterable[Project], excluded_ids: Collection[int]
+    user: User, projects: Iterable[Project], excluded_ids: Collection[int], now: datetime
 ) -> list[Task]:
     """Return the open tasks that this person requested, each with `is_late`. `but`: ids of tasks listed
     elsewhere."""
@@ -235,7 +236,8 @@ def open_tasks_requested_by(
         Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True)
     )
     rows = tasks.exclude(pk__in=excluded_ids).select_related("project__owner", "line").defer(*NOT_IN_A_STRIP)
-    is_late = Case(When(late_condition(), then=True), default=False, output_field=BooleanField())
+    late = late_condition(Task.objects.filter(requester=user), now)
+    is_late = Case(When(late, then=True), default=False, output_field=BooleanField())
     return list(rows.annotate(is_late=is_late).order_by("-created_at")[:MAX_ROWS])
 
 
@@ -256,28 +258,36 @@ def troubled_positions(
         overdue_condition(now), token=OuterRef("pk"), state=GateVisit.State.OPEN
     )
     on_hold = Q(status=Status.HELD) & ~Q(wait__has_key="paused")
-    bad = Q(status=Status.STUCK) | on_hold | overdue_condition(now, "task__") | Q(Exists(overdue_visits))
-    alive = Token.objects.filter(bad, task__project__in=list(projects), forked=False).exclude(
+    visible_projects = list(projects)
+    overrunning = overrunning_since(Task.objects.filter(project__in=visible_projects), now)
+    at_work_too_long = Q(status=Status.RUNNING, task__in=overrunning)
+    overdue = overdue_condition(now, "task__") | Q(Exists(overdue_visits))
+    bad = Q(status=Status.STUCK) | on_hold | at_work_too_long | overdue
+    alive = Token.objects.filter(bad, task__project__in=visible_projects, forked=False).exclude(
         status__in=ENDED
     )
     # Those stand in another panel of the same page
     rows = alive.exclude(task__in=excluded_ids).select_related("task__project__owner", "task__line")
     rows = rows.annotate(gate_due=Subquery(overdue_visits.order_by("due_at").values("due_at")[:1]))
     tokens = list(rows.defer(*(f"task__{name}" for name in HEAVY)).order_by("changed_at")[:MAX_ROWS])
-    summaries = dict(
-        Job.objects.filter(token__in=tokens)
-        .order_by("token_id", "-pk")
-        .distinct("token_id")
-        .values_list("token_id", "summary")
-    )
+    words = last_words_by_token(tokens)
     return [
         TroubledPosition(
             token,
             min(
-                (due for due in (token.gate_due, token.task.running_due_at) if due and due < now),
+                (
+                    due
+                    for due in (token.gate_due, *_due_times_of_task(token, overrunning))
+                    if due and due < now
+                ),
                 default=None,
             ),
-            wait_sentence(token, versions.by_id(token.task.pinned_id), summaries.get(token.pk, "")),
+            wait_sentence(token, versions.by_id(token.task.pinned_id), words.get(token.pk, "")),
         )
         for token in tokens
     ]
+
+
+def _due_times_of_task(token: Token, overrunning: Mapping[int, datetime]) -> tuple[datetime | None, ...]:
+    at_work = overrunning.get(token.task_id) if token.status == Status.RUNNING else None
+    return token.task.running_due_at, at_work

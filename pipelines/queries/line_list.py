@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Q
 
 from pipelines.models import Line, Project, Status, Task
-from pipelines.queries.tasks import late_condition, lines_with_counts
+from pipelines.queries.late import late_condition
+from pipelines.queries.tasks import lines_with_counts
 from pipelines.queries.unmerged import unmerged_condition
 from pipelines.queries.usage import NOTHING, Spending, spending_by_line_since
 
@@ -20,7 +21,7 @@ DAYS = 30
 @dataclass(frozen=True, slots=True)
 class ListedLine:
     """`ended`: tasks that ended in the last DAYS days, `accepted` of them completed and delivered what they changed.
-    `last_end`: when the last of these ended. `late`: open tasks past a due time. `spending`: what runs of these days
+    `last_end`: when the last of these ended. `late`: open tasks that are late. `spending`: what runs of these days
     reported."""
 
     line: Line
@@ -49,12 +50,8 @@ def listed_lines(project: Project, now: datetime) -> list[ListedLine]:
     lines, since = lines_with_counts(project), now - timedelta(days=DAYS)
     keys = [line.pk for line in lines]
     ended = _ended_accepted_and_last_by_line(keys, since)
-    late = dict(
-        Task.objects.filter(late_condition(), line__in=keys)
-        .order_by()
-        .values_list("line")
-        .annotate(Count("pk"))
-    )
+    among = Task.objects.filter(line__in=keys)
+    late = dict(among.filter(late_condition(among, now)).order_by().values_list("line").annotate(Count("pk")))
     spent = spending_by_line_since(project.pk, since)
     return [
         ListedLine(

@@ -9,23 +9,22 @@ from typing import Any, cast
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, When
-from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.functional import cached_property
 
 from pipelines.models import (
     ENDED,
     WAITING_FOR_INPUT,
-    GateVisit,
     Line,
     Project,
     Status,
     Task,
     User,
-    overdue_condition,
     with_display_status,
 )
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries.dates import EVER, DateRange
+from pipelines.queries.late import late_condition
 from pipelines.queries.line_filter import line_condition
 from pipelines.queries.pauses import line_is_paused_condition
 from pipelines.queries.task_search import NEWEST, OLDEST, ids_of_matching_tasks
@@ -59,7 +58,7 @@ class TaskFilter:
     """As `line_filter` writes it."""
     priority: str = ""
     requester: str = ""  # "me"
-    late: str = ""  # "yes": open, and past its due time or that of a review
+    late: str = ""  # "yes": as `late_condition` has it
     sort: str = "new"
     dates: DateRange = EVER
     """When they were started."""
@@ -174,18 +173,9 @@ def narrowed_tasks(rows: QuerySet[Task], search: TaskFilter, user: User) -> Quer
     if search.priority:
         rows = rows.filter(priority=search.priority)
     if search.late:
-        rows = rows.filter(late_condition())
+        rows = rows.filter(late_condition(rows, timezone.now()))
     rows = rows.filter(search.dates.condition_on("created_at"))
     return rows.filter(requester=user) if search.requester == "me" else rows
-
-
-def late_condition() -> Q:
-    """Open tasks past their due time, or at a gate past its."""
-    overdue_visits = GateVisit.objects.filter(overdue_condition(Now()), state=GateVisit.State.OPEN).order_by()
-    passed = Task.objects.filter(overdue_condition(Now()), ended_at__isnull=True).order_by()
-    # Each part by an index of what has a due time; with OR every open task is read.
-    either = passed.values("pk").union(overdue_visits.values("task"), all=True)
-    return Q(ended_at__isnull=True, pk__in=either)
 
 
 UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)

@@ -25,6 +25,7 @@ from pipelines.models import (
 )
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries import versions
+from pipelines.queries.failures import last_words_by_token
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import condition_words
@@ -355,8 +356,11 @@ def _living_position_items(viewer: InboxViewer, kind: str, among: str = "") -> l
         return []
     rows = Token.objects.filter(pk__in=ids).select_related(*TASK).defer(*NOT_READ)
     tokens = list(rows.order_by("changed_at", "pk"))
-    details = _last_summary_and_blockers_by_token(tokens) if kind in ("blocked", "stuck") else {}
-    return [_position_item(kind, token, *details.get(token.pk, ("", ()))) for token in tokens]
+    words = last_words_by_token(tokens) if kind in ("blocked", "stuck") else {}
+    blockers = _blockers_by_token(tokens) if kind == "blocked" else {}
+    return [
+        _position_item(kind, token, words.get(token.pk, ""), blockers.get(token.pk) or ()) for token in tokens
+    ]
 
 
 def _first_position_ids_by_kind(viewer: InboxViewer) -> dict[str, list[int]]:
@@ -371,11 +375,10 @@ def _first_position_ids_by_kind(viewer: InboxViewer) -> dict[str, list[int]]:
     return positions
 
 
-def _last_summary_and_blockers_by_token(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
-    """The summary and blockers of the last job of each."""
+def _blockers_by_token(tokens: list[Token]) -> dict[int, list[Any] | None]:
+    """Return the blockers of the last job of each."""
     jobs = Job.objects.filter(token__in=tokens).order_by("token_id", "-pk").distinct("token_id")
-    rows = jobs.values_list("token_id", "summary", "outcome__blockers")
-    return {token: (summary, blockers or []) for token, summary, blockers in rows}
+    return dict(jobs.values_list("token_id", "outcome__blockers"))
 
 
 def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> InboxItem:
@@ -392,12 +395,20 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
         token.version,
         icon=str(station.work.get("kind", "other")) if station else "other",
         about={
+            "station": reported_station(token),
             "wait": token.wait,
             "answers": _two_evaluation_answers_or_empty(token),
             "metadata": fields_for_missing_metadata(line, token),
             "blockers": [blocker_words(blocker) for blocker in blockers],
         },
     )
+
+
+def reported_station(subject: object) -> str:
+    """Return the station whose report stopped a position; "" of any other subject of an item."""
+    if isinstance(subject, Token) and subject.status in (Status.STUCK, Status.BLOCKED):
+        return subject.station
+    return ""
 
 
 def _two_evaluation_answers_or_empty(token: Token) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -45,7 +45,7 @@ class RequestedRow:
 @dataclass(frozen=True, slots=True)
 class Panels:
     """`summary`: what there is of what needs the reader. `overdue`: how many of them are. `next_review`: the key of the
-    gate visit to begin with."""
+    gate visit to begin with. `operable`: ids of projects whose tasks the reader moves."""
 
     needs: Sequence[NeedRow]
     summary: str
@@ -53,6 +53,7 @@ class Panels:
     next_review: str
     requested: Sequence[RequestedRow]
     troubled: Sequence[TroubledPosition]
+    operable: Collection[int]
 
 
 def panels_of_home(
@@ -71,8 +72,9 @@ def panels_of_home(
         _item_counts_text(offered_items),
         len(late),
         next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
-        _requested_rows(open_tasks_requested_by(user, viewer.visible_projects, listed)),
+        _requested_rows(open_tasks_requested_by(user, viewer.visible_projects, listed, now)),
         troubled_positions(viewer.visible_projects, now, listed),
+        {project.pk for project in viewer.operable_projects},
     )
 
 

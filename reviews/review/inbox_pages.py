@@ -36,6 +36,7 @@ from pipelines.work import logs
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.station_values import task_masker
 from reviews.inbox.item import InboxKind, InboxViewer
+from reviews.inbox.item_queries import reported_station
 from reviews.inbox.kinds import (
     BY_KEY,
     OfferedItem,
@@ -140,7 +141,7 @@ def _item_beside_list_response(
     context: dict[str, Any] = {
         "row": row,
         "need": need,
-        "work": TaskWork(need.task, request.GET),
+        "work": TaskWork(need.task, request.GET, need.about.get("station", "")),
         "opened": opened,
         "query": selection.query,
         "scope": selection.scope,
@@ -181,7 +182,8 @@ def item_page(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
         subject = _visible_subject_of_item(
             InboxViewer(request.user, of=selection.scope.visible_projects), of_kind, key
         )
-        return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task, request.GET)})
+        work = TaskWork(subject.task, request.GET, reported_station(subject))
+        return render(request, "reviews/inbox/work.html", {"work": work})
     if is_fragment_request(request, "item"):
         return _item_drawn_anew_if_changed(request, selection, of_kind, key)
     return item_beside_its_list_or_none(request, selection, of_kind, key) or _gone_item_response(
@@ -337,14 +339,14 @@ def _inbox_url_with_query(request: SignedInRequest) -> str:
 
 
 class TaskWork(ToolReports):
-    """Work of one task, so far."""
+    """Work of one task, so far. `station`: what it is about; "" where that is what ran last."""
 
-    def __init__(self, task: Task, query: QueryDict | None = None) -> None:
+    def __init__(self, task: Task, query: QueryDict | None = None, station: str = "") -> None:
         line = versions.by_id(task.pinned_id)
         super().__init__(
             line, last_step_of_each_station_ended_before(task, line), artifacts_of_all_stations(task), query
         )
-        self.task = task
+        self.task, self._about = task, station
 
     @property
     def _masker(self) -> Masker:
@@ -352,12 +354,17 @@ class TaskWork(ToolReports):
 
     @property
     def last(self) -> PathStep | None:
-        """Step that ran last."""
-        return self.steps[-1] if self.steps else None
+        """Step that it is about: another branch may have ended later."""
+        about = (step for step in self.steps if step.job.station == self._about)
+        return next(about, self.steps[-1] if self.steps else None)
 
     @property
     def job(self) -> Job | None:
         return self.last.job if self.last else None
+
+    @property
+    def station(self) -> str:
+        return self.last.station if self.last else ""
 
     @property
     def output(self) -> str:

@@ -23,6 +23,12 @@ class PathStep:
     agent: bool = False
 
     @property
+    def result(self) -> str:
+        """Its result as rules judge it: a verdict that says blocked counts before the exit code (law §2)."""
+        is_blocked = (self.job.outcome or {}).get("verdict") == "blocked"
+        return "blocked" if is_blocked else self.job.result
+
+    @property
     def runs(self) -> int:
         return self.job.visit
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import GateVisit, LineVersion, Task, User
+from pipelines.models import GateVisit, Job, LineVersion, Task, User
 from pipelines.ports.terms import SHIPPED
 from tests.factories import World, station
 from tests.pages.conftest import As, at, text
@@ -142,6 +142,40 @@ def test_needs_say_votes_and_time_left_and_only_the_next_is_amber(world: World, 
     late = {"fragment": "table", "late": "yes"}
     assert text(signed_in(world.viewer).get(reverse("tasks-everywhere"), late)).count("WI-") >= 1
     assert "<b>1</b> late" in text(signed_in(world.viewer).get(reverse("home")))
+
+
+def test_work_that_takes_longer_than_expected_is_late_here_as_on_the_board(
+    world: World, signed_in: As
+) -> None:
+    slow = station("count", kind="command", work={"argv": ["true"]}, limits={"expected": "1m"})
+    version = world.line(stations=[slow, "ship"], key="stock")
+    hanging, quick = (world.start(version, title=title) for title in ("Main store", "Cellar"))
+    for task, minutes in ((hanging, 5), (quick, 0)):
+        begun = timezone.now() - timedelta(minutes=minutes)
+        Job.objects.filter(pk=world.started(task).pk).update(started_at=begun)
+    late = {"fragment": "table", "late": "yes"}
+    for who, repair in ((world.operator, True), (world.viewer, False)):
+        client = signed_in(who)
+        assert "<b>1</b> late" in text(client.get(reverse("home")))
+        table = text(client.get(reverse("tasks-everywhere"), late))
+        assert hanging.name in table and quick.name not in table
+        troubled = panel(people_of(world, who, signed_in), "troubled")
+        assert "Main store" in troubled and "Late" in troubled and "Cellar" not in troubled
+        dialog = f"#open=move-{world.token(hanging).pk}"
+        assert (dialog in troubled) == repair, "whoever may move it is led to the plan of the move"
+        board = text(signed_in(who).get(at(world, "line-live", "stock")))
+        assert board.count(dialog) == int(repair)
+    world.report(hanging)
+    assert "late" not in text(signed_in(world.viewer).get(reverse("home"))).partition("Tasks now")[2][:2_000]
+
+
+def test_newcomers_are_shown_first_steps_until_somebody_went_them(world: World, signed_in: As) -> None:
+    version = world.line(stations=["build"], key="release")
+    client = signed_in(world.operator)
+    assert 'id="first-task"' in text(client.get(reverse("home")))
+    world.report(world.start(version, by=world.designer))
+    page = text(client.get(reverse("home")))
+    assert 'id="first-task"' not in page and "First steps" in page, "what is wrong stands first from now on"
 
 
 @pytest.mark.wide

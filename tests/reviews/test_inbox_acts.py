@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from pipelines.work import logs
 from tests.factories import World, station
 from tests.pages.conftest import at
 from tests.reviews.conftest import gated
@@ -225,3 +227,35 @@ def test_work_that_was_sent_back_is_corrected_and_not_typed_anew(world: World) -
     again = client.get(at(world, "job-complete", task.name, world.job(task).pk)).content.decode()
     assert "Sent back" in again and "First is misspelt." in again and "Message from the sender" not in again
     assert "Frist draft" in again and "Wrote it" in again
+
+
+def test_a_stuck_branch_shows_what_it_did_and_not_what_ended_last(world: World) -> None:
+    both, join = {"id": "both", "to": ["german", "french"]}, {"wait_for": ["german", "french"]}
+    done = {"when": {"result": "success"}, "to": "print"}
+    branches = [station(key, {"id": key, **done}) for key in ("german", "french")]
+    line = {"key": "catalogue", "policy": {"no_match": "stuck", "on_failure": "stuck"}}
+    task = world.start(
+        world.line(stations=[station("layout", both), *branches, station("print", join=join)], **line)
+    )
+    world.report(task)
+    french = world.started(task, "french")
+    log = logs.Writer(french.pk, french.attempt)
+    log.append_chunk("0.1\tPage 31\n0.2\tThe dictionary is gone\n", timezone.now())
+    world.report(task, {"result": "failure"}, station="french")
+    world.report(task, {"result": "success", "summary": "48 pages"}, station="german")
+    (one,) = found(world.operator)
+    assert one.need.sentence.text == "No rule of french took this outcome: The dictionary is gone."
+    shown = as_(world.operator).get(reverse("need-act", args=[one.need.kind, one.need.key])).content.decode()
+    work = shown.partition("dossier-body")[2]
+    assert "Page 31" in work and work.index("<h2>french</h2>") < work.index("Path")
+    assert "<h2>german</h2>" not in work
+    panel = as_(world.viewer).get(reverse("needs-me"), {"fragment": "first"}).content.decode()
+    assert "The dictionary is gone." in panel, "whoever cannot retry it reads on Home why it is stuck"
+
+
+def test_a_verdict_that_says_blocked_is_not_shown_as_success(world: World) -> None:
+    task = world.start(world.line(stations=["describe", "ship"], key="pages"))
+    world.report(task, {"exit_code": 0, "verdict": "blocked", "summary": "Two years or five?"})
+    (one,) = found(world.operator)
+    shown = as_(world.operator).get(reverse("need-act", args=[one.need.kind, one.need.key])).content.decode()
+    assert "succeeded" not in shown and shown.count(">blocked</") >= 2

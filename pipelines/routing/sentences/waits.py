@@ -61,7 +61,7 @@ def stuck_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> 
     sentence, remedy = entry
     text = sentence % words
     if token.error in OF_THE_OUTCOME and (cause := shortened_first_line(summary)):
-        text = f"{text.removesuffix('.')}: {cause}"
+        text = f"{text.removesuffix('.')}: {cause}{'' if cause[-1] in ENDS_OF_SENTENCES else '.'}"
     return ProblemAndRemedy(text, remedy, token.error)
 
 
@@ -72,6 +72,7 @@ def shortened_first_line(summary: str) -> str:
 
 
 LONGEST_CAUSE = 200
+ENDS_OF_SENTENCES = ".!?…"
 OF_THE_OUTCOME = ("NoValidTransition", "RetryLimitExceeded")
 """Errors about what a station reported: its own words say more than that nothing took them."""
 

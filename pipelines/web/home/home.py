@@ -181,7 +181,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     tasks = list(_first_task_ids(projects=able))
     rest = _later_steps(user, line, able)
     first = first_task(line, user) if not all(step.done for step in rest) else None
-    if first is not None and first.task is None and _first_decided_visit_id(tasks=tasks):
+    if first is not None and first.task is None and (_first_decided_visit_id(tasks=tasks) or _completed(tasks=tasks)):
         first = None  # somebody else went this way
     alone = first is not None and not first.ended and set(tasks) <= {first.task and first.task.pk}
     return FirstSteps(first, rest, alone)
@@ -244,6 +244,11 @@ def _first_task_ids(projects: Any) -> QuerySet[Task, int]:
 def _first_decided_visit_id(tasks: Any) -> QuerySet[GateVisit, UUID]:
     decided = GateVisit.objects.filter(task__among=tasks, state=GateVisit.State.DECIDED)
     return decided.values_list("pk", flat=True)[:1]
+
+
+@compiled(tasks=array_field())
+def _completed(tasks: Any) -> QuerySet[Task, int]:
+    return Task.objects.filter(pk__among=tasks, status=Status.COMPLETED).values_list("pk", flat=True)[:1]
 
 
 @compiled(projects=array_field())

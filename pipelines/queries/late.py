@@ -1,0 +1,59 @@
+"""Late tasks: past a due time, or at work for longer than their station expects."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from pipelines.models import GateVisit, Job, Purpose, Task, overdue_condition
+from pipelines.queries import versions
+
+
+def late_condition(tasks: QuerySet[Task], now: datetime) -> Q:
+    """Return the condition of open tasks that are late. `tasks`: among which they are."""
+    overdue_visits = GateVisit.objects.filter(overdue_condition(Now()), state=GateVisit.State.OPEN).order_by()
+    passed = Task.objects.filter(overdue_condition(Now()), ended_at__isnull=True).order_by()
+    # Each part by an index of what has a due time; with OR every open task is read.
+    overrunning = Task.objects.filter(pk__in=overrunning_since(tasks, now)).order_by()
+    parts = passed.values("pk").union(overdue_visits.values("task"), overrunning.values("pk"), all=True)
+    return Q(ended_at__isnull=True, pk__in=parts)
+
+
+def overrunning_since(tasks: QuerySet[Task], now: datetime) -> dict[int, datetime]:
+    """Return the tasks with work that takes longer than is expected of its station, by id, each with the instant at
+    which it should have ended."""
+    open_tasks = tasks.filter(ended_at__isnull=True).order_by()
+    expected = {
+        (version, key): seconds for version, key, seconds in expected_seconds_of_running_stations(open_tasks)
+    }
+    if not expected:
+        return {}
+    running = Job.objects.filter(
+        state=Job.State.RUNNING,
+        purpose=Purpose.STATION,
+        station__in={key for _version, key in expected},
+        task__in=open_tasks.values("pk"),
+    )
+    overrunning: dict[int, datetime] = {}
+    for task, version, key, started_at in running.values_list(
+        "task", "task__pinned", "station", "started_at"
+    ):
+        if started_at is not None and (seconds := expected.get((version, key))):
+            should_have_ended = started_at + timedelta(seconds=seconds)
+            if should_have_ended < now:
+                overrunning[task] = min(should_have_ended, overrunning.get(task, should_have_ended))
+    return overrunning
+
+
+def expected_seconds_of_running_stations(open_tasks: QuerySet[Task]) -> list[tuple[int, str, float]]:
+    """Return (version, station, seconds) for each station that expects a time, of versions in which a job runs: no
+    other position is late by it."""
+    running = open_tasks.filter(jobs__state=Job.State.RUNNING)
+    return [
+        (version, station.key, station.limits.expected)
+        for version in running.order_by().values_list("pinned_id", flat=True).distinct()
+        for station in versions.by_id(version).stations
+        if station.limits.expected
+    ]
