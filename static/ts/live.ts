@@ -10,7 +10,7 @@
 //
 // Pages use the events, on <body>:
 //   gl:resync         fetch everything again: hx-trigger="gl:resync from:body"
-//   gl:changed        any task changed (at most one per 100 ms): hx-trigger="gl:changed from:body"
+//   gl:changed        any task changed (within 100 ms, in a burst 800): hx-trigger="gl:changed from:body"
 //   gl:task           CustomEvent, detail {task, version}: one per task and newest version
 //   gl:task-<WI-…>    the same, named: hx-trigger="gl:task-WI-app-42 from:body"
 //   gl:notified       something new behind the bell, or less: hx-trigger="gl:notified from:body"
@@ -18,6 +18,7 @@
 //   gl:live-state     detail {state}: live | reconnecting | polling | offline | ended
 
 import { showFailure } from "./failures";
+import { Gathering } from "./gathering";
 import { duration } from "./time";
 import { say } from "./words";
 
@@ -212,7 +213,6 @@ export function liveAddress(data: DOMStringMap, at: Location): string {
   return `${scheme}//${at.host}${prefix}?${query}`;
 }
 
-const CHANGED_MS = 100;
 const INBOX_MS = 2_000;
 /** An answer that takes longer leaves what is shown older than 3 s: then the dot says so. */
 const BEHIND_MS = 1_000;
@@ -224,29 +224,25 @@ export function startLive(): void {
   const { body } = document;
   if (!body.dataset.liveProject) return;
   const view = new StateView();
-  const gathered = new Set<string>();
-  // Many hints in a burst cost one request.
-  const gather = (name: string, ms: number): void => {
-    if (gathered.has(name)) return;
-    gathered.add(name);
-    setTimeout(() => {
-      gathered.delete(name);
-      send(name);
-    }, ms);
-  };
+  const changes = new Gathering(() => send("gl:changed"));
+  let inboxWaits = false;
   const changed = (): void => {
     view.updated();
-    gather("gl:changed", CHANGED_MS);
+    changes.note();
   };
   const moved = (): void => {
     changed();
-    gather("gl:inbox", INBOX_MS);
+    if (inboxWaits) return;
+    inboxWaits = true;
+    setTimeout(() => {
+      inboxWaits = false;
+      send("gl:inbox");
+    }, INBOX_MS);
   };
-  const overtaken = watchRequests();
+  watchRequests();
   watchAnswers((isBehind) => view.showBehind(isBehind));
   let opened = false;
   const resync = (): void => {
-    overtaken();
     send("gl:resync");
     // The page has just been made: only what a broken socket missed makes the number beside Inbox old.
     (opened ? moved : changed)();
@@ -255,7 +251,6 @@ export function startLive(): void {
   const live = new Live({
     address: liveAddress(body.dataset, location),
     onHint: (task, version) => {
-      overtaken();
       send("gl:task", { task, version });
       send(`gl:task-${task}`, { task, version });
       moved();
@@ -296,11 +291,10 @@ interface RequestDetail {
 
 /**
  * A part that is replaced by the answer to its request takes along what waited behind that request. So what was asked
- * before the last news came is asked once more. And what a person asked for is not pushed aside by what repeats by
- * itself: an answer would have no place to go to any more. Returns what to call when there is news.
+ * before the last event that it hears was sent is asked once more; what is gathered is sent to its successor. And what a
+ * person asked for is not pushed aside by what repeats by itself: an answer would have no place to go to any more.
  */
-function watchRequests(): () => void {
-  let news = 0;
+function watchRequests(): void {
   const requests = new WeakMap<XMLHttpRequest, { at: number; quiet: boolean }>();
   const byPeople = new Map<string, XMLHttpRequest>();
   const byItself = new Map<string, XMLHttpRequest>();
@@ -322,14 +316,19 @@ function watchRequests(): () => void {
     if (!request.quiet) byItself.get(id)?.abort();
   });
   document.addEventListener("htmx:afterSettle", ({ target }) => {
-    const id = target instanceof Element ? target.id : "";
-    const then = settling.get(id);
-    settling.delete(id);
-    if (then !== undefined && then < news) send("gl:resync");
+    const part = target instanceof Element ? target : null;
+    const then = settling.get(part?.id ?? "");
+    settling.delete(part?.id ?? "");
+    if (then !== undefined && then < lastHeard(part)) send("gl:resync");
   });
-  return () => {
-    news = performance.now();
-  };
+}
+
+/** Returns the time of the last event after which a part, or what is in it, fetches itself anew. */
+function lastHeard(part: Element | null): number {
+  const parts = part ? [part, ...part.querySelectorAll("[hx-trigger*='gl:']")] : [];
+  const triggers = parts.map((one) => one.getAttribute("hx-trigger") ?? "").join();
+  const times = [...sentAt].map(([name, at]) => (triggers.includes(name) ? at : 0));
+  return Math.max(0, ...times);
 }
 
 /**
@@ -378,7 +377,11 @@ function isUnderWay(request: XMLHttpRequest | undefined): boolean {
   return request !== undefined && [OPENED, HEADERS_RECEIVED, LOADING].some((state) => state === request.readyState);
 }
 
+/** Times at which each event was sent last; those of tasks together. */
+const sentAt = new Map<string, number>();
+
 function send(name: string, detail?: unknown): void {
+  sentAt.set(name.startsWith("gl:task") ? "gl:task" : name, performance.now());
   document.body.dispatchEvent(new CustomEvent(name, { detail }));
 }
 
