@@ -26,6 +26,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from pipelines.routing.basics import wording
+from pipelines.routing.basics.wording import percent_text
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.sentences import failures
 from pipelines.templatetags import shapes
@@ -194,6 +195,9 @@ def _icon_html(name: str, size: int, label: str, css: str, sprite: str) -> SafeS
 
 
 # --- Statuses and kinds -------------------------------------------------------------------------
+
+
+register.filter("percent", percent_text)
 
 
 @register.filter

@@ -11,6 +11,7 @@ from io import StringIO
 from typing import Final, Literal
 
 from pipelines.queries.usage import dollars_text
+from pipelines.routing.basics.wording import percent_text
 from pipelines.templatetags.gateline import duration
 
 Unit = Literal["count", "seconds", "usd", "share", "minutes", "text"]
@@ -28,7 +29,7 @@ TEXTS: Final[dict[Unit, Callable[..., str]]] = {
     "count": lambda value: f"{value:,}",
     "seconds": duration,
     "usd": lambda value: dollars_text(Decimal(value)),
-    "share": lambda value: f"{value:.0%}",
+    "share": lambda value: percent_text(value * 100, 0),
     "minutes": minutes_text,
     "text": str,
 }

@@ -162,7 +162,7 @@ def test_one_is_made_for_each_rule_run_opened_and_shown_on_the_canvas(canvas: Pa
     tab = canvas.get_by_role("tabpanel")
     expect(tab).to_contain_text("No scenarios yet")
     tab.get_by_role("button", name="One per live rule").click()
-    expect(tab).to_contain_text("5 of 5 rules covered, 100 %")
+    expect(tab).to_contain_text("5 of 5 rules covered, 100%")
     expect(tab.get_by_text("Passed", exact=True)).to_have_count(5)
     tab.get_by_label("Show on the canvas").check()
     expect(canvas.locator('.ed-covered[data-covered="taken"]')).to_have_count(5)

@@ -77,7 +77,7 @@ def test_no_letter_is_too_small_to_be_read_and_names_are_all_as_large(
     page = enter_canvas(line)
     expect(page.locator(".ed-way").first).to_be_attached()
     page.keyboard.press("0")
-    expect(page.locator(".ed-zoom output")).to_have_text("100 %")
+    expect(page.locator(".ed-zoom output")).to_have_text("100%")
     until(lambda: set(letters(page)) >= SAID, lambda: f"there are letters of {sorted(letters(page))}")
     seen = []
     for _press in range(11):

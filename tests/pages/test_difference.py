@@ -100,7 +100,7 @@ def test_numbers_tell_never_from_cannot(world: World, signed_in: As) -> None:
     assert "Never matches: rule 1 already takes everything" in shown
     assert "Not used in 1 task, but matched by" in shown
     assert "{result: cancelled}" in shown
-    assert "100 %" in shown
+    assert "100%" in shown
 
 
 def test_numbers_of_a_version_that_there_is_not_are_404(world: World, signed_in: As, line: Line) -> None:

@@ -51,7 +51,7 @@ def test_generating_runs_them_and_says_which_rules_have_none(world: World, line:
     assert "earlier rules take everything that it would: again" in page
     assert set(line.scenarios.values_list("key", flat=True)) == {"takes-again", "takes-on"}
     assert page.count("Passed") == 2
-    assert "2 of 3 rules taken, 66.7 %" in page
+    assert "2 of 3 rules taken, 66.7%" in page
 
 
 def test_generating_again_replaces_only_what_was_generated(world: World, line: Line, signed_in: As) -> None:

@@ -45,7 +45,7 @@ def test_they_are_made_run_and_read(
     page.goto(at(world, "line-tests", line.key))
     expect(page.get_by_role("heading", name="No scenarios yet")).to_be_visible()
     page.get_by_role("button", name="Generate one per live rule").click()
-    expect(page.get_by_text("2 of 2 rules taken, 100 %")).to_be_visible()
+    expect(page.get_by_text("2 of 2 rules taken, 100%")).to_be_visible()
     scenarios.store_scenario(line, WRONG, world.designer, timezone.now())
     page.get_by_role("button", name="Run against live, v1").click()
     expect(page.get_by_text("expected ship, got build")).to_be_visible()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from pipelines.routing.basics.wording import percent_text
+
 QUEUE, CYCLE, DEADLOCKS, ESCALATED, GATE = (
     "queue_depth",
     "cycle_time",
@@ -62,7 +64,7 @@ def figure_name(key: str, line: str = "", gate: str = "") -> str:
 def format_figure(key: str, value: float) -> str:
     """Write a figure as `12`, `2.5 ×` or `30%`."""
     if key in (ESCALATED, GATE):
-        return f"{value:.0%}"
+        return percent_text(value * 100, 0)
     return f"{value:.1f} ×" if key == CYCLE else f"{value:.0f}"
 
 

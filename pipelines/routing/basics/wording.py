@@ -66,6 +66,11 @@ def joined_wording(values: Iterable[object], between: str) -> PartName:
     return PartName(between.join(map(str, parts)), lambda: people_text(between).join(map(people_text, parts)))
 
 
+def percent_text(percent: float, places: int = 1) -> str:
+    """Write a share of a hundred as `85%` or `66.7%`."""
+    return f"{round(percent, places):g}%"
+
+
 def as_sentence(value: object) -> str:
     """Return the text for people with a capital at the start and a full stop at the end."""
     sentence = as_heading(value)

@@ -46,7 +46,7 @@ export function Zoom({ desk }: { desk: Desk }) {
   return (
     <div className="ed-zoom">
       <Tools label={say("zoomOut")} ids={["zoomOut"]} desk={desk} />
-      <output className="small">{Math.round(zoom * 100)} %</output>
+      <output className="small">{Math.round(zoom * 100)}%</output>
       <Tools label={say("zoomIn")} ids={["zoomIn", "fit"]} desk={desk} />
     </div>
   );

@@ -520,7 +520,7 @@ const WORDS = {
   testHolds: "Passed",
   testFails: "Failed",
   testOld: "(older draft)",
-  covered: "%s of %s rules covered, %s %",
+  covered: "%s of %s rules covered, %s%",
   coverage: "Rule coverage",
   coverageOnCanvas: "Show on the canvas",
   coveredTaken: "Covered",
