@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -46,9 +47,10 @@ def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
     now = timezone.now()
     more = {
         "months": health.month_rows(project, now),
-        "offers": sampling.sampling_offers_for_always_approved_gates(project),
+        "gate_records": sampling.gate_records(project),
         "fallbacks": sampling.gates_asking_about_all_again(project),
         "unremarked": sampling.UNREMARKED,
+        "recent_days": sampling.RECENT_DAYS,
     }
     trail = project_breadcrumb(project, "Insights")
     context = {**_page_context(request, insights), **more}
@@ -108,6 +110,7 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
         "line": insights.line,
         "period": period,
         "dates": period.dates,
+        "last_month": _last_month(),
         "presets": [(days, name, days == period.preset) for days, name in PRESETS.items()],
         "range": _period_query(period),
         "purged": purged_tasks_that_ended([*insights.selection.lines], start, end) if start and end else 0,
@@ -117,7 +120,7 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
         "tables": [sheet for sheet in insights.tables() if sheet],
         "health": figures,
         "months": [],
-        "offers": [],
+        "gate_records": [],
         "fallbacks": [],
         "alerts": sum(row.figure.is_alert for row in figures),
         "incidents": [
@@ -125,6 +128,12 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
             for incident in incidents.order_by("-opened_at")[:MAX_INCIDENTS]
         ],
     }
+
+
+def _last_month() -> Period:
+    """Return the calendar month before this one."""
+    last = timezone.localdate().replace(day=1) - timedelta(days=1)
+    return Period(last.replace(day=1), last)
 
 
 def _period_query(period: Period) -> str:

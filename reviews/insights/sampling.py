@@ -1,10 +1,10 @@
-"""Gates that were only ever approved of late, what asking about a sample of them would have missed, and gates that fell
-back from a sample."""
+"""Records of gates: whether they may ask less, what asking about a sample would have missed, and gates that fell back
+from a sample."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,15 +17,18 @@ from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.versions import by_id
 from pipelines.routing.decide.sampling import draw_number_of_chain, is_draw_selected
+from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.sentences.sampling import fallback_cause
-from reviews.models.statements import CHAIN_ROOTS, UNDISPUTED_APPROVALS
+from reviews.models.statements import CHAIN_ROOTS, GATE_RECORDS
 
 UNREMARKED = 200
 """So many approvals without a remark, one after the other, and a gate is offered for sampling."""
 RECENT_DAYS = 90
 """Days of which approvals are counted for that."""
 RATES = (2, 5, 10, 20)
+OFFERED = "Yes, as proposed below."
+NOT_YET = "Not yet: {} of {} approvals in a row without a remark."
 MAX_FALLBACKS = 50
 
 
@@ -41,40 +44,64 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class SampleOffer:
-    """A gate that was approved `approvals` times without a remark; `rates`: a back-test over the newest of them."""
+class GateRecord:
+    """What a gate asked in RECENT_DAYS, and whether it may ask less. `in_a_row`: approvals without a remark, up to now;
+    `rates`: a back-test over the newest of them, where it is offered for sampling."""
 
     line: Line
     gate: str
     name: str
-    approvals: int
-    rates: Sequence[Rate]
+    asked: int
+    unremarked: int
+    in_a_row: int
+    answer: str
+    rates: Sequence[Rate] = ()
 
 
-def sampling_offers_for_always_approved_gates(project: Project) -> list[SampleOffer]:
-    """Gates to sample, of what is live: those that always ask, and were only ever approved lately. Three statements."""
-    rows = fetch(UNDISPUTED_APPROVALS, {"project": project.pk, "most": UNREMARKED, "days": RECENT_DAYS})
-    lines = _lines_by_id(row[0] for row in rows)
-    asks = [row for row in rows if _always_asks_and_is_not_delivered(lines[row[0]], row[1])]
-    if not asks:
-        return []
-    # Columns 3 and 4 of UNDISPUTED_APPROVALS: the newest visits, and their tasks
-    visits, tasks = ([entry for row in asks for entry in row[place]] for place in (3, 4))
+def gate_records(project: Project) -> list[GateRecord]:
+    """Gates of what is live that asked lately, those with the longest row of approvals first. Three statements."""
+    rows = fetch(GATE_RECORDS, {"project": project.pk, "most": UNREMARKED, "days": RECENT_DAYS})
+    lines = Line.objects.in_bulk({row[0] for row in rows})
+    records, offered = [], []
+    for row in rows:
+        line_id, key, asked, unremarked, in_a_row, _visits, _tasks = row
+        gate = _live_gate(lines[line_id], key)
+        if gate is None:
+            continue
+        answer = reason_not_to_sample(lines[line_id], gate)
+        if not answer and in_a_row >= UNREMARKED:
+            offered.append(row)
+        answer = answer or (OFFERED if in_a_row >= UNREMARKED else NOT_YET.format(in_a_row, UNREMARKED))
+        records.append(GateRecord(lines[line_id], key, gate.name, asked, unremarked, in_a_row, answer))
+    rates = _rates_of_gates(project, offered) if offered else {}
+    return [replace(record, rates=rates.get((record.line.pk, record.gate), ())) for record in records]
+
+
+def _rates_of_gates(project: Project, rows: Sequence[Any]) -> dict[tuple[int, str], list[Rate]]:
+    """Return the back-tests by line and gate; `rows`: those of GATE_RECORDS."""
+    visits, tasks = ([entry for row in rows for entry in row[place]] for place in (5, 6))
     roots: dict[UUID, list[tuple[int, bool]]] = {}
     for visit, root, reverted in fetch(
         CHAIN_ROOTS, {"project": project.pk, "visits": visits, "tasks": tasks}
     ):
         roots.setdefault(visit, []).append((root, reverted))
-    sample_offers = []
-    for line_id, gate, approvals, newest, _tasks in asks:
+    key, rates = sampling_key(), {}
+    for line_id, gate, *_counts, newest, _tasks in rows:
         about = [root for visit in newest for root in roots.get(visit, ())]
-        key, name = sampling_key(), f"{line_id}/{gate}"
-        draws = [(draw_number_of_chain(key, name, str(root)), reverted) for root, reverted in about]
-        rates = [_rate_and_missed_reverts_at(one_in, draws) for one_in in RATES]
-        sample_offers.append(
-            SampleOffer(lines[line_id], gate, _live_gate_name_or_key(lines[line_id], gate), approvals, rates)
-        )
-    return sample_offers
+        draws = [(draw_number_of_chain(key, f"{line_id}/{gate}", str(root)), reverted) for root, reverted in about]
+        rates[line_id, gate] = [_rate_and_missed_reverts_at(one_in, draws) for one_in in RATES]
+    return rates
+
+
+def reason_not_to_sample(line: Line, gate: Gate) -> str:
+    """Return why a gate is never offered for sampling, "" where it may be."""
+    if not gate.has_people:
+        return "Asks people only where a check does not pass."
+    if gate.sample is not None:
+        return f"Asks about 1 in {gate.sample.one_in} already."
+    if gate.key in _keys_of_gates_whose_approval_is_delivered(line):
+        return "No: what it approves is delivered, so it is asked every time."
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +141,11 @@ def _rate_and_missed_reverts_at(one_in: int, draws: Sequence[tuple[int, bool]]) 
     return Rate(one_in, len(draws) - len(unseen), len(unseen), sum(unseen))
 
 
-def _always_asks_and_is_not_delivered(line: Line, gate: str) -> bool:
-    live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
-    return (
-        live_gate is not None
-        and live_gate.always_asks
-        and gate not in _keys_of_gates_whose_approval_is_delivered(line)
-    )
-
-
 def _keys_of_gates_whose_approval_is_delivered(line: Line) -> set[str]:
     """Return the gates whose approval is delivered: what they did not ask about could not be."""
     stations = by_id(line.live_id).stations if line.live_id else ()
     return {str(station.work.get("gate")) for station in stations if station.kind == DELIVER.key}
 
 
-def _live_gate_name_or_key(line: Line, gate: str) -> str:
-    """Its name in what is live; the key of one that only older versions have."""
-    live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
-    return live_gate.name if live_gate else gate
-
-
-def _lines_by_id(ids: Any) -> dict[int, Line]:
-    return Line.objects.in_bulk(set(ids))
+def _live_gate(line: Line, gate: str) -> Gate | None:
+    return by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None

@@ -253,10 +253,10 @@ RUN_COSTS = f"""
 
 # Gates where fewer might be asked
 
-# Approvals of late since somebody last said anything but “approve”, or wrote a remark or a reason; the newest of them,
-# and their tasks.
+# Of each gate how often it asked of late, how often it was approved without a remark or a reason, and how often in a
+# row; the newest visits of that row, and their tasks.
 # OFFSET 0 keeps PostgreSQL from merging the subselect into the join
-UNDISPUTED_APPROVALS = """
+GATE_RECORDS = """
     WITH said AS (
         SELECT task.line_id, visit.gate, visit.id, visit.task_id, visit.decided_at,
             visit.word <> 'approve' OR visit.reason <> ''
@@ -270,12 +270,11 @@ UNDISPUTED_APPROVALS = """
     ), since AS (
         SELECT said.*, max(decided_at) FILTER (WHERE disputed) OVER (PARTITION BY line_id, gate) AS last FROM said
     )
-    SELECT line_id, gate, count(*),
-        (array_agg(id ORDER BY decided_at DESC, id))[1:%(most)s],
-        (array_agg(task_id ORDER BY decided_at DESC, id))[1:%(most)s]
-    FROM since
-    WHERE last IS NULL OR decided_at > last
-    GROUP BY line_id, gate HAVING count(*) >= %(most)s ORDER BY 3 DESC, 1, 2 LIMIT 20"""
+    SELECT line_id, gate, count(*), count(*) FILTER (WHERE NOT disputed),
+        count(*) FILTER (WHERE last IS NULL OR decided_at > last),
+        (array_agg(id ORDER BY decided_at DESC, id) FILTER (WHERE last IS NULL OR decided_at > last))[1:%(most)s],
+        (array_agg(task_id ORDER BY decided_at DESC, id) FILTER (WHERE last IS NULL OR decided_at > last))[1:%(most)s]
+    FROM since GROUP BY line_id, gate ORDER BY 5 DESC, 3 DESC, 1, 2 LIMIT 20"""
 
 # Of such visits, each with the first task of its chain: what the draw is about (law §15).
 CHAIN_ROOTS = f"""

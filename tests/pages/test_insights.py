@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import statistics
 from datetime import date, timedelta
 from io import StringIO
@@ -75,6 +76,16 @@ def test_every_figure_is_recounted(world: World, days: int) -> None:
     # A figure that is off by one is told
     everything.visits.pop()
     assert unequal(Insights(world.project, lines, period, None), everything)
+
+
+def test_last_month_is_a_period_of_its_own(world: World, signed_in: As) -> None:
+    client, address = signed_in(world.viewer), at(world, "insights")
+    link = re.compile(r'href="([?]since=[^"]*)"([^>]*)>Last month<')
+    [(query, current)] = link.findall(text(client.get(address)))
+    last = timezone.localdate().replace(day=1) - timedelta(days=1)
+    assert query == f"?since={last.replace(day=1)}&amp;until={last}" and "aria-current" not in current
+    [(_query, current)] = link.findall(text(client.get(address + query.replace("&amp;", "&"))))
+    assert 'aria-current="true"' in current
 
 
 def test_tasks_that_ended_are_recounted(world: World) -> None:

@@ -15,11 +15,12 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import Delivery, GateVisit, Job, Line, Repository, Task, User
+from pipelines.queries import versions
 from reviews.insights import gates, sampling
 from reviews.insights.gates import Decisions
 from reviews.insights.selection import InsightsSelection, Period
 from reviews.models import Remark, Sitting
-from tests.factories import World
+from tests.factories import World, document, station
 from tests.pages.conftest import at
 from tests.pages.test_task_statements import _like, statements
 from tests.reviews.conftest import gated
@@ -164,20 +165,48 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
     world.vote(visit.task, "approve")
     visit.refresh_from_db()
     approvals(visit, 198)
-    assert sampling.sampling_offers_for_always_approved_gates(world.project) == []
+    [record] = sampling.gate_records(world.project)
+    assert (record.asked, record.unremarked, record.in_a_row, record.rates) == (199, 199, 199, ())
+    assert record.answer == "Not yet: 199 of 200 approvals in a row without a remark."
     approvals(visit, 1)
-    [offer] = sampling.sampling_offers_for_always_approved_gates(world.project)
-    assert (offer.approvals, offer.name) == (200, "Release review")
+    [offer] = sampling.gate_records(world.project)
+    assert (offer.in_a_row, offer.name, offer.answer) == (200, "Release review", sampling.OFFERED)
     rates = {rate.one_in: rate for rate in offer.rates}
     assert all(rate.asked + rate.unseen == 200 for rate in offer.rates)
     assert 60 < rates[2].asked < 140 and 2 < rates[10].asked < 45 and rates[2].asked > rates[20].asked
     page = as_(world.designer).get(at(world, "insights")).content.decode()
     assert "ask about fewer?" in page and f">{rates[10].unseen}<" in page
+    assert "May we ask less?" in page and sampling.OFFERED in page
     Remark.objects.create(
         visit=visit, user=world.reviewer, path="a.py", side="new", line=1, content="0" * 64, text="Why?",
         at=timezone.now(),
     )  # fmt: skip
-    assert sampling.sampling_offers_for_always_approved_gates(world.project) == []
+    [record] = sampling.gate_records(world.project)
+    assert (record.asked, record.unremarked, record.rates) == (200, 199, ())
+
+
+def test_a_gate_that_is_never_offered_says_why(world: World) -> None:
+    gates = [
+        {"key": "sampled", "sample": {"one_in": 5}},
+        {"key": "checked", "requires_approval": False},
+        {"key": "merging"},
+        {"key": "asking"},
+    ]
+    merge = station("merge", kind="deliver", work={"to": "merge", "gate": "merging"})
+    draft = document(
+        [station("build", {"id": "on", "to": "merge", "gates": ["merging"]}), merge], gates=gates
+    )
+    draft["workspace"] = {"git": {"repository": "input.repository"}}
+    draft["inputs"] = [{"key": "repository", "type": "repository", "label": "Repository", "required": True}]
+    version = world.line(draft)
+    assert [
+        sampling.reason_not_to_sample(version.line, gate) for gate in versions.parsed_version(version).gates
+    ] == [
+        "Asks about 1 in 5 already.",
+        "Asks people only where a check does not pass.",
+        "No: what it approves is delivered, so it is asked every time.",
+        "",
+    ]
 
 
 @pytest.mark.wide
