@@ -17,6 +17,7 @@ from pipelines.templatetags.small import elapsed, moment, status_pill
 register = template.Library()
 
 NOTHING = mark_safe("")
+PLACE = '<p class="only-phone muted small task-row-place">{}</p>'
 COLUMNS = ("several", "line_view", "has_places", "has_priorities", "has_due")
 ROW = """
   <tr>
@@ -60,7 +61,7 @@ def _row_html(task: Any, columns: list[str]) -> SafeString:
         status=status_pill(
             task.display_status, _unmerged_label() if getattr(task, "unmerged", False) else ""
         ),
-        where=format_html('<p class="only-phone muted small">{}</p>', task.place) if task.place else NOTHING,
+        where=format_html(PLACE, task.place) if task.place else NOTHING,
         place=_cell_html(task.place) if "has_places" in columns else NOTHING,
         priority=_cell_html(task.get_priority_display()) if "has_priorities" in columns else NOTHING,
         due=_due_cell(task) if "has_due" in columns else NOTHING,

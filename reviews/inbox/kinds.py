@@ -86,7 +86,7 @@ KINDS: tuple[InboxKind, ...] = (
     InboxKind(
         "blocked", "Blocked", "A station could not continue by itself.", Token,
         item_queries.blocked_items_without_question,
-        (Act("answer", "Answer what it needs", "text", AnswerForm, item_actions.answer_station_question), RETRY,
+        (Act("answer", "Answer", "text", AnswerForm, item_actions.answer_station_question), RETRY,
          CANCEL),
     ),
     InboxKind(

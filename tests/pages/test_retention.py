@@ -26,6 +26,7 @@ from tests.engine.test_purge import COMMIT, deliver, ended, keep_file
 from tests.factories import World, make_project
 from tests.fixtures.receipts import gateline_verify, public_key
 from tests.pages.conftest import As, at, text
+from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db
 GIVEN = {"int": 1, "uuid": UUID(int=1)}
@@ -118,6 +119,23 @@ def test_every_page_of_a_purged_task_says_that_it_was_purged(world: World, signe
     assert part.headers["HX-Redirect"] == page
     for place in ("tasks", "insights", "lines"):
         assert client.get(at(world, place)).status_code == 200
+
+
+def test_the_address_of_a_purged_review_says_what_becomes_of_reviews(world: World, signed_in: As) -> None:
+    """The same as of one that never was: whoever guesses learns nothing."""
+    task = world.start(world.line(**gated()))
+    world.report(task)
+    visit = world.visit(task)
+    world.vote(task, "approve")
+    world.report(task)
+    client, address = signed_in(world.reviewer), reverse("gate-visit", args=[visit.pk])
+    assert client.get(address).status_code == 200
+    purge(world)
+    for gone in (address, reverse("gate-visit", args=[UUID(int=1)])):
+        answer = client.get(gone)
+        assert answer.status_code == 404
+        assert "purges a task, its reviews are deleted with it" in text(answer)
+    assert "purges a task" not in text(client.get("/nothing/"))
 
 
 def test_every_operation_on_a_purged_task_is_refused_with_410(world: World) -> None:

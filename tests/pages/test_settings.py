@@ -53,6 +53,21 @@ def test_an_account_keeps_what_was_typed_when_something_is_wrong(world: World, s
     assert "not a mail" in text(answer)
 
 
+def test_personal_settings_lead_to_one_another(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    addresses = [
+        reverse(name)
+        for name in ("account", "mfa_index", "account-notifications", "account-chats", "account-away")
+    ]
+    for address in addresses:
+        page = text(client.get(address))
+        [here] = re.findall(
+            r'<a[^>]*href="([^"]*)"[^>]*aria-current="page"', page.partition("settings-nav")[2]
+        )[:1]
+        assert here == address
+        assert all(f'href="{other}"' in page for other in addresses)
+
+
 def test_a_changed_password_ends_the_other_sessions(world: World, signed_in: As) -> None:
     client, other = signed_in(world.viewer), Client()
     other.force_login(world.viewer)

@@ -26,6 +26,16 @@ def dossier(page: Page, sign_in: SignIn, world: World, waiting: Task) -> Page:
     return page
 
 
+def test_keys_are_told_where_there_is_a_row_to_move_to(page: Page, sign_in: SignIn, world: World) -> None:
+    sign_in(page, world.reviewer)
+    page.goto(reverse("needs-me"))
+    expect(page.get_by_text("Nothing needs you")).to_be_visible()
+    expect(page.locator(".inbox-keys")).to_be_hidden()
+    question(world)
+    page.goto(reverse("needs-me"))
+    expect(page.locator(".inbox-keys")).to_be_visible()
+
+
 @pytest.mark.wide
 def test_approving_says_what_happens_and_takes_a_second_step(
     dossier: Page, world: World, waiting: Task

@@ -8,7 +8,6 @@ from typing import Any
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.core import ratelimit
-from allauth.mfa.utils import is_mfa_enabled
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
@@ -58,7 +57,6 @@ def account_page(request: SignedInRequest, status: int = 200, **context: Any) ->
         "provider_name": settings.OIDC_NAME,
         "tokens": ApiToken.objects.filter(user=user).order_by("revoked_at", "-created_at"),
         "sessions": list_sessions(user, request.session.session_key),
-        "second_factor": is_mfa_enabled(user),
         "now": timezone.now(),
     }
     return render_in_shell(

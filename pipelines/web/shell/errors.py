@@ -34,6 +34,12 @@ PROBLEMS = {
 }
 """Title and detail of what the API answers, where no operation of it does."""
 
+NOT_FOUND = {
+    "gate-visit": "When the retention of a project purges a task, its reviews are deleted with it. "
+    "The page of the task says when.",
+}
+"""More about what is not there, by the name of its view; the same whether it ever was."""
+
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     return _error_page(request, 400)
@@ -44,7 +50,8 @@ def forbidden_page(request: HttpRequest, exception: Exception | None = None) -> 
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _error_page(request, 404)
+    view = request.resolver_match.url_name if request.resolver_match else ""
+    return _error_page(request, 404, message=NOT_FOUND.get(view or "", ""))
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
