@@ -49,5 +49,9 @@ class PacedServer(Server):
             protocol.registerProducer(PacedProducer(), True)
         await super().handle_reply(protocol, message)
         producer = getattr(protocol, "producer", None)
-        if isinstance(producer, PacedProducer) and not await producer.wait_until_writable() and protocol.channel:
+        if (
+            isinstance(producer, PacedProducer)
+            and not await producer.wait_until_writable()
+            and protocol.channel
+        ):
             protocol.channel.forceAbortClient()

@@ -166,7 +166,7 @@ def delete_some_old_deliveries(now: datetime) -> int:
 
 def trigger_words(trigger: Trigger) -> str:
     """Name a trigger by what it waits for."""
-    return KINDS[trigger.kind].words(trigger.named_options)
+    return KINDS[trigger.kind].words(trigger.options_with_line_name)
 
 
 def _checked_kind(key: str) -> TriggerKind:

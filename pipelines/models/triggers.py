@@ -66,7 +66,7 @@ class Trigger(models.Model):
         return f"{self.kind} {self.pk}"
 
     @property
-    def named_options(self) -> dict[str, Any]:
+    def options_with_line_name(self) -> dict[str, Any]:
         """Options with the name of the line that it waits for, as people know it."""
         return {**self.options, "line_name": self.source.name} if self.source else self.options
 

@@ -329,7 +329,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
             proposal = proposed_environment(probe.files, probe.commit).with_hosts(
                 worker.registries for worker in workers
             )
-            checks += _requirement_results(repository, proposal.with_typed_commands(typed), guard, workers)
+            checks += _proposal_need_results(repository, proposal.with_typed_commands(typed), guard, workers)
     except (GitRefused, HostError) as refused:
         checks = [ConnectionCheck("reach", False, str(refused)).to_dict()]
     if access is not None and (of_host or none_of_host):
@@ -346,7 +346,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
     return checks
 
 
-def _requirement_results(
+def _proposal_need_results(
     repository: Repository, proposal: Proposal, guard: Guard, workers: Sequence[Worker]
 ) -> list[dict[str, Any]]:
     return [
@@ -370,7 +370,7 @@ def store_corrections(repository: Repository, typed: Mapping[str, str], *, now: 
     repository.proposed = {**repository.proposed, TYPED: {**repository.proposed.get(TYPED, {}), **typed}}
     needs = {
         check["check"]: check
-        for check in _requirement_results(
+        for check in _proposal_need_results(
             repository,
             corrected_proposal(repository),
             _configured_guard(),

@@ -88,7 +88,9 @@ def _rates_of_gates(project: Project, rows: Sequence[Any]) -> dict[tuple[int, st
     key, rates = sampling_key(), {}
     for line_id, gate, *_counts, newest, _tasks in rows:
         about = [root for visit in newest for root in roots.get(visit, ())]
-        draws = [(draw_number_of_chain(key, f"{line_id}/{gate}", str(root)), reverted) for root, reverted in about]
+        draws = [
+            (draw_number_of_chain(key, f"{line_id}/{gate}", str(root)), reverted) for root, reverted in about
+        ]
         rates[line_id, gate] = [_rate_and_missed_reverts_at(one_in, draws) for one_in in RATES]
     return rates
 

@@ -181,7 +181,11 @@ def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     tasks = list(_first_task_ids(projects=able))
     rest = _later_steps(user, line, able)
     first = first_task(line, user) if not all(step.done for step in rest) else None
-    if first is not None and first.task is None and (_first_decided_visit_id(tasks=tasks) or _completed(tasks=tasks)):
+    if (
+        first is not None
+        and first.task is None
+        and (_first_decided_visit_id(tasks=tasks) or _completed(tasks=tasks))
+    ):
         first = None  # somebody else went this way
     alone = first is not None and not first.ended and set(tasks) <= {first.task and first.task.pk}
     return FirstSteps(first, rest, alone)

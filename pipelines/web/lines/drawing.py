@@ -144,12 +144,12 @@ def drawing_of_version(
     return with_still(picture_of_version(version), project_id)
 
 
-def drawing_of_line(line: Line, parsed: ParsedLine | None) -> LineDrawing | None:
-    """Return the drawing of the live version, or before there is one, of the draft as `parsed`, if it could be."""
+def drawing_of_live_version_or_draft(line: Line, draft: ParsedLine | None) -> LineDrawing | None:
+    """Return the drawing of the live version, or before there is one, of the draft, if it could be parsed."""
     if line.live:
         drawing = picture_of_version(line.live)
-    elif parsed:
-        drawing = picture_of(parsed)
+    elif draft:
+        drawing = picture_of(draft)
     else:
         return None
     return with_still(drawing, line.project_id, line.pk)

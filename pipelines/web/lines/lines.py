@@ -35,7 +35,7 @@ from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.document.networks import document_to_publish, published_document
 from pipelines.web.lines.document_paths import path_text
-from pipelines.web.lines.drawing import LineDrawing, drawing_of_line, picture_of, with_still
+from pipelines.web.lines.drawing import LineDrawing, drawing_of_live_version_or_draft, picture_of, with_still
 from pipelines.web.lines.findings import place_text, readable_problems
 from pipelines.web.lines.guarantees import (
     first_gate_guarantee_id_or_empty,
@@ -269,7 +269,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
     parsed, problems = live_line_or_draft_and_problems(line)
     guarantees = own_and_required_guarantee_views(parsed, line.live_id, line.project) if parsed else []
     pauses = list(Pause.in_force_on(line)) if line.live_id else []
-    drawing = drawing_of_line(line, parsed)
+    drawing = drawing_of_live_version_or_draft(line, parsed)
     return show_line(
         request,
         "lines/line.html",

@@ -28,7 +28,7 @@ from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Input, Problem
-from pipelines.web.lines.drawing import drawing_of_line
+from pipelines.web.lines.drawing import drawing_of_live_version_or_draft
 from pipelines.web.shell.page import (
     SignedInRequest,
     breadcrumbs,
@@ -399,7 +399,7 @@ def _render_start_page(
         status=422 if problems else 200,
         line=line,
         about=about,
-        drawing=drawing_of_line(line, None),
+        drawing=drawing_of_live_version_or_draft(line, None),
         **start_form_context(request, line, typed, problems),
     )
 

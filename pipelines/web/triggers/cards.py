@@ -74,7 +74,7 @@ class TriggerCard:
 
 def trigger_card(row: TriggerRow, now: datetime) -> TriggerCard:
     trigger = row.trigger
-    kind, options = KINDS[trigger.kind], trigger.named_options
+    kind, options = KINDS[trigger.kind], trigger.options_with_line_name
     mapping = list(_mapped_inputs(trigger)) if kind.is_mapped else []
     mapped = options["inputs"] if kind.is_mapped else ()
     secrets = list(trigger.secrets.all()) if kind.has_address else []

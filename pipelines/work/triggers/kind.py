@@ -53,11 +53,12 @@ class TriggerClock:
 
 @dataclass(frozen=True, slots=True)
 class TriggerKind:
-    """Kind of trigger. `read`: typed options as they are stored; raises Invalid with the option. `words`: what it is
-    called by, without a full stop, of `Trigger.named_options`. `detail`: what is said beside its kind. `facts`: what
-    else a page says. `clock`: None where it waits for no time. `is_mapped`: inputs are taken from a document that comes
-    with each occasion (`mapping.py`). `has_address`: it is called over HTTP (`receiving.py`). `has_source`: it waits
-    for the ends of another line of the project, which its option `line` names. `one_at_a_time`: how that begins."""
+    """Kind of trigger. `read`: typed options as they are stored; raises Invalid with the option. `words`: what it
+    is called by, without a full stop, of `Trigger.options_with_line_name`. `detail`: what is said beside its kind.
+    `facts`: what else a page says. `clock`: None where it waits for no time. `is_mapped`: inputs are taken from a
+    document that comes with each occasion (`mapping.py`). `has_address`: it is called over HTTP (`receiving.py`).
+    `has_source`: it waits for the ends of another line of the project, which its option `line` names.
+    `one_at_a_time`: how that begins."""
 
     key: str
     label: str

@@ -51,7 +51,11 @@ class WorkspaceChoice:
             return self.setting
         record = read_record(self.state)
         # In a copied checkout the record names the first one's state and folder
-        if record is not None and record.state == self.state.resolve() and _is_usable_by_us(record.folder):
+        if (
+            record is not None
+            and record.state == self.state.resolve()
+            and _ensure_usable_by_us(record.folder)
+        ):
             return record.folder
         folder = self.first_clear_candidate()
         # Where the state folder cannot be written to, each process comes to the same.
@@ -188,7 +192,7 @@ def _write_record(state: Path, record: ChoiceRecord) -> None:
     unfinished.replace(state / RECORD)
 
 
-def _is_usable_by_us(folder: Path) -> bool:
+def _ensure_usable_by_us(folder: Path) -> bool:
     """Tell whether a recorded folder can still be worked in. Root, who only runs a command, leaves it be."""
     try:
         status = folder.lstat()

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pipelines.routing.analysis.satisfiability import cells
 from pipelines.routing.analysis.satisfiability.check_groups import (
     below_rank_formula,
-    condition_name_of_operator,
     does_failure_demand_rank,
     eval_check_passes_formula,
+    operator_as_in_conditions,
 )
 from pipelines.routing.analysis.satisfiability.documents import Place, build_document
 from pipelines.routing.analysis.satisfiability.formulas import TRUE, Formula, Literal, formula_at_places
@@ -62,7 +62,7 @@ def _check_box_has_document(box: Box) -> None:
 
 
 def _pass_formula(check: Check) -> Formula:
-    op = condition_name_of_operator(check)
+    op = operator_as_in_conditions(check)
     if check.field == "eval":
         return eval_check_passes_formula(op, check)
     return formula_at_places(_field_places(check.field), *cells.true_and_false_cells(op, check.value))

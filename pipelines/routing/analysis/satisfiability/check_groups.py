@@ -83,6 +83,6 @@ def _eval_text_literal(words: texts.TextSetPair, variable: Variable) -> Formula:
     return Literal(variable, EvalSet(words.yes), EvalSet(words.no))
 
 
-def condition_name_of_operator(check: Check) -> str:
+def operator_as_in_conditions(check: Check) -> str:
     """Return the operator as conditions call it."""
     return COMPARED.get(check.operator, check.operator)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pipelines.routing.analysis.satisfiability import cells, choices, fact_cells, texts
 from pipelines.routing.analysis.satisfiability.cells import Cell
 from pipelines.routing.analysis.satisfiability.check_groups import (
-    condition_name_of_operator,
     eval_check_passes_formula,
+    operator_as_in_conditions,
 )
 from pipelines.routing.analysis.satisfiability.formulas import (
     EVAL,
@@ -70,7 +70,7 @@ class RecordedFields:
             at = ("result", "verdict").index(name)
             return choice_literal(self.status, _passing_values(check, ((pair, pair[at]) for pair in PAIRS)))
         if name == "eval":
-            return eval_check_passes_formula(condition_name_of_operator(check), check, self.eval)
+            return eval_check_passes_formula(operator_as_in_conditions(check), check, self.eval)
         if name == "signal":
             # `abort` and `hold` are decided before any check is read (law §5, step 3).
             return choice_literal(
@@ -80,7 +80,7 @@ class RecordedFields:
             return self._failure_type_formula(check)
         if name in ("exit_code", "blockers", "run.attempt"):
             return Literal(
-                ("number", name), *cells.true_and_false_cells(condition_name_of_operator(check), check.value)
+                ("number", name), *cells.true_and_false_cells(operator_as_in_conditions(check), check.value)
             )
         if family == "gates" and rest:
             variable = ("word", "passed" if rest == self.passed else "", rest)
@@ -92,7 +92,7 @@ class RecordedFields:
 
     def _failure_type_formula(self, check: Check) -> Formula:
         """Failure types by those that are named; any other one is a text of its own."""
-        operator = condition_name_of_operator(check)
+        operator = operator_as_in_conditions(check)
         if operator == "exists":
             return choice_literal(FAILURE_TYPE, choices.ValueChoice(None, frozenset([None])))
         names = self.types
@@ -123,7 +123,7 @@ def _passing_values(check: Check, values: Iterable[tuple[object, str]]) -> choic
 
 
 def _document_formula(check: Check, family: str, rest: str) -> Formula:
-    yes, no = cells.true_and_false_cells(condition_name_of_operator(check), check.value)
+    yes, no = cells.true_and_false_cells(operator_as_in_conditions(check), check.value)
     if family == "facts":
         place = tuple(rest.split("."))
         possible = fact_cells.possible_values_cell(place)

@@ -32,10 +32,10 @@ from pipelines.work.transport.local.branch_states import (
     token_and_ancestors,
 )
 from pipelines.work.transport.local.delivery_approvals import (
+    ids_of_versions_worked_by_before,
     involved_people,
     missing_approvals_sentence_or_empty,
     receipt_people,
-    versions_before,
 )
 from pipelines.work.transport.local.host_access import host_key
 from pipelines.work.transport.local.request_text import request_text
@@ -74,7 +74,9 @@ def permit_or_refuse_delivery(job_id: int, lease: uuid.UUID) -> DeliveryPermissi
     protection, involved = repository_protection(repository), involved_people(task, line)
     # Law §15, Protection: beside the gate, what the repository asks for
     approvals, earlier = (
-        (_approving_visits(job, line, state), versions_before(task)) if protection else ([], set())
+        (_approving_visits(job, line, state), ids_of_versions_worked_by_before(task))
+        if protection
+        else ([], set())
     )
     by_two = partial(were_versions_published_by_two, line, repository)
     lacks = missing_approvals_sentence_or_empty(

@@ -105,7 +105,7 @@ def missing_approvals_sentence_or_empty(
     return ", ".join(map(str, sentences))
 
 
-def versions_before(task: Task) -> set[int]:
+def ids_of_versions_worked_by_before(task: Task) -> set[int]:
     """Return the ids of the versions by which a task worked before: from and to which it was migrated, and those of the
     tasks that it repeats from a later station on."""
     # A retry begins behind stations and gates of the task that it repeats; what merely follows one begins at the start.
