@@ -36,6 +36,8 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
   const oldGates = new Map(placed.gates.map((each) => [each.key, each]));
   const stays = (part: Part, outlet: Outlet): boolean =>
     !elsewhere.has(part.key) &&
+    // A gate that is new on its edge has no place yet, though the edge leads as before.
+    (outlet.gate === 0 || outlet.targets.length === 0 || oldGates.has(outlet.id)) &&
     leavingOf(outlet).every(({ id, to }) => {
       const way = oldWays.get(`${id}>${to}`);
       const begins = id !== outlet.id || leaves(way, part, outlet, spots);
