@@ -1,7 +1,7 @@
 /** Connecting by name: to one target, to several at once, to one that is made for it. */
 
 import { say } from "../shell/words";
-import { addEnd, addStation, type Command, connect } from "./commands";
+import { addEnd, addStation, type Command, connect, drawnFor } from "./commands";
 import {
   endsOf,
   freeRuleId,
@@ -26,7 +26,7 @@ export function connectTo(label: string, from: string, targets: readonly string[
       const station = stationOf(line, from);
       if (!station || targets.length === 0) return line;
       const id = freeRuleId(line, `${from}-to-${targets.join("-and-").replace("@", "")}`);
-      const rule: Rule = { id, ...(when === undefined ? {} : { when }), to: toOf(targets) };
+      const rule: Rule = { id, ...(when === undefined ? drawnFor(line, from) : { when }), to: toOf(targets) };
       return withRules(line, from, [...rulesOf(station), rule]);
     },
   };

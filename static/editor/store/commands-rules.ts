@@ -2,9 +2,10 @@
 
 import { say } from "../shell/words";
 import type { Command } from "./commands";
-import { freeRuleId, type LineDocument, nameOf, type Rule, ruleOf, rulesOf, stationOf } from "./document";
+import { freeRuleId, type LineDocument, nameOf, type Rule, ruleOf, rulesOf, stationOf, targetsOf } from "./document";
 
-/** A rule that takes what passed, to the next station. It stands last, but above one that takes whatever is left. */
+/** A rule that takes what passed, to the next station. It stands last, but above one that takes whatever is left, and asks
+ * what that one asks, and what those ask that lead to the same station: it opens no way past a gate. */
 export function addRule(line: LineDocument, key: string): Command & { id: string } {
   const station = stationOf(line, key);
   const id = freeRuleId(line, `${key}-rule`);
@@ -13,9 +14,12 @@ export function addRule(line: LineDocument, key: string): Command & { id: string
     const stations = now.stations.map((each, index) => {
       if (each.key !== key) return each;
       const rules = rulesOf(each);
-      const rule: Rule = { id, when: { result: "success" }, to: now.stations[index + 1]?.key ?? "completed" };
-      const last = rules.at(-1);
-      const place = last && last.when === undefined ? rules.length - 1 : rules.length;
+      const to = now.stations[index + 1]?.key ?? "completed";
+      const takesAll = rules.findIndex((rule) => rule.when === undefined);
+      const place = takesAll < 0 ? rules.length : takesAll;
+      const siblings = rules.filter((rule, at) => at === takesAll || targetsOf(rule).includes(to));
+      const gates = [...new Set(siblings.flatMap(gatesOf))];
+      const rule: Rule = { id, when: { result: "success" }, to, ...(gates.length > 0 ? { gates } : {}) };
       return { ...each, rules: [...rules.slice(0, place), rule, ...rules.slice(place)] };
     });
     return { ...now, stations };

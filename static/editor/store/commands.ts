@@ -8,6 +8,7 @@ import {
   freeName,
   freeRuleId,
   type Gate,
+  kindOf,
   type LineDocument,
   type Positions,
   positionsOf,
@@ -97,15 +98,24 @@ export function addEnd(kind: string, name: string, at?: Place): Command {
   });
 }
 
-/** A rule from a station to what stands behind `to`: the last of the station's rules, for always. */
+/** A rule from a station to what stands behind `to`: the last of the station's rules. */
 export function connect(from: string, to: string): Command {
   return command(
     (line) => say("connected", partName(line, from), partName(line, to)),
     (line) => {
-      const rule: Rule = { id: freeRuleId(line, `${from}-to-${to.replace("@", "")}`), to };
+      const rule: Rule = { id: freeRuleId(line, `${from}-to-${to.replace("@", "")}`), ...drawnFor(line, from), to };
       return withRules(line, from, (rules) => [...rules, rule]);
     },
   );
+}
+
+/** Outcomes that a rule drawn by hand is for: where a program or an agent runs the first is for what succeeded, so that what
+ * failed does not go on with it; any other takes whatever is left. */
+export function drawnFor(line: LineDocument, from: string): Pick<Rule, "when"> {
+  const station = stationOf(line, from);
+  const kind = station && rulesOf(station).length === 0 ? kindOf(station) : "noop";
+  // A no-op does nothing that could fail.
+  return kind !== "noop" && kindNamed(kind)?.alone ? { when: { result: "success" } } : {};
 }
 
 export function retarget(id: string, before: string, to: string): Command {
