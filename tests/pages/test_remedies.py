@@ -112,6 +112,16 @@ BROKEN: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         line(rule("ok", when=OK), rule("bad", "failed", {"not": OK}), rule("high", "failed", HIGH)),
         ["Move above 1", "Delete"],
     ),
+    "dead, and the only one that asks a person": (
+        "dead-rule",
+        line(rule("all"), rule("asked", gates=["ask"]), **GATED),
+        ["Delete rule 1, keep ask", "Delete with its gate ask"],
+    ),
+    "dead, and another gate keeps everything from it": (
+        "dead-rule",
+        line(rule("all", gates=["ask"]), rule("asked", gates=["other"]), gates=[ASK, {**ASK, "key": "other"}]),
+        ["Delete with its gate other"],
+    ),
     "dead, and the only way to where it leads": (
         "dead-rule",
         line(rule("ok", "completed", OK), rule("high", when={"all": [OK, HIGH]}), rule("rest", "failed")),

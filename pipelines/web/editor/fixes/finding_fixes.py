@@ -33,7 +33,7 @@ from pipelines.routing.analysis.lint.subject import edge_count_tests
 from pipelines.routing.analysis.lint.visits import stations_breaking_unbounded_cycles
 from pipelines.routing.document.ends import BUILT_IN_ENDS, end_label
 from pipelines.routing.document.line import ParsedLine, Rule, Station
-from pipelines.routing.sentences.names import target_name
+from pipelines.routing.sentences.names import gate_name, target_name
 from pipelines.web.editor.fixes import check_fixes, edits, guarantee_fixes, join_fixes
 from pipelines.web.editor.fixes.remedies import Remedies, Remedy
 
@@ -69,7 +69,32 @@ def _dead_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         if of.trials.helps(station, finding, what, _rule_mover(place, to, limit)):
             yield _move_above_remedy(station, place, to, limit)
             break
+    yield from _keep_gate_remedies(of, finding, station, place)
     yield from _delete_remedies(of, finding)
+
+
+def _keep_gate_remedies(of: Remedies, finding: Finding, station: Station, place: int) -> Iterator[Remedy]:
+    """Yield the deletion of a rule that takes everything to the same target past gates of the dead rule."""
+    rule = station.rules[place]
+    for index, taker in enumerate(station.rules[:place]):
+        if (
+            taker.id not in finding.rules
+            or set(taker.to) != set(rule.to)
+            or not set(taker.gates) < set(rule.gates)
+        ):
+            continue
+        if of.trials.helps(station, finding, ("delete", str(index)), _rule_remover(index)):
+            label = f"Delete rule {index + 1}, keep {_gate_names(of.line, rule)}"
+            yield Remedy(label, (edits.remove_rule(taker.id),), "delete")
+            return
+
+
+def _rule_remover(place: int) -> Callable[[tuple[Rule, ...]], tuple[Rule, ...]]:
+    return lambda rules: (*rules[:place], *rules[place + 1 :])
+
+
+def _gate_names(line: ParsedLine, rule: Rule) -> str:
+    return ", ".join(gate_name(line, key) for key in rule.gates)
 
 
 def _rule_mover(
@@ -97,11 +122,13 @@ def _move_above_remedy(station: Station, place: int, to: int, limit: int | None)
 def _delete_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield the deletion of a rule that matches nothing. A station's last rule stays where no rules at all
     mean something else."""
-    station, _place = of.rule_position(finding)
+    station, place = of.rule_position(finding)
     policy = of.line.policy
+    gates = _gate_names(of.line, station.rules[place])
     # Without any rule another policy would decide here
     if len(station.rules) > 1 or policy.no_rules == policy.no_match:
-        yield Remedy("Delete", (edits.remove_rule(finding.rule or ""),), "delete")
+        label = f"Delete with its gate {gates}" if gates else "Delete"
+        yield Remedy(label, (edits.remove_rule(finding.rule or ""),), "delete")
 
 
 def _constant_condition_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
