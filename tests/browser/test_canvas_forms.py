@@ -58,6 +58,8 @@ def test_what_is_refused_says_so_at_its_field_and_keeps_nothing_else_back(canvas
     expect(expected).to_have_attribute("aria-invalid", "true")
     saved(canvas)
     assert draft(line)["stations"][0]["limits"] == {"max_timeout": "5m"}
+    expect(canvas.locator(".ed-save")).to_have_text("1 field not saved")
+    expect(canvas.get_by_role("button", name="Publish", exact=True)).to_have_attribute("aria-disabled", "true")
     canvas.locator('.react-flow__node[data-id="check"]').click()
     expect(canvas.locator(".ef-form").get_by_label("Instructions", exact=True)).to_be_visible()
     canvas.locator('.react-flow__node[data-id="build"]').click()
@@ -66,6 +68,7 @@ def test_what_is_refused_says_so_at_its_field_and_keeps_nothing_else_back(canvas
     canvas.keyboard.press("Escape")
     expect(expected).to_have_value("")
     expect(expected).not_to_have_attribute("aria-invalid", "true")
+    expect(canvas.locator(".ed-save")).to_have_text("Saved")
 
 
 @pytest.mark.wide

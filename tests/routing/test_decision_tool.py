@@ -262,7 +262,7 @@ def test_check_says_everything_that_keeps_a_line_from_being_published(tmp_path: 
     code, said, complaint = other("check", str(path))
     assert (code, complaint) == (1, "")
     assert said == (
-        "line 3, column 14: stations[0].work.argv: is missing (a command needs a program, like [ruff, check])\n"
+        "line 3, column 14: stations[0].work.argv: is missing (a command needs a program, like ruff)\n"
     )
     path.write_text("key: x\nstations:\n  - {key: a, work: {kind: noop}}\n")
     assert other("check", str(path)) == (0, "", "")

@@ -16,7 +16,7 @@ Words = tuple[str, str, str | None, str | None, tuple[str, ...]]
 WORDS: dict[str, Words] = {
     "not-publishable": (
         "stations[0].work.argv",
-        "error: is missing (a command needs a program, like [ruff, check]) [not-publishable]",
+        "error: is missing (a command needs a program, like ruff) [not-publishable]",
         None,
         None,
         (),

@@ -56,12 +56,12 @@ def test_no_rules_refuse_wants_rules_at_every_station() -> None:
 
 def test_a_command_needs_a_program() -> None:
     assert told(line({"work": {"kind": "command"}})) == [
-        "stations[0].work.argv: is missing (a command needs a program, like [ruff, check])"
+        "stations[0].work.argv: is missing (a command needs a program, like ruff)"
     ]
 
 
 LACKING: list[tuple[dict[str, Any], str]] = [
-    ({"kind": "hook"}, "argv: is missing (a hook needs a program, like [ruff, check])"),
+    ({"kind": "hook"}, "argv: is missing (a hook needs a program, like ruff)"),
     ({"kind": "chat", "prompt": " "}, "prompt: is missing (say what the model is asked)"),
     (
         {"kind": "chat", "prompt": "p", "tools": "b"},

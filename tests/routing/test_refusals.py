@@ -49,10 +49,10 @@ FAULTY = [
     (document({}, start="z"), "start: the line has no station “z” (known: a)"),
     (document({}, extra=[]), "extra: has to be an object, not an array"),
     (document({}, budgets=[1]), "budgets[0]: has to be an object, not a number"),
-    (document(), "stations: a line has at least one station"),
+    (document(), "stations: is empty (a line has at least one station)"),
     (
         document({}, stations={}),
-        "stations: has to be a list, not an object\nstations: a line has at least one station",
+        "stations: has to be a list, not an object\nstations: is empty (a line has at least one station)",
     ),
     (document({}, stations=["a"]), "stations[0]: has to be an object, not a string"),
     (document({}, {"key": "a"}), "stations[1]: the station “a” appears twice"),

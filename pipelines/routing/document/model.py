@@ -86,7 +86,7 @@ class Stations(ListField):
         return value if value or reader.given[key] else self.absent_value(reader, key, around)
 
     def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        reader.note(key, "a line has at least one station")
+        reader.note(key, "is empty", "a line has at least one station")
         return ()
 
 

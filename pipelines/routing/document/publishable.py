@@ -69,8 +69,8 @@ def _delivery_problems(line: ParsedLine) -> Iterator[Problem]:
         return
     name = _station_name(delivers)
     if workspace is None:
-        message = _("%(station)s delivers, and the line works in no repository", station=name)
-        yield Problem("workspace.git.repository", message, "choose a repository in the settings of the line")
+        message = _("is missing, and %(station)s delivers to it", station=name)
+        yield Problem("workspace.git.repository", message, "choose a repository")
     else:
         message = _("%(station)s delivers, and the line makes no commits", station=name)
         hint = "make a commit for each visit, or one for the whole task"

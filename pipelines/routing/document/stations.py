@@ -260,7 +260,7 @@ class Station:
         Text(
             longest=64,
             label="Second agent",
-            help="Answers for the station besides: has to be available, and is asked where the owner is.",
+            help="Another agent that answers for the station: it has to be available, and its owner is asked too.",
         )
     )
     requires: tuple[str, ...] | None = declared_field(Preconditions())

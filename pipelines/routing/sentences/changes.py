@@ -54,7 +54,7 @@ FIELDS: Final = {
         "name": "Name of the line",
         "description": "Description of the line",
         "start": "First station",
-        "workspace": "Workspace",
+        "workspace": "Repository",
         "escalations": "Escalations",
         "guarantees": "Guarantees",
         "jumps": "Where work may jump when it is complete",

@@ -5,7 +5,9 @@ import { say } from "../shell/words";
 import { type Cause, causesOf, isGrave } from "../store/causes";
 import { type Remedy, remedy } from "../store/commands-edits";
 import type { Finding, Findings } from "../store/findings";
-import { checking, type Editor, useEditor } from "../store/store";
+import { ruleName } from "../store/names";
+import { checking, type Editor, unsavedOf, useEditor } from "../store/store";
+import type { Unsaved } from "../store/unsaved";
 import { DrawerHead, Of, toLine } from "./DrawerHead";
 import { asFix, Remedies } from "./Remedies";
 
@@ -13,8 +15,8 @@ const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
 /** Rows that are drawn; the others are counted. */
 const MOST = 100;
 const NONE: Finding[] = [];
-/** A field of the work of a station. */
-const WORK = /^stations\[\d+\]\.(work\.\w+)/;
+/** A field of the work of a station, or of the line itself. */
+const FIELD = /^(?:stations\[\d+\]\.)?((?:work|workspace)(?:\.\w+)+)/;
 
 const keyOf = ({ check, path, message }: Finding): string => `${check} ${path} ${message}`;
 
@@ -26,7 +28,8 @@ interface Shown {
 
 /** What lint finds in this draft; choosing one selects its place and brings it into view. */
 export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: boolean; fold(): void }) {
-  const { findings, history } = useEditor(editor);
+  const { findings, history, unsaved } = useEditor(editor);
+  const refused = unsavedOf({ unsaved, history });
   const unknown = useEditor(editor, checking);
   const all = findings.findings;
   const line = history.line;
@@ -34,20 +37,57 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
   const notes = all.filter((finding) => finding.severity === "info");
   return (
     <section className="ed-problems" aria-label={say("problems")}>
-      <DrawerHead title={say("problems")} count={unknown ? say("checking") : grave.length} open={open} fold={fold}>
+      <DrawerHead title={say("problems")} count={unknown ? say("checking") : grave.length + refused.length} open={open} fold={fold}>
         {mayEdit && open ? <FixAll editor={editor} causes={grave} /> : null}
       </DrawerHead>
       {open ? (
         <div className="ed-drawer-list">
+          {refused.length > 0 ? <NotSaved refused={refused} {...{ editor, show }} /> : null}
           <Causes causes={grave} {...{ editor, show, mayEdit }} />
-          {grave.length === 0 && !unknown ? <Sound findings={findings} /> : null}
-          {all.length === 0 ? (
+          {grave.length + refused.length === 0 && !unknown ? <Sound findings={findings} /> : null}
+          {all.length + refused.length === 0 ? (
             <p className="ed-problem muted">{unknown ? say("checking") : say("noProblems")}</p>
           ) : null}
           {notes.length > 0 ? <Notes notes={notes} leftOut={findings.left_out} {...{ editor, show, mayEdit }} /> : null}
         </div>
       ) : null}
     </section>
+  );
+}
+
+/** What was typed and refused: it is kept in its field, and the draft has what was there before. */
+function NotSaved({ refused, editor, show }: Omit<Shown, "mayEdit"> & { refused: readonly Unsaved[] }) {
+  const { line } = editor;
+  return (
+    <div className="ed-problem-group">
+      <h3 id="ed-not-saved">{say("notSaved")}</h3>
+      <ul className="ed-problem-rows" aria-labelledby="ed-not-saved">
+        {refused.map(({ form, field, label, why, title, selection }) => (
+          <li key={`${form} ${field}`} className="ed-problem ed-problem-error" data-check="not-saved">
+            <Icon name={ICONS.error} />
+            <div className="ed-problem-body">
+              <button
+                type="button"
+                className="ed-problem-words"
+                onClick={() => {
+                  editor.select(selection);
+                  show(selection.keys[0] ?? "");
+                  if (selection.rule === undefined) editor.showTab("configure");
+                  intoField(field);
+                }}
+              >
+                <strong>
+                  {[selection.rule === undefined ? title(line) : ruleName(line, selection.rule), label]
+                    .filter(Boolean)
+                    .join(" · ")}
+                </strong>
+              </button>
+              <p className="muted small">{why}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 
@@ -195,14 +235,11 @@ function Details({ finding, editor, more }: { finding: Finding; editor: Editor; 
 
 /** Selects its place and brings it into view; what is said of the line itself stands in its own form. */
 function choose(editor: Editor, show: Shown["show"], { station, rule, gate, path }: Finding): void {
-  if (!station) {
-    if (gate) editor.select({ keys: [], gate });
-    else toLine(editor);
-    return;
-  }
-  editor.select({ keys: [station], ...(rule ? { rule } : {}) });
-  show(station);
-  const field = WORK.exec(path)?.[1];
+  const field = FIELD.exec(path)?.[1];
+  if (station) editor.select({ keys: [station], ...(rule ? { rule } : {}) });
+  else if (gate) editor.select({ keys: [], gate });
+  else toLine(editor);
+  show(station ?? "");
   if (field === undefined) return;
   editor.showTab("configure");
   intoField(field);

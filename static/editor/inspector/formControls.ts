@@ -12,10 +12,11 @@ export function valuesIn(root: Element | undefined): Map<string, string[]> {
   return texts;
 }
 
-export function errorOf(root: Element | undefined, name: string): string {
+/** What is wrong with a field, and what it is called. */
+export function faultOf(root: Element | undefined, name: string): { label: string; why: string } {
   const block = root?.querySelector(`[data-name="${CSS.escape(name)}"]`);
-  const label = block?.querySelector("label, legend")?.textContent?.trim() ?? "";
-  return `${label}: ${block?.querySelector(".field-error")?.textContent?.trim() ?? ""}`;
+  const textOf = (selector: string): string => block?.querySelector(selector)?.textContent?.trim() ?? "";
+  return { label: textOf("label, legend"), why: textOf(".field-error") };
 }
 
 /** A row, a button, or a control. */

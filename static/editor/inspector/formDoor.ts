@@ -6,12 +6,13 @@ import type { Deed, Form } from "../api/line";
 import { fieldsTyped, keepTyped } from "../saving/typed";
 import { turn } from "../shell/keystrokes";
 import { say } from "../shell/words";
+import type { LineDocument } from "../store/document";
 import { type Fragment, same } from "../store/patch";
 import type { Editor, Taken } from "../store/store";
 import { changeOf, expectedOf } from "./formChange";
-import { errorOf, focusOn, valuesIn } from "./formControls";
+import { faultOf, focusOn, valuesIn } from "./formControls";
 import { isControl, morph, remember } from "./morph";
-import { outlineOf, type Subject } from "./subjects";
+import { outlineOf, type Subject, selectionOf } from "./subjects";
 
 type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
 
@@ -38,8 +39,8 @@ export class Door {
   readonly store = createStore<{ state: DoorState }>(() => ({ state: "loading" }));
   /** What the controls hold otherwise than the document, by field. */
   readonly #typed = new Map<string, string[]>();
-  /** Of these the server refused what was typed. */
-  readonly #refused = new Set<string>();
+  /** Of these the server refused what was typed: what they are called, and why. */
+  readonly #refused = new Map<string, { label: string; why: string }>();
   /** What the controls held when the form was drawn, as JSON. */
   #drawn = new Map<string, string>();
   /** Fragment and names that the form was drawn from. */
@@ -70,6 +71,20 @@ export class Door {
   /** What is typed outlives the page, too. */
   #keepTyped(): void {
     keepTyped(this.#place, this.#typed.size > 0 ? JSON.stringify([...this.#typed]) : "");
+  }
+
+  /** All who look at the line know which of its fields hold something else. */
+  #tellRefused(): void {
+    const { fragment, title } = this.subject;
+    const fields = [...this.#refused].map(([field, fault]) => ({
+      form: this.#place,
+      field,
+      ...fault,
+      title,
+      selection: selectionOf(this.subject),
+      isThere: (line: LineDocument) => fragment(line) !== undefined,
+    }));
+    this.editor.refuses(this.#place, fields);
   }
 
   /** Tells whether something typed is not in the document yet. */
@@ -199,6 +214,7 @@ export class Door {
     this.#typed.delete(name);
     this.#refused.delete(name);
     this.#keepTyped();
+    this.#tellRefused();
     this.#drawn.set(name, stored);
     this.#shown = "";
     this.#ask("show");
@@ -303,10 +319,12 @@ export class Door {
     for (const name of refused) {
       if (this.#typed.has(name)) continue;
       this.#typed.set(name, values.get(name) ?? []);
-      this.#refused.add(name);
+      this.#refused.set(name, faultOf(fresh, name));
     }
     this.#keepTyped();
     if (deed) this.#deeds.shift();
+    const wrong = peek ? undefined : [...refused].find((name) => typed.has(name));
+    const { label, why } = faultOf(fresh, wrong ?? "");
     const undisturbed = shown === this.#now();
     this.#draw(fresh, values);
     if (!peek && !same(sent, answer.fragment)) this.#apply(sent, answer, carried);
@@ -314,8 +332,8 @@ export class Door {
     this.#shown = undisturbed ? this.#now() : shown;
     this.#become("ready");
     if (this.#deeds.length > 0) this.#ask("send");
-    const wrong = !peek && [...refused].find((name) => typed.has(name));
-    if (wrong) announce(errorOf(this.#el, wrong));
+    if (wrong !== undefined) announce(`${label}: ${why}`);
+    this.#tellRefused();
     if (answer.focus) focusOn(answer.focus);
     this.refresh();
     if (!this.#stop && !this.pending) this.kept(false);
@@ -327,6 +345,7 @@ export class Door {
     const { apply, renames, rekeyed } = changeOf(this.subject, sent, fragment);
     if (rekeyed) {
       keepTyped(this.#place, "");
+      this.editor.refuses(this.#place, []);
       this.subject = rekeyed.subject;
       this.#keepTyped();
       this.moved(rekeyed.from, rekeyed.to);

@@ -44,6 +44,14 @@ export interface Subject {
   };
 }
 
+/** What is chosen where its form is shown. */
+export function selectionOf({ what, own, within }: Subject): Selection {
+  if (what === "rule") return { keys: [within ?? ""], rule: own };
+  if (what === "gate") return { keys: [], gate: own };
+  if (what === "inputs") return { keys: [], part: "inputs" };
+  return { keys: own === "" ? [] : own.split(" ") };
+}
+
 const without = (value: object, ...keys: string[]): Fragment =>
   Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key))) as Fragment;
 

@@ -4,7 +4,7 @@ import { say as sayShell } from "../../ts/words";
 import type { Draft } from "../api/line";
 import { Icon } from "../shell/Icon";
 import { say } from "../shell/words";
-import { type Editor, useEditor } from "../store/store";
+import { type Editor, unsavedOf, useEditor } from "../store/store";
 import { Conflict } from "./Conflict";
 import type { Saving } from "./saving";
 
@@ -22,14 +22,21 @@ const ICONS: Record<Saving["state"], string> = {
 
 /** Tells whether everything is stored, whose draft it is, and who has changed it since it was last published. */
 export function SaveState({ editor, mayEdit }: { editor: Editor; mayEdit: boolean }) {
-  const { saving: stored, draft, asking } = useEditor(editor);
+  const { saving: stored, draft, asking, unsaved, history } = useEditor(editor);
+  const refused = unsavedOf({ unsaved, history }).length;
   // What a form has sent and waits for is not in the line yet: then nothing is "saved".
   const saving: Saving = asking > 0 && stored.state === "saved" ? { state: "waiting" } : stored;
   return (
     <>
       {mayEdit ? (
-        <span className="ed-save small muted" data-state={saving.state} role="status">
-          <Icon name={ICONS[saving.state]} size={14} /> {wordsOf(saving)}
+        <span
+          className="ed-save small muted"
+          data-state={saving.state}
+          data-refused={refused > 0 || undefined}
+          role="status"
+        >
+          <Icon name={refused > 0 ? "danger" : ICONS[saving.state]} size={14} />{" "}
+          {refused > 0 && saving.state === "saved" ? say("fieldsNotSaved", refused) : wordsOf(saving)}
         </span>
       ) : null}
       <span className="ed-whose small muted">

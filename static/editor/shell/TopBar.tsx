@@ -3,9 +3,9 @@ import { createPortal } from "react-dom";
 import { People } from "../saving/People";
 import { SaveState } from "../saving/Saved";
 import { causesOf, isGrave } from "../store/causes";
-import { checking, faulty, useEditor } from "../store/store";
+import { checking, unsavedOf, useEditor } from "../store/store";
 import { useTest } from "../testmode/session";
-import { action, possible } from "./actions";
+import { action, notPublished, possible } from "./actions";
 import type { Desk } from "./desk";
 import { Icon } from "./Icon";
 import { shown } from "./keystrokes";
@@ -39,8 +39,9 @@ function ProblemCount({ desk }: { desk: Desk }) {
   const { line } = desk.editor;
   const all = findings.findings;
   const errors = all.filter((each) => each.severity === "error").length;
-  const causes = useMemo(() => causesOf(all.filter(isGrave), line).length, [all, line]);
-  const tone = unknown ? "neutral" : errors > 0 ? "danger" : causes > 0 ? "attention" : "ok";
+  const refused = unsavedOf(desk.editor.state).length;
+  const causes = useMemo(() => causesOf(all.filter(isGrave), line).length, [all, line]) + refused;
+  const tone = unknown ? "neutral" : errors + refused > 0 ? "danger" : causes > 0 ? "attention" : "ok";
   const icon = { neutral: "retry", danger: "danger", attention: "warning", ok: "check" }[tone];
   const count = causes === 0 ? say("noProblemsShort") : say("problemCount", String(causes));
   return (
@@ -82,7 +83,7 @@ const tip = (id: string): string => {
 function Publish({ desk }: { desk: Desk }) {
   const why = useId();
   const { differs } = desk.editor.state;
-  const against = !differs ? say("nothingToPublish") : faulty(desk.editor.state) ? say("errorsFirst") : "";
+  const against = differs ? notPublished(desk) : say("nothingToPublish");
   return (
     <>
       <button

@@ -9,7 +9,7 @@ import * as commands from "../store/commands";
 import { movedTo } from "../store/commands-canvas";
 import { endsOf, ruleOf, rulesOf, startOf, stationOf } from "../store/document";
 import { noteId, noteKey, notesOf } from "../store/notes";
-import { faulty } from "../store/store";
+import { faulty, unsavedOf } from "../store/store";
 import { TEST } from "../testmode/actions";
 import { CANVAS } from "./actions-canvas";
 import { FORMS } from "./actions-forms";
@@ -463,9 +463,15 @@ function leave({ editor, urls }: Desk, url: string): void {
 function publish(desk: Desk): void {
   // What was typed a moment ago is not stored yet: whether it differs is known after that.
   const { differs, saving } = desk.editor.state;
-  if (!differs && saving.state === "saved") announce(say("nothingToPublish"));
-  else if (faulty(desk.editor.state)) announce(say("errorsFirst"));
+  const against = !differs && saving.state === "saved" ? say("nothingToPublish") : notPublished(desk);
+  if (against) announce(against);
   else leave(desk, "publish");
+}
+
+/** Why the draft is not published yet, though it differs; "" where nothing is in the way. */
+export function notPublished({ editor: { state } }: Desk): string {
+  if (unsavedOf(state).length > 0) return say("fieldsFirst");
+  return faulty(state) ? say("errorsFirst") : "";
 }
 
 const insideOf = (selector: string): boolean => Boolean(document.activeElement?.closest(selector));

@@ -226,6 +226,8 @@ const WORDS = {
   saved: "Saved",
   saving: "Saving…",
   notSaved: "Not saved",
+  fieldsNotSaved: (n: number) => plural("%s field not saved", "%s fields not saved", n),
+  fieldsFirst: "Correct the fields that are not saved first: the draft has what was there before.",
   saveFailed: "The server cannot be reached. Your changes are kept in this browser and saved when it is back.",
   saveRefused: "This draft cannot be stored: %s",
   retry: "Try again",

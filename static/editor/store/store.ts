@@ -16,6 +16,7 @@ import { amend, begin, type History, labelOf, redo, run, taken, touched, undo } 
 import { leftBehind } from "./left-behind";
 import type { Side } from "./merge";
 import type { Selection } from "./selection";
+import { type Unsaved, withUnsaved } from "./unsaved";
 
 /** News of what somebody else did a moment ago, in words. */
 export interface Notice {
@@ -53,6 +54,8 @@ export interface State {
   text: Shown;
   /** Counts how many forms have sent what was typed and wait for the answer: it is not in the line yet. */
   asking: number;
+  /** Fields whose text was refused. */
+  unsaved: readonly Unsaved[];
   draft: Draft;
   /** Tells whether the browser keeps a copy of what is not saved. */
   kept: boolean;
@@ -122,6 +125,7 @@ export class Editor {
       elsewhere: null,
       differs: given.differs,
       asking: 0,
+      unsaved: [],
       draft: given.draft,
       kept: true,
     }));
@@ -233,6 +237,12 @@ export class Editor {
   /** A form begins (1) or ends (-1) to wait for its answer. */
   asks(by: 1 | -1): void {
     this.#set({ asking: this.state.asking + by });
+  }
+
+  /** These fields of a form hold what was refused, and no others of it. */
+  refuses(form: string, fields: readonly Unsaved[]): void {
+    const unsaved = withUnsaved(this.state.unsaved, form, fields);
+    if (unsaved !== this.state.unsaved) this.#set({ unsaved });
   }
 
   retry(): void {
@@ -373,6 +383,10 @@ const grave = ({ findings }: Findings): number => findings.filter((each) => each
 /** Tells whether the findings are of a line before the last change. */
 export const checking = ({ saving, asking }: State): boolean =>
   asking > 0 || saving.state === "waiting" || saving.state === "saving";
+
+/** Refused fields of parts that are still there. */
+export const unsavedOf = ({ unsaved, history }: Pick<State, "unsaved" | "history">): readonly Unsaved[] =>
+  unsaved.filter(({ isThere }) => isThere(history.line));
 
 /** Tells whether the line has errors, which keep it from being published. */
 export const faulty = (state: State): boolean =>

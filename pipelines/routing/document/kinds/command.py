@@ -19,7 +19,7 @@ KIND = Kind(
     docs="workers.md#what-a-command-gets",
     title="Command",
     keys={
-        "argv": arguments_key("a command needs a program, like [ruff, check]"),
+        "argv": arguments_key("a command needs a program, like ruff"),
         "env": ENVIRONMENT,
         "prompt": TextKey(
             label="Standard input",

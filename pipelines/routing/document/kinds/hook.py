@@ -14,7 +14,7 @@ KIND = Kind(
     title="Hook",
     help="It gets the task as JSON on standard input. Exit code 0 is ok, any other failed.",
     keys={
-        "argv": arguments_key("a hook needs a program, like [ruff, check]"),
+        "argv": arguments_key("a hook needs a program, like ruff"),
         "env": ENVIRONMENT,
         "cwd": FOLDER,
     },

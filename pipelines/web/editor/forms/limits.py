@@ -42,6 +42,7 @@ def station_section(setting: FormSetting) -> Section:
         title="Agent and preconditions",
         fields=[
             declared_control(STATION, (), "agent", ChoiceField, options=agents, free=True),
+            declared_control(STATION, (), "second_agent", ChoiceField, options=agents, free=True),
             declared_control(STATION, (), "requires", RequirementsField),
             declared_control(STATION, (), "stage", options=[("", "none: a stage of its own"), *stages]),
             handoff_field("Leave empty for that of the line, else that of AEEF."),

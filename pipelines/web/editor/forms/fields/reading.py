@@ -95,7 +95,7 @@ class Reading:
             words = shlex.split(TEMPLATE.sub(mark, text))
         except ValueError as fault:
             raise FieldRefused(
-                "a quotation mark is not closed", "close it, or put a backslash before"
+                "a quotation mark is not closed", "close it, or put a backslash before it"
             ) from fault
         return [MARK.sub(lambda match: templates[int(match[1])], word) for word in words]
 
