@@ -58,6 +58,8 @@ export function App({ editor, mayEdit }: Page) {
   const [view, setView] = useView();
   const fit = useCallback(() => {
     const { clientWidth: width = 0, clientHeight: height = 0 } = document.querySelector(".ed-flow") ?? {};
+    // Beside the code alone there is no canvas: without a size it would get a view of no numbers.
+    if (width === 0 || height === 0) return;
     const { history: now, findings: said } = editor.state;
     void flow.setViewport(viewOf(now.line, said, { width, height }), { duration: gliding() });
   }, [editor, flow]);
@@ -72,6 +74,14 @@ export function App({ editor, mayEdit }: Page) {
       else foldSide(side, open);
     },
     [foldSide, narrow],
+  );
+  /** What is said below the canvas is shown where it is put right: on the canvas, and in the settings. */
+  const showPlace = useCallback(
+    (key: string) => {
+      if (!narrow) foldSide("inspector", true);
+      if (key !== "") show(key);
+    },
+    [foldSide, narrow, show],
   );
   const trail = useRef<Desk["trail"]>({});
   const desk = useMemo<Desk>(() => {
@@ -201,7 +211,12 @@ export function App({ editor, mayEdit }: Page) {
     </div>
   );
   const problems = (
-    <Drawer {...{ editor, show, mayEdit, narrow }} open={!sides.folded.problems} fold={() => fold("problems")} />
+    <Drawer
+      {...{ editor, mayEdit, narrow }}
+      show={showPlace}
+      open={!sides.folded.problems}
+      fold={() => fold("problems")}
+    />
   );
   const inspector = <Inspector editor={editor} mayEdit={mayEdit} />;
   const palette = <Palette editor={editor} rail={!narrow && sides.folded.palette === true} />;

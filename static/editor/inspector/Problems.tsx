@@ -37,7 +37,12 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
   const notes = all.filter((finding) => finding.severity === "info");
   return (
     <section className="ed-problems" aria-label={say("problems")}>
-      <DrawerHead title={say("problems")} count={unknown ? say("checking") : grave.length + refused.length} open={open} fold={fold}>
+      <DrawerHead
+        title={say("problems")}
+        count={unknown ? say("checking") : grave.length + refused.length}
+        open={open}
+        fold={fold}
+      >
         {mayEdit && open ? <FixAll editor={editor} causes={grave} /> : null}
       </DrawerHead>
       {open ? (

@@ -36,7 +36,7 @@ export function SaveState({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
           role="status"
         >
           <Icon name={refused > 0 ? "danger" : ICONS[saving.state]} size={14} />{" "}
-          {refused > 0 && saving.state === "saved" ? say("fieldsNotSaved", refused) : wordsOf(saving)}
+          {refused > 0 && saving.state === "saved" ? say("fieldsNotSaved", String(refused)) : wordsOf(saving)}
         </span>
       ) : null}
       <span className="ed-whose small muted">
