@@ -230,7 +230,7 @@ def _publication_events(
 def open_tasks_requested_by(
     user: User, projects: Iterable[Project], excluded_ids: Collection[int], now: datetime
 ) -> list[Task]:
-    """Return the open tasks that this person requested, each with `is_late`. `but`: ids of tasks listed
+    """Return the open tasks that this person requested, each with `is_late`. `excluded_ids`: of tasks listed
     elsewhere."""
     tasks = with_display_status(
         Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True)
@@ -253,7 +253,7 @@ class TroubledPosition:
 def troubled_positions(
     projects: Iterable[Project], now: datetime, excluded_ids: Collection[int]
 ) -> list[TroubledPosition]:
-    """Return positions that are stuck, held or late, the longest first. `but`: ids of tasks listed elsewhere."""
+    """Return positions that are stuck, held or late, the longest first. `excluded_ids`: of tasks listed elsewhere."""
     overdue_visits = GateVisit.objects.filter(
         overdue_condition(now), token=OuterRef("pk"), state=GateVisit.State.OPEN
     )

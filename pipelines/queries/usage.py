@@ -127,7 +127,7 @@ def reported_spending(outcome: Mapping[str, Any] | None) -> Spending:
 
 
 def cost_of_task(task_id: int, excluded_job: int | None = None) -> float | int:
-    """Return what the jobs of a task cost together, without the job `but`; 0 where nothing has a price."""
+    """Return what the jobs of a task cost together, without the excluded job; 0 where nothing has a price."""
     others = "" if excluded_job is None else WITHOUT_JOB
     total: Decimal = fetch(
         COST_OF_TASK + others, [task_id, *([] if excluded_job is None else [excluded_job])]
@@ -157,7 +157,7 @@ def spending_by_month(project_id: int) -> dict[date, Spending]:
 
 
 def spending_of_month(project_id: int, excluded_job: int | None = None) -> Spending:
-    """Return the spending of a project in the current calendar month, as UTC has it, without the job `but`. A
+    """Return the spending of a project in the current calendar month, as UTC has it, without the excluded job. A
     run in progress counts when it has reported."""
     which = IN_THIS_MONTH + ("" if excluded_job is None else WITHOUT_JOB)
     values = [project_id, *([] if excluded_job is None else [excluded_job])]

@@ -75,7 +75,7 @@ export function App({ editor, mayEdit }: Page) {
     },
     [foldSide, narrow],
   );
-  /** What is said below the canvas is shown where it is put right: on the canvas, and in the settings. */
+  /** Problems below the canvas are shown where they are put right: on the canvas, and in the settings. */
   const showPlace = useCallback(
     (key: string) => {
       if (!narrow) foldSide("inspector", true);

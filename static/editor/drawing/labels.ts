@@ -1,4 +1,4 @@
-/** What is said of a rule, on its own edge: beside a piece that goes down, or on a level one; never where another edge is as near.
+/** Words of a rule, on its own edge: beside a piece that goes down, or on a level one; never where another edge is as near.
  * Where there is no such place the words are left to who points at the edge. */
 import { distance } from "./geometry";
 import { meet, passes } from "./moved";
@@ -9,9 +9,9 @@ import { WORDS } from "./zones";
 
 /** Distance from words to what is not theirs. */
 const APART = 5;
-/** From an upright piece to the words beside it. */
+/** Distance from an upright piece to the words beside it. */
 const NEIGHBOURS = 3;
-/** From the corners of an edge: there is room for a sign of what changed. */
+/** Distance from the corners of an edge: there is room for a sign of what changed. */
 const ENDS = 12;
 const STEP = 8;
 /** Distance from a level piece to words past a pill at its end. */
@@ -48,7 +48,7 @@ export function labelled(graph: Graph, placed: Placed): Placed {
   return { ...placed, ways: placed.ways.map((way) => ({ ...way, wordsAt: rects.get(way) })) };
 }
 
-/** Of a way back on its longest level piece, from the middle outwards: there it is seen where it leads. */
+/** Places of words of a way back on its longest level piece, from the middle outwards: there it is seen where it leads. */
 function placesBack(points: readonly Point[], width: number): Rect[] {
   const level = points.slice(1).flatMap(([bx, by], index): Rect[] => {
     const [ax, ay] = points[index] as Point;

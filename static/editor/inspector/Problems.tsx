@@ -26,7 +26,7 @@ interface Shown {
   mayEdit: boolean;
 }
 
-/** What lint finds in this draft; choosing one selects its place and brings it into view. */
+/** Findings of lint in this draft; choosing one selects its place and brings it into view. */
 export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: boolean; fold(): void }) {
   const { findings, history, unsaved } = useEditor(editor);
   const refused = unsavedOf({ unsaved, history });
@@ -60,7 +60,7 @@ export function Problems({ editor, show, mayEdit, open, fold }: Shown & { open: 
   );
 }
 
-/** What was typed and refused: it is kept in its field, and the draft has what was there before. */
+/** Text that was typed and refused: it is kept in its field, and the draft has what was there before. */
 function NotSaved({ refused, editor, show }: Omit<Shown, "mayEdit"> & { refused: readonly Unsaved[] }) {
   const { line } = editor;
   return (
@@ -105,7 +105,7 @@ function Sound({ findings: { rules, guarantees } }: { findings: Findings }) {
   return summary ? <p className="ed-problem strong">{summary}</p> : null;
 }
 
-/** What every problem is put right by, one after the other, as one change: what that leaves is told by the next answer. */
+/** Fixes of all problems, one after the other, as one change: the rest is told by the next answer. */
 function FixAll({ editor, causes }: { editor: Editor; causes: readonly Cause[] }) {
   const edits = causes.flatMap(({ first }) => first.remedies[0]?.edits ?? []);
   const count = causes.filter(({ first }) => first.remedies.length > 0).length;
@@ -118,7 +118,7 @@ function FixAll({ editor, causes }: { editor: Editor; causes: readonly Cause[] }
   );
 }
 
-/** By the heading of each, in the order in which they were found. */
+/** Problems by their heading, in the order in which they were found. */
 function groupsOf(causes: readonly Cause[]): Map<string, Cause[]> {
   const groups = new Map<string, Cause[]>();
   for (const cause of causes) groups.set(cause.first.cause, [...(groups.get(cause.first.cause) ?? []), cause]);
@@ -147,7 +147,7 @@ function Causes({ causes, ...shown }: Shown & { causes: readonly Cause[] }) {
   );
 }
 
-/** What goes with a problem when it is put right. */
+/** Changes that go with a problem when it is put right. */
 function Others({ others, ...shown }: Shown & { others: Finding[] }) {
   const [open, setOpen] = useState(false);
   return (
@@ -212,7 +212,7 @@ function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Find
   );
 }
 
-/** Why it is so, in one line; unfolded what to do about it, an example, other remedies and the page about it. */
+/** Reason of a problem in one line; unfolded what to do about it, an example, other remedies and the page about it. */
 function Details({ finding, editor, more }: { finding: Finding; editor: Editor; more: readonly Remedy[] }) {
   const { short, why, hint, witness, help, cause } = finding;
   return (

@@ -12,7 +12,7 @@ export function valuesIn(root: Element | undefined): Map<string, string[]> {
   return texts;
 }
 
-/** What is wrong with a field, and what it is called. */
+/** Fault of a field, and the field's name. */
 export function faultOf(root: Element | undefined, name: string): { label: string; why: string } {
   const block = root?.querySelector(`[data-name="${CSS.escape(name)}"]`);
   const textOf = (selector: string): string => block?.querySelector(selector)?.textContent?.trim() ?? "";

@@ -1,4 +1,4 @@
-/** One server form, as long as something is typed in it: asks for its HTML, sends what was typed, makes one command of
+/** Server form, as long as something is typed in it: asks for its HTML, sends what was typed, makes one command of
  * the answer. It outlives the place where it is shown, so that nothing typed is lost when something else is chosen. */
 import { createStore } from "zustand/vanilla";
 import { announce } from "../../ts/dom";
@@ -26,7 +26,7 @@ interface Sent {
   typed: ReadonlyMap<string, string[]>;
   deed: Deed | undefined;
   peek: boolean;
-  /** What the form was to show of the line. */
+  /** Part of the line that the form was to show. */
   shown: string;
   carried: Along | undefined;
 }
@@ -37,11 +37,11 @@ const htmx = (): { process(element: Element): void } | undefined =>
 
 export class Door {
   readonly store = createStore<{ state: DoorState }>(() => ({ state: "loading" }));
-  /** What the controls hold otherwise than the document, by field. */
+  /** Values of controls that differ from the document, by field. */
   readonly #typed = new Map<string, string[]>();
-  /** Of these the server refused what was typed: what they are called, and why. */
+  /** Fields of which the server refused the text: their names, and why. */
   readonly #refused = new Map<string, { label: string; why: string }>();
-  /** What the controls held when the form was drawn, as JSON. */
+  /** Values of the controls when the form was drawn, as JSON. */
   #drawn = new Map<string, string>();
   /** Fragment and names that the form was drawn from. */
   #shown = "";
@@ -68,12 +68,12 @@ export class Door {
     return `form ${this.scope} ${this.#name}`;
   }
 
-  /** What is typed outlives the page, too. */
+  /** Typed text outlives the page, too. */
   #keepTyped(): void {
     keepTyped(this.#place, this.#typed.size > 0 ? JSON.stringify([...this.#typed]) : "");
   }
 
-  /** All who look at the line know which of its fields hold something else. */
+  /** Everybody who looks at the line knows which of its fields hold something else. */
   #tellRefused(): void {
     const { fragment, title } = this.subject;
     const fields = [...this.#refused].map(([field, fault]) => ({
@@ -283,7 +283,7 @@ export class Door {
     if (this.#wanted && !this.#busy) void this.#send();
   }
 
-  /** What is not saved yet goes along, with what is typed and pressed here where it can be told what that makes of it. */
+  /** Unsaved text goes along, with what is typed and pressed here where it can be told what that makes of it. */
   async #carried(fragment: Fragment, typed?: ReadonlyMap<string, string[]>, deed?: Deed): Promise<Along | undefined> {
     const expected = typed ? expectedOf(this.#el, fragment, typed, deed) : fragment;
     const change = typed && expected ? changeOf(this.subject, fragment, expected) : undefined;

@@ -80,7 +80,7 @@ function wordsOf(saving: Saving): string {
   return say("notSaved");
 }
 
-/** What keeps the draft from being stored, with a way on. Nothing typed is lost meanwhile. */
+/** Reason that keeps the draft from being stored, with a way on. Nothing typed is lost meanwhile. */
 export function SaveTrouble({ editor }: { editor: Editor }) {
   const { saving, kept } = useEditor(editor);
   return (

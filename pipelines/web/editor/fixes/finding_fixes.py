@@ -300,8 +300,8 @@ def _unknown_gate_remedies(rule: Rule, index: int) -> Iterator[Remedy]:
     written = rule.source.get("gates")
     name = written[index] if isinstance(written, list) and index < len(written) else None
     left = [gate_key for i, gate_key in enumerate(written or ()) if i != index]
-    taken_off = edits.change_rule(rule.id, gates=left) if left else edits.change_rule(rule.id, "gates")
-    yield Remedy("Take the gate off the rule", (taken_off,), "x")
+    without_gate = edits.change_rule(rule.id, gates=left) if left else edits.change_rule(rule.id, "gates")
+    yield Remedy("Take the gate off the rule", (without_gate,), "x")
     if isinstance(name, str) and KEY.match(name):
         added = edits.add_gate({"key": name, "name": name.replace("-", " ").capitalize()})
         yield Remedy(f"Add the gate “{name}”", (added,), "plus")

@@ -111,7 +111,7 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
         )
     of_month = job.task.project.month_cost_usd
     if of_month is not None and may_cost(station):
-        spent = of_month_until_now(job.task.project_id, but=job.pk).cost
+        spent = of_month_until_now(job.task.project_id, excluded_job=job.pk).cost
         limits.append((of_month - (spent or 0), OF_MONTH))
     if not limits:
         return {}
