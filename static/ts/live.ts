@@ -319,7 +319,7 @@ function watchRequests(): void {
     const part = target instanceof Element ? target : null;
     const then = settling.get(part?.id ?? "");
     settling.delete(part?.id ?? "");
-    if (then !== undefined && then < lastHeard(part)) send("gl:resync");
+    if (then !== undefined && then < lastHeard(part)) askAgain();
   });
 }
 
@@ -344,7 +344,7 @@ function watchAnswers(tell: (isBehind: boolean) => void): void {
     for (const place of refused) if (!place.isConnected) refused.delete(place);
     tell(late.size > 0 || refused.size > 0);
     clearTimeout(again);
-    if (refused.size > 0) again = setTimeout(() => send("gl:resync"), POLL_MS);
+    if (refused.size > 0) again = setTimeout(askAgain, POLL_MS);
   };
   document.addEventListener("htmx:beforeSend", (event) => {
     const { elt, xhr } = (event as CustomEvent<RequestDetail>).detail;
@@ -382,6 +382,15 @@ const sentAt = new Map<string, number>();
 
 function send(name: string, detail?: unknown): void {
   sentAt.set(name.startsWith("gl:task") ? "gl:task" : name, performance.now());
+  dispatch(name, detail);
+}
+
+/** Has parts fetched again without news: what is on its way meanwhile is not overtaken by it, or two would go on for ever. */
+function askAgain(): void {
+  dispatch("gl:resync");
+}
+
+function dispatch(name: string, detail?: unknown): void {
   document.body.dispatchEvent(new CustomEvent(name, { detail }));
 }
 
