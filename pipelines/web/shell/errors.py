@@ -34,7 +34,7 @@ PROBLEMS = {
 }
 """Title and detail of what the API answers, where no operation of it does."""
 
-NOT_FOUND = {
+EXPLANATIONS_OF_404 = {
     "gate-visit": "When the retention of a project purges a task, its reviews are deleted with it. "
     "The page of the task says when.",
 }
@@ -51,7 +51,7 @@ def forbidden_page(request: HttpRequest, exception: Exception | None = None) -> 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     view = request.resolver_match.url_name if request.resolver_match else ""
-    return _error_page(request, 404, message=NOT_FOUND.get(view or "", ""))
+    return _error_page(request, 404, message=EXPLANATIONS_OF_404.get(view or "", ""))
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
