@@ -45,13 +45,13 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class GateRecord:
-    """Record of a gate in RECENT_DAYS, and whether it may ask less. `in_a_row`: approvals without a remark, up to now;
+    """Record of a gate over RECENT_DAYS, and whether it may ask less. `in_a_row`: approvals without a remark up to now;
     `rates`: a back-test over the newest of them, where it is offered for sampling."""
 
     line: Line
     gate: str
     name: str
-    ask_count: int
+    decisions: int
     unremarked: int
     in_a_row: int
     answer: str
@@ -64,7 +64,7 @@ def gate_records(project: Project) -> list[GateRecord]:
     lines = Line.objects.in_bulk({row[0] for row in rows})
     records, offered = [], []
     for row in rows:
-        line_id, key, ask_count, unremarked, in_a_row, _visits, _tasks = row
+        line_id, key, decisions, unremarked, in_a_row, _visits, _tasks = row
         gate = _live_gate(lines[line_id], key)
         if gate is None:
             continue
@@ -72,7 +72,7 @@ def gate_records(project: Project) -> list[GateRecord]:
         if not answer and in_a_row >= UNREMARKED:
             offered.append(row)
         answer = answer or (OFFERED if in_a_row >= UNREMARKED else NOT_YET.format(in_a_row, UNREMARKED))
-        records.append(GateRecord(lines[line_id], key, gate.name, ask_count, unremarked, in_a_row, answer))
+        records.append(GateRecord(lines[line_id], key, gate.name, decisions, unremarked, in_a_row, answer))
     rates = _rates_of_gates(project, offered) if offered else {}
     return [replace(record, rates=rates.get((record.line.pk, record.gate), ())) for record in records]
 

@@ -166,7 +166,7 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
     visit.refresh_from_db()
     approvals(visit, 198)
     [record] = sampling.gate_records(world.project)
-    assert (record.asked, record.unremarked, record.in_a_row, record.rates) == (199, 199, 199, ())
+    assert (record.decisions, record.unremarked, record.in_a_row, record.rates) == (199, 199, 199, ())
     assert record.answer == "Not yet: 199 of 200 approvals in a row without a remark."
     approvals(visit, 1)
     [offer] = sampling.gate_records(world.project)
@@ -182,7 +182,7 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
         at=timezone.now(),
     )  # fmt: skip
     [record] = sampling.gate_records(world.project)
-    assert (record.asked, record.unremarked, record.rates) == (200, 199, ())
+    assert (record.decisions, record.unremarked, record.rates) == (200, 199, ())
 
 
 def test_a_gate_that_is_never_offered_says_why(world: World) -> None:
