@@ -59,7 +59,9 @@ def test_what_is_refused_says_so_at_its_field_and_keeps_nothing_else_back(canvas
     saved(canvas)
     assert draft(line)["stations"][0]["limits"] == {"max_timeout": "5m"}
     expect(canvas.locator(".ed-save")).to_have_text("1 field not saved")
-    expect(canvas.get_by_role("button", name="Publish", exact=True)).to_have_attribute("aria-disabled", "true")
+    expect(canvas.get_by_role("button", name="Publish", exact=True)).to_have_attribute(
+        "aria-disabled", "true"
+    )
     canvas.locator('.react-flow__node[data-id="check"]').click()
     expect(canvas.locator(".ef-form").get_by_label("Instructions", exact=True)).to_be_visible()
     canvas.locator('.react-flow__node[data-id="build"]').click()
