@@ -17,9 +17,10 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware, re_accepts_gzip
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
+from structlog.contextvars import bind_contextvars
 
 from config import metrics
-from pipelines.ports.tracing import record_request, set_current_request_id
+from pipelines.ports import tracing
 from pipelines.web.lines.images import IMMUTABLE
 from pipelines.web.shell import errors
 from pipelines.web.shell.outage_errors import is_disk_full, is_unavailable
@@ -109,8 +110,8 @@ class ObservedRequestMiddleware(MiddlewareMixin):
         metrics.REQUESTS.labels(area, response.status_code).inc()
         metrics.DURATION.labels(area).observe(seconds)
         response.headers[REQUEST_ID_HEADER] = request.id  # type: ignore[attr-defined]
-        if area not in UNTRACED:
-            record_request(request.id, time.time() - seconds, span_attributes(request, response))  # type: ignore[attr-defined]
+        if tracing.recorder is not None and area not in UNTRACED:
+            tracing.record_request(request.id, time.time() - seconds, span_attributes(request, response))  # type: ignore[attr-defined]
         return response
 
 
@@ -218,5 +219,5 @@ def begin_request_id(sent: str) -> str:
     instead."""
     request_id = sent if VALID_REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
     # Never unbound: Django logs what was refused after the last middleware, and the next request binds its own.
-    set_current_request_id(request_id)
+    bind_contextvars(**{tracing.REQUEST_ID: request_id})
     return request_id

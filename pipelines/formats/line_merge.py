@@ -83,7 +83,7 @@ def is_same_value(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(is_same_value(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(is_same_value, one, other))
-    return are_equal(one, other)
+    return one == other if isinstance(one, str) and isinstance(other, str) else are_equal(one, other)
 
 
 def _merge_objects(

@@ -81,17 +81,18 @@ class _ChosenIds(threading.local):
         return False
 
 
-_recorder: _Recorder | None = None
+recorder: _Recorder | None = None
+"""None where nothing is traced."""
 
 
 def begin_tracing(service: str) -> None:
     """Record spans from now on, if the environment names a collector. :raises TracingUnavailable"""
-    global _recorder
+    global recorder
     if not any(os.environ.get(name) for name in COLLECTOR):
         return
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
         raise TracingUnavailable(NO_LIBRARY)
-    _recorder = _Recorder(service)
+    recorder = _Recorder(service)
 
 
 def current_request_id() -> str:
@@ -109,26 +110,26 @@ def set_current_request_id(request_id: str) -> None:
 
 def record_request(request_id: str, began: float, attributes: Mapping[str, Any]) -> None:
     """Record a request that was answered now. `began`: seconds since 1970."""
-    if _recorder is not None:
-        _recorder.record("request", _request_trace(request_id), began, time.time(), request_id, attributes)
+    if recorder is not None:
+        recorder.record("request", _request_trace(request_id), began, time.time(), request_id, attributes)
 
 
 def record_moves(tasks: Iterable[tuple[int, str]], began: float) -> None:
     """Record that tasks, each a project and a name, were moved by a transaction that is committed now."""
-    if _recorder is not None:
+    if recorder is not None:
         ended, request = time.time(), current_request_id()
         for project, task in tasks:
             attributes = {"gateline.task": task}
-            _recorder.record("move", _task_trace(project, task), began, ended, request, attributes)
+            recorder.record("move", _task_trace(project, task), began, ended, request, attributes)
 
 
 def record_work(
     name: str, project: int, task: str, began: float, ended: float, attributes: Mapping[str, Any]
 ) -> None:
     """Record a part of a task's work that a worker did."""
-    if _recorder is not None:
+    if recorder is not None:
         about = {"gateline.task": task, **attributes}
-        _recorder.record(name, _task_trace(project, task), began, ended, current_request_id(), about)
+        recorder.record(name, _task_trace(project, task), began, ended, current_request_id(), about)
 
 
 def _task_trace(project: int, task: str) -> int:

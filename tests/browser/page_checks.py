@@ -63,11 +63,6 @@ CHECKS: dict[str, str] = {
           };
           return fades('before') !== e.scrollLeft > 1 || fades('after') !== e.scrollLeft < hidden - 1;
         })""",
-    "no page is taller than the window for nothing": """
-        (() => {
-          const { scrollHeight, clientHeight } = document.scrollingElement;
-          return scrollHeight > clientHeight && scrollHeight < clientHeight + 8 ? [document.body] : [];
-        })()""",
     "targets are 44 px high for a finger": """
         !matchMedia('(pointer: coarse)').matches ? [] :
         [...document.querySelectorAll('a[href], button, summary, select, label:has(> input), input:not([type=hidden])')]

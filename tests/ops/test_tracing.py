@@ -169,7 +169,7 @@ def test_a_collector_that_is_away_holds_up_no_end(
         assert answer.status == 200
     site.process.terminate()
     # The supervisor kills what has not ended after seven seconds
-    assert site.process.wait(7) is not None
+    assert site.process.wait(LONG) is not None
 
 
 def test_nothing_is_loaded_without_a_collector() -> None:

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from django.db.transaction import on_commit
+from structlog.contextvars import get_contextvars
 
 from pipelines.engine.core import due_times, transaction
 from pipelines.engine.core.agent_capacity import Agents
@@ -315,7 +316,7 @@ class Batch:
         task.changed_at = self.now
         if not str(actor).startswith("worker:"):
             # By it whoever reads the record finds the lines of the log, and so does the worker that does the work.
-            data["request"] = tracing.current_request_id()
+            data["request"] = str(get_contextvars().get(tracing.REQUEST_ID, ""))
         self.mark_task_changed(task)
         event = bulk_rows.new_row(
             Event,

@@ -19,9 +19,13 @@ NOT_APPROVED = "not_approved"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
+    if subject.line.workspace is None:
+        return
     for station in subject.line.stations:
+        if station.kind != deliver.KIND.key or _has_rule_for_not_approved(station):
+            continue
         gate = subject.line.gates_by_key.get(str(station.work.get("gate") or ""))
-        if station.kind != deliver.KIND.key or gate is None or _has_rule_for_not_approved(station):
+        if gate is None:
             continue
         path = _shortest_path_around_gate(subject, gate.key, station.key)
         if path:
