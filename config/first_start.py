@@ -19,9 +19,12 @@ from pipelines.models import Membership, Project, Role, User
 from pipelines.work.workspace_folder.workspace_move import move_earlier_folders
 
 ADMINISTRATOR = "admin"
-DEADLOCK = "40P01"
-MIGRATION_PAUSES = (0.1, 0.3, 1.0, 3.0, 5.0)
+DEADLOCK, LOCK_NOT_AVAILABLE = "40P01", "55P03"
+MIGRATION_PAUSES = (0.1, 0.3, *(1.0,) * 120)
 """Seconds before each further try."""
+MIGRATION_LOCK_WAIT = "300ms"
+"""Less than PostgreSQL waits before it looks for a deadlock (1 s): the migration gives way, no older process is ended.
+Whoever comes later waits behind a migration that waits."""
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other
 
 
@@ -76,15 +79,39 @@ def _apply_migrations(show: Callable[[str], None]) -> None:
 
 def _migrate_beside_older_processes() -> None:
     """Apply the migrations. One that changes several tables may meet an older process that holds one of them and waits
-    for another: PostgreSQL ends one of the two, and a migration that it ended is as if it had not begun."""
-    for pause in (*MIGRATION_PAUSES, None):
-        try:
-            call_command("migrate", interactive=False, verbosity=0)
-            return
-        except OperationalError as error:
-            if pause is None or getattr(error.__cause__, "sqlstate", "") != DEADLOCK:
-                raise
-        sleep(pause)
+    for another: the migration gives way, is as if it had not begun, and is tried again. Raise CommandError where an
+    older process never lets go."""
+    with _short_waits_for_locks():
+        for pause in MIGRATION_PAUSES:
+            try:
+                call_command("migrate", interactive=False, verbosity=0)
+                return
+            except OperationalError as error:
+                if getattr(error.__cause__, "sqlstate", "") not in (DEADLOCK, LOCK_NOT_AVAILABLE):
+                    raise
+                reason = error
+            sleep(pause)
+    raise CommandError(
+        f"Tables that change are in use all the time ({str(reason).strip()}). Nothing of the step that did not get them"
+        " was changed. Stop the web processes and workers of the earlier version, or start this again when less is"
+        " under way."
+    ) from reason
+
+
+@contextmanager
+def _short_waits_for_locks() -> Iterator[None]:
+    """Let statements of this connection wait for a lock no longer than `MIGRATION_LOCK_WAIT`."""
+    if settings.DATABASE_DIRECT_URL:
+        # A pooler hands what is set for a session on to others
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = %s", [MIGRATION_LOCK_WAIT])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")
 
 
 def _refuse_half_replaced_migrations() -> None:

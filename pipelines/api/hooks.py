@@ -101,4 +101,6 @@ def _lower_case_headers(request: HttpRequest) -> dict[str, str]:
 def _count_wrong_signature_or_refuse(request: HttpRequest) -> None:
     """Raises TurnRefused: many wrong signatures from one address."""
     if seconds := wrong_tokens.count_and_retry_after(request):
-        raise TurnRefused("Too many wrong tokens came from this address. Wait a minute.", seconds)
+        raise TurnRefused(
+            "Too many deliveries without a right signature came from this address. Wait a minute.", seconds
+        )

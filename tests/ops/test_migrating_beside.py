@@ -1,4 +1,4 @@
-"""Migrations while an older version runs: one that loses a deadlock against it is done again."""
+"""Migrations while an older version runs: one that meets it at a table gives way, and is done again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.core.management import CommandError
+from django.db import connection, transaction
 
 from config import first_start
 from tests.fixtures.site import database_url
@@ -60,7 +61,7 @@ class Migration:
 def test_a_migration_that_lost_a_deadlock_is_done_again(
     two_tables: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first_start, "MIGRATION_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(first_start, "MIGRATION_PAUSES", (0.0, 0.0, 0.0))
     with psycopg.connect(database_url()) as older:
         migration = Migration(older, 2)
         monkeypatch.setattr(first_start, "call_command", migration)
@@ -70,11 +71,37 @@ def test_a_migration_that_lost_a_deadlock_is_done_again(
         cursor.execute("SELECT done FROM migrated_first, migrated_second s (also)")
 
 
-def test_the_last_error_is_told(two_tables: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_start, "MIGRATION_PAUSES", (0.0,))
+def test_the_last_error_is_told_with_its_remedy(two_tables: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_start, "MIGRATION_PAUSES", (0.0, 0.0))
     with psycopg.connect(database_url()) as older:
         migration = Migration(older, 9)
         monkeypatch.setattr(first_start, "call_command", migration)
-        with pytest.raises(OperationalError, match="deadlock"):
+        with pytest.raises(CommandError, match=r"deadlock(?s:.)*Stop the web processes and workers"):
             first_start._migrate_beside_older_processes()
     assert migration.tries == 2
+
+
+def test_a_migration_gives_way_to_a_process_that_holds_its_table(
+    two_tables: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits behind it for longer than it waits itself, and it is done when the table is free."""
+    monkeypatch.setattr(first_start, "MIGRATION_LOCK_WAIT", "20ms")
+    monkeypatch.setattr(first_start, "MIGRATION_PAUSES", (0.0, 0.0, 0.0))
+    tries = []
+    with psycopg.connect(database_url()) as older:
+        older.execute("SELECT FROM migrated_first")
+
+        def migrate(*words: str, **more: Any) -> None:
+            tries.append(words)
+            if len(tries) == 3:
+                older.rollback()
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("ALTER TABLE migrated_first ADD COLUMN done int")
+
+        monkeypatch.setattr(first_start, "call_command", migrate)
+        first_start._migrate_beside_older_processes()
+    assert len(tries) == 3
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT done FROM migrated_first")
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("0",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -127,6 +128,16 @@ def test_what_was_sent_after_the_session_ended_leads_back_to_its_page(page: str,
     headers = {"Referer": page} if page else {}
     answer = Client().post(reverse("preferences"), {"theme": "dark"}, headers=headers)
     assert answer.headers["Location"] == f"{reverse('sign-in')}{back}"
+
+
+def test_whose_session_ended_is_told_why_they_sign_in_again(world: World, signed_in: As) -> None:
+    client = signed_in(world.viewer)
+    Session.objects.all().delete()
+    door = client.get(reverse("tasks-everywhere")).headers["Location"]
+    assert "Your session has ended. Sign in to go on where you were." in text(client.get(door))
+    stranger = Client()
+    door = stranger.get(reverse("tasks-everywhere")).headers["Location"]
+    assert "Your session" not in text(stranger.get(door))
 
 
 def test_a_form_with_an_old_token_leads_back_too(world: World, signed_in: As) -> None:

@@ -30,6 +30,7 @@ class SignInView(LoginView):
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         context = super().get_context_data(**context)
+        context["session_ended"] = self.request.GET.get("reason") == "ended"
         if settings.OIDC_ISSUER:
             address = reverse("openid_connect_login", args=["oidc"])
             context["provider_name"] = settings.OIDC_NAME

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property, wraps
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -67,13 +69,21 @@ def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     is, and says so (static/ts/failures.ts)."""
     if is_htmx_request(request) and not is_navigation(request):
         return HttpResponse(status=401)
-    return _redirect_with_return(request, "sign-in")
+    # Read here: the answer that has no session takes the cookie away
+    reason = {"reason": "ended"} if settings.SESSION_COOKIE_NAME in request.COOKIES else {}
+    return _redirect_with_return(request, "sign-in", reason)
 
 
-def _redirect_with_return(request: HttpRequest, name: str) -> HttpResponse:
-    """Redirect to a page outside, with the way back to where the person was."""
+def _redirect_with_return(
+    request: HttpRequest, name: str, fields: Mapping[str, str] = MappingProxyType({})
+) -> HttpResponse:
+    """Redirect to a page outside, with the way back to where the person was.
+
+    :param fields: more of the query
+    """
     back = return_path(request)
-    address = reverse(name) + (f"?{urlencode({'next': back})}" if back else "")
+    query = urlencode(({"next": back} if back else {}) | dict(fields))
+    address = reverse(name) + (f"?{query}" if query else "")
     # A redirect that a script follows would put that page into a part of this one.
     return HttpResponseClientRedirect(address) if is_htmx_request(request) else redirect(address)
 
