@@ -1,11 +1,13 @@
 """An upgrade without a stop: the release of before, filled with tasks that are under way, is migrated while its web
 process and its worker run, then the new ones join, then the old ones leave (docs/operating.md).
 
-    python -m proof.soak.upgrade [--before COMMIT] [--tasks 60] [--beside 30]
+    python -m proof.soak.upgrade [--before COMMIT] [--tasks 60] [--beside 30] [--for-people 5] [--kills 6]
 
 `--before`: the code that runs first; by default the commit before the first migration that an older process may meet
 (tests/ops/test_expanding_migrations.py). It is taken from git, beside this tree, and runs in the same environment. The
-tasks go along the line with everything that can be waited for (`lines.killed`), and people stand beside it. Prints a
+tasks go along the line with everything that can be waited for (`lines.killed`), and people stand beside it; so many of
+each kind stand where only a person moves them on (`tasks_for_people`), and are moved on when the older ones left.
+While both run beside one another, processes of both are killed. Prints a
 JSON object of counts; exit code 1 if a task is lost, a report counts twice, or a web process answers with an error."""
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +37,9 @@ import json, sys, time
 from pathlib import Path
 from proof.soak.kills import Run, prepare
 home, number, stop = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+documents, of_each = json.loads(sys.argv[4]), int(sys.argv[5])
 prepare(home)
+from pipelines import engine
 run = Run(home, 0, False, "whole-law")
 run.open_line()
 run.submit(number, 1.0)
@@ -42,9 +47,18 @@ world = run.world
 token = world.token_of(world.operator, "read", "submit")[1]
 for role in ("admin", "operator", "reviewer"):
     world.person(role)
+for_people = []
+for document in documents:
+    version = world.line(document)
+    for _ in range(of_each):
+        task = world.start(version)
+        for_people.append(task.pk)
+        if document["key"] == "held":
+            held = world.token(task)
+            engine.hold(held.pk, user=world.operator, token_version=held.version)
 place = f"{world.project.owner.key}/projects/{world.project.key}/stages/{run.version.line.key}/tasks"
 text = json.dumps({"project": world.project.pk, "worker": str(world.worker.pk), "version": run.version.pk,
-                   "mark": run.mark, "tasks": run.tasks, "token": token, "place": place})
+                   "mark": run.mark, "tasks": run.tasks, "for_people": for_people, "token": token, "place": place})
 (stop.parent / "filled.part").write_text(text)
 (stop.parent / "filled.part").rename(stop.parent / "filled.json")
 while not stop.exists():
@@ -104,7 +118,9 @@ def web_answers(port: int) -> bool:
         return False
 
 
-def upgrade(home: Path, tree: Path, number: int, beside: int) -> tuple[dict[str, Any], list[str]]:
+def upgrade(
+    home: Path, tree: Path, number: int, beside: int, of_each: int, kills: int
+) -> tuple[dict[str, Any], list[str]]:
     """Upgrade; counts, and what should not have happened."""
     OldMember.tree = tree
     old_port, new_port, stop = free_port(), free_port(), tree.parent / "stop"
@@ -114,7 +130,9 @@ def upgrade(home: Path, tree: Path, number: int, beside: int) -> tuple[dict[str,
     ]
     environment = {**os.environ, "PYTHONPATH": str(tree), "GATELINE_HOME": str(home)}
     subprocess.run([sys.executable, str(tree / "manage.py"), "migrate", "-v0"], check=True, env=environment)
-    words = [sys.executable, "-c", FILL, str(home), str(number), str(stop)]
+    from proof.soak.tasks_for_people import LINES, move_on, open_tasks  # noqa: PLC0415  # see prepare
+
+    words = [sys.executable, "-c", FILL, str(home), str(number), str(stop), json.dumps(LINES), str(of_each)]
     filler = subprocess.Popen(words, cwd=tree, env=environment)
     try:
         until((tree.parent / "filled.json").exists, "the release of before could not be filled")
@@ -122,12 +140,12 @@ def upgrade(home: Path, tree: Path, number: int, beside: int) -> tuple[dict[str,
         old.tend()
         until(lambda: web_answers(old_port), "the web process of before does not answer")
         by_web = [start_by_web(old_port, filled)]
-        time.sleep(5)
-        from django.core.management import call_command  # noqa: PLC0415  # see prepare
-
-        standing = positions(filled["tasks"])
+        time.sleep(10)
+        by_position = positions([*filled["tasks"], *filled["for_people"]])
         began = time.monotonic()
-        call_command("migrate", verbosity=0)
+        # As the documentation says it, by the newer tree, beside the older processes.
+        prepared = [sys.executable, "manage.py", "prepare"]
+        subprocess.run(prepared, cwd=ROOT, check=True, env={**os.environ, "GATELINE_HOME": str(home)})
         migrated = round(time.monotonic() - began, 1)
         run = run_of(home, filled)
         by_web.append(start_by_web(old_port, filled))
@@ -136,7 +154,12 @@ def upgrade(home: Path, tree: Path, number: int, beside: int) -> tuple[dict[str,
         for port in (old_port, new_port) * 2:
             by_web.append(start_by_web(port, filled))
         run.submit(beside, 0.5)
+        killed = [kill_one_of_both(run, old, new, number) for number in range(kills)]
         run.wait(10)
+        old.tend()
+        new.tend()
+        for port in (old_port, new_port):
+            until(partial(web_answers, port), "a web process that was killed does not come back")
         by_web.append(start_by_web(old_port, filled))
         stop.touch()
         filler.wait(60)
@@ -145,17 +168,34 @@ def upgrade(home: Path, tree: Path, number: int, beside: int) -> tuple[dict[str,
         by_web.append(start_by_web(new_port, filled))
         run.tasks = all_tasks(filled["project"])
         run.fleet = new
-        run.until(lambda: not run.in_flight(), "some tasks never ended")
+        still = open_tasks(filled["for_people"])
+        run.until(
+            lambda: not again(partial(move_on, run.world, filled["for_people"])) and not run.in_flight(),
+            "some tasks never ended",
+        )
         new.stop()
-        counts, faults = verdict(run, 30)
+        counts, faults = verdict(run, 60)
     finally:
         stop.touch()
         filler.terminate()
         old.stop()
         new.stop()
-    if len(run.tasks) != number + beside + len(by_web):
-        faults.append(f"{len(run.tasks)} tasks are there of {number + beside + len(by_web)}")
-    return {"standing": standing, "migrated_in": migrated, "by_web": len(by_web), **counts}, faults
+    expected = number + beside + len(by_web) + len(filled["for_people"])
+    if len(run.tasks) != expected:
+        faults.append(f"{len(run.tasks)} tasks are there of {expected}")
+    if still != len(filled["for_people"]):
+        faults.append(f"{still} of {len(filled['for_people'])} still stood when the older ones had left")
+    facts = {"standing": by_position, "migrated_in": migrated, "by_web": len(by_web), "killed": killed}
+    return {**facts, **counts}, faults
+
+
+def kill_one_of_both(run: Run, old: Fleet, new: Fleet, number: int) -> str:
+    """Kill a process, of each release in turn, a while after the last; it is started again at once."""
+    fleet, name = ((old, "before"), (new, "new"))[number % 2]
+    run.wait(3)
+    killed = f"{fleet.kill_one()} of {name}"
+    fleet.tend()
+    return killed
 
 
 def run_of(home: Path, filled: dict[str, Any]) -> Run:
@@ -191,13 +231,15 @@ def main() -> int:
     parser.add_argument("--before", default="")
     parser.add_argument("--tasks", type=int, default=60)
     parser.add_argument("--beside", type=int, default=30)
+    parser.add_argument("--for-people", type=int, default=5)
+    parser.add_argument("--kills", type=int, default=6)
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="gl-soak-"))
     home, tree = folder / "home", folder / "before"
     take_tree(given.before or commit_before(), tree)
     home.mkdir()
     prepare(home)
-    counts, wrong = upgrade(home, tree, given.tasks, given.beside)
+    counts, wrong = upgrade(home, tree, given.tasks, given.beside, given.for_people, given.kills)
     print(json.dumps(counts, indent=1), flush=True)
     for fault in wrong:
         print(fault, file=sys.stderr)

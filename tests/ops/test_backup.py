@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import subprocess
 import tarfile
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import psycopg
@@ -28,6 +32,7 @@ from tests.waiting import LONG, until
 # They tell one story, in order, on one installation.
 pytestmark = on_linux
 PASSWORD = "three-plain-words"
+EVENTS_WRITTEN = re.compile(r"\ngateline_events_total (\S+)")
 STAGES = "/api/v1/owners/demo/projects/app/stages"
 LINE = f"{STAGES}/fix-lint-findings"
 
@@ -91,12 +96,39 @@ def test_it_is_backed_up_while_it_works(installation: Installation) -> None:
     _work(installation)
     # Another one is under way.
     installation.api(f"{STAGES}/repository-check/tasks", {"title": "Check it"})
-    with installation.commands() as manage:
+    with installation.commands() as manage, scraped(installation.up.port) as answers:
+        until(lambda: answers, "/metrics")
         done = manage.run("backup", str(installation.archive))
         assert done.returncode == 0, done.stderr
+        told = len(answers)
+        until(lambda: len(answers) > told, "/metrics after the backup")
         assert installation.archive.stat().st_mode & 0o777 == 0o600
         again = manage.run("backup", str(installation.archive))
         assert again.returncode != 0 and "is there already" in again.stderr
+    # Before, through and after it: nobody who watches sees anything of it
+    assert told > 1 and all("\ngateline_database_up 1.0\n" in answer for answer in answers)
+    written = [float(EVENTS_WRITTEN.findall(answer)[0]) for answer in answers]
+    assert written == sorted(written)
+
+
+@contextmanager
+def scraped(port: int) -> Iterator[list[str]]:
+    """Read `/metrics` again and again, as Prometheus does, until the block is over; what it answered."""
+    answers: list[str] = []
+    over = Event()
+
+    def read_until_over() -> None:
+        while not over.wait(0.1):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=LONG) as answer:
+                answers.append(answer.read().decode())
+
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read_until_over)
+        try:
+            yield answers
+        finally:
+            over.set()
+            reading.result(LONG)
 
 
 def _work(installation: Installation) -> None:
