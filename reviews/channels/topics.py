@@ -54,9 +54,11 @@ class ChannelTopic:
 
 
 TOPICS: Final = (
-    ChannelTopic("waiting", "Waiting for you", "a review opens and is over, a station asks a question"),
+    ChannelTopic(
+        "waiting", "Waiting for you", "a review opens or ends, a task is blocked and asks a question"
+    ),
     ChannelTopic("failed", "Failed", "a task has failed"),
-    ChannelTopic("stuck", "Stuck", "no rule says how a task goes on"),
+    ChannelTopic("stuck", "Stuck", "a task cannot go on: no rule says how, or its retries are used up"),
     ChannelTopic("late", "Late", "the due time of a task or of a review has passed"),
     ChannelTopic("merged", "Merged", "a change has landed, and its task is completed"),
     ChannelTopic("started", "Started", "a task was started"),

@@ -11,6 +11,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -83,14 +84,22 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
         if not BY_KEY[made.kind].makes_secret or request.POST.get("secret"):
             # Now, while whoever can mend it looks at it.
             _send_test_and_tell_result(
-                request, made, "Connected. A test was sent.", "Connected, but the test was not sent."
+                request,
+                made,
+                f"Connected. {BY_KEY[made.kind].label} accepted a test.",
+                "Connected, but the test was not sent.",
             )
             return _redirect_to_channels(project)
         # On the page itself: a message would go before anybody could copy it.
         shown_once, form = secret, ChannelForm(project)
     chosen = request.POST if status == 422 else request.GET
     kind = BY_KEY.get(chosen.get("kind", ""), KINDS[0])
-    connections = list(project.channels.order_by("name"))
+    accepted = ChannelMessage.objects.filter(connection=OuterRef("pk"), state=ChannelMessage.State.SENT)
+    connections = list(
+        project.channels.order_by("name").annotate(
+            accepted_at=Subquery(accepted.order_by("-pk").values("sent_at")[:1])
+        )
+    )
     letters = ChannelMessage.objects.filter(
         connection__in=connections, state=ChannelMessage.State.FAILED
     ).select_related("connection", "visit__task__project", "task__project")
@@ -106,6 +115,7 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
         kind=kind,
         free_name="" if kind.label in [connection.name for connection in connections] else kind.label,
         connected=made,
+        shows_form=not connections or status == 422 or "kind" in request.GET,
         shown_once=shown_once,
         rows=[ChannelRow(connection, BY_KEY[connection.kind]) for connection in connections],
         letters=letters.order_by("-created_at")[:LETTERS],
@@ -122,22 +132,33 @@ def channels_page(request: SignedInRequest, project: Project) -> HttpResponse:
 def send_test_message_at_once(request: SignedInRequest, project: Project, channel: int) -> HttpResponse:
     """Sent at once, so that the answer of the server is on the page."""
     connection = _connection_of_project_or_404(project, channel)
-    _send_test_and_tell_result(request, connection, f"Test sent to {connection.name}", "Not sent.")
+    _send_test_and_tell_result(request, connection, f"{connection.name} accepted a test.", "Not sent.")
     return _redirect_to_channels(project)
 
 
 def _send_test_and_tell_result(
     request: SignedInRequest, connection: ChannelConnection, sent: str, not_sent: str
 ) -> None:
+    """Send a test, say what came of it, and keep it among the messages of the channel."""
+    tests = connection.messages.filter(kind=ChannelMessage.MessageKind.TEST)
     message = ChannelMessage(
-        connection=connection, kind=ChannelMessage.MessageKind.TEST, created_at=timezone.now()
+        connection=connection,
+        kind=ChannelMessage.MessageKind.TEST,
+        state=ChannelMessage.State.SENT,
+        attempts=1,
+        created_at=timezone.now(),
     )
     try:
-        deliver_message_and_return_ref(connection, test_message(message))
+        message.ref = deliver_message_and_return_ref(connection, test_message(message))
     except ChannelError as problem:
+        message.state, message.error = ChannelMessage.State.FAILED, str(problem)[:500]
         messages.error(request, f"{not_sent} {problem}")
     else:
+        message.sent_at = timezone.now()
         messages.success(request, sent)
+    # Whoever tests again has done with what earlier ones said
+    tests.filter(state=ChannelMessage.State.FAILED).delete()
+    message.save()
 
 
 @project_required("admin")

@@ -214,6 +214,16 @@ def test_a_log_shows_fifty_rows_and_leads_to_those_before(world: World, signed_i
     assert client.get(f"{address}?before=nine").status_code == 200
 
 
+def test_the_overview_says_what_starts_the_line_by_itself(world: World, signed_in: As) -> None:
+    line, viewer = version_of(world).line, signed_in(world.viewer)
+    assert "Starts by itself" not in text(viewer.get(at(world, "line", line.key)))
+    trigger = scheduled(world, line)
+    page = text(viewer.get(at(world, "line", line.key)))
+    assert "Starts by itself" in page and "Every weekday at 07:30" in page and "next" in page
+    signed_in(world.operator).post(at(world, "trigger-pause", line.key, trigger.pk), {"paused": "yes"})
+    assert "Paused" in text(viewer.get(at(world, "line", line.key)))
+
+
 def test_to_try_one_says_what_would_start(world: World, signed_in: As) -> None:
     trigger = scheduled(world, version_of(world).line, title="Upkeep of {date}")
     client = signed_in(world.operator)

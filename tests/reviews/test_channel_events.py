@@ -182,9 +182,14 @@ def test_a_test_is_sent_when_it_is_saved(world: World, chat: Chat) -> None:
     admin, here = as_(world.admin), at(world, "project-channels")
     form = {"kind": "slack", "address": f"{chat.server.url}/api", "room": "reviews", "secret": "xoxb-1"}
     page = admin.post(here, form | {"name": "Good"}, follow=True).content.decode()
-    assert "Connected. A test was sent." in page and sent(chat)[0]["text"] == "A test from Gateline"
+    assert "Connected. Slack accepted a test." in page and sent(chat)[0]["text"] == "A test from Gateline"
+    assert (
+        "Slack accepted a message" in page and "Connect another channel" in page and "Bot token" not in page
+    )
     page = admin.post(here, form | {"name": "Bad", "secret": "xoxb-2"}, follow=True).content.decode()
     assert "Connected, but the test was not sent. Slack answered invalid_auth." in page
+    assert "Not sent" in page and "No message was accepted yet." in page
+    assert "Bot token" in admin.get(f"{here}?kind=slack").content.decode()
     assert [row.topics for row in ChannelConnection.objects.all()] == [
         ["waiting", "failed", "stuck", "late", "merged"]
     ] * 2

@@ -329,6 +329,8 @@ def test_the_first_of_a_kind_has_a_name(world: World, chat: Chat) -> None:
     assert filled.search(admin.get(here).content.decode())
     connect(world, chat, "slack", name="Slack")
     page = admin.get(here).content.decode()
+    assert not filled.search(page) and 'name="name"' not in page
+    page = admin.get(f"{here}?kind=slack").content.decode()
     assert not filled.search(page) and 'name="name"' in page
 
 
@@ -341,7 +343,7 @@ def test_it_is_connected_tested_and_removed_in_the_settings(world: World, chat: 
     made = ChannelConnection.objects.get()
     page = admin.get(here).content.decode()
     assert "xoxb-1" not in page and "xoxb-1" not in made.secret
-    assert "Test sent to Reviews" in _told(world, admin, "channel-test", made.pk)
+    assert "Reviews accepted a test." in _told(world, admin, "channel-test", made.pk)
     chat.refuse = "not_in_channel"
     assert "Slack answered not_in_channel" in _told(world, admin, "channel-test", made.pk)
     assert "Disconnected" in _told(world, admin, "channel-remove", made.pk)

@@ -44,7 +44,7 @@ from pipelines.web.lines.guarantees import (
 )
 from pipelines.web.lines.images import hand_over_url
 from pipelines.web.lines.marks import marked_paused
-from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
+from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries, trigger_summaries
 from pipelines.web.shell.forms import EmptyLineForm, ImportForm
 from pipelines.web.shell.page import (
     SignedInRequest,
@@ -291,6 +291,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         refuted_live=line.live_id is not None
         and any(guarantee.answer == REFUTED for guarantee in guarantees),
         draft_differs=does_draft_differ_from_live(line),
+        triggers=trigger_summaries(line),
         lately=line_stats.line_stats(line.pk) if line.live_id else None,
         unclaimed=unclaimable_jobs.unclaimable_in_line(line.pk) if line.live_id else [],
     )

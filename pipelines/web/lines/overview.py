@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any
 
+from pipelines.models import Line, Trigger
 from pipelines.queries.workers import ENFORCED, NetworkGaps
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.inputs import TYPES
@@ -17,6 +19,10 @@ from pipelines.routing.document.work.network import OPEN, egress_entries
 from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
+from pipelines.work.triggers.table import KINDS as TRIGGER_KINDS
+
+MOST_TRIGGERS = 5
+"""More stand on the page of triggers alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +183,28 @@ def input_summaries(line: ParsedLine) -> list[InputSummary]:
             " · ".join(filter(None, (TYPES[line_input.type], "required" if line_input.required else ""))),
         )
         for line_input in line.inputs
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerSummary:
+    """A trigger in its words. `next_at`: when it starts a task next, where it waits for a time."""
+
+    words: str
+    next_at: datetime | None
+    is_paused: bool
+
+
+def trigger_summaries(line: Line) -> list[TriggerSummary]:
+    """Describe what starts tasks of the line by itself."""
+    triggers = Trigger.objects.filter(line=line).select_related("source").order_by("pk")[:MOST_TRIGGERS]
+    return [
+        TriggerSummary(
+            TRIGGER_KINDS[trigger.kind].words(trigger.options_with_line_name),
+            trigger.next_at,
+            trigger.paused_at is not None,
+        )
+        for trigger in triggers
     ]
 
 
