@@ -64,7 +64,7 @@ class BoundedChannel(HTTPChannel):
     def connectionMade(self) -> None:  # noqa: N802  # as twisted names it
         super().connectionMade()
         # Behind a proxy all have its address, and it bounds them.
-        self._is_counted = settings.TRUST_PROXY or CONNECTIONS.reserve(self.address_of_client(), 1)
+        self._is_counted = settings.TRUST_PROXY or CONNECTIONS.try_to_reserve(self.address_of_client(), 1)
         if not self._is_counted:
             self.answer_refusal_and_drop(BUSY)
 
@@ -121,7 +121,7 @@ class BoundedChannel(HTTPChannel):
         REFUSED.labels(refusal.status).inc()
         self.setTimeout(None)
         transport: Any = self.transport
-        transport.write(refusal.answer())
+        transport.write(refusal.http_response_bytes())
         # Half-closed: closing with data unread sends a reset, which may discard the answer.
         transport.loseWriteConnection()
         self.setRawMode()
@@ -206,7 +206,7 @@ class BoundedRequest(WebRequest):
             return
         if self._size + len(data) > self._most_body_bytes:
             self._answer_refusal_and_drop(too_large(self._most) if self._caller else STRANGER)
-        elif not self._capacity_of_caller.reserve(self._sender, len(data)):
+        elif not self._capacity_of_caller.try_to_reserve(self._sender, len(data)):
             self._answer_refusal_and_drop(BUSY)
         else:
             self._size += len(data)
@@ -278,7 +278,7 @@ class BoundedRequest(WebRequest):
     def _wait_for_caller(self, credential: Credential) -> None:
         """Let the body wait until it is known whose it is."""
         address = self._address
-        if not LOOKED_UP.reserve(address, 1):
+        if not LOOKED_UP.try_to_reserve(address, 1):
             self._answer_refusal_and_drop(BUSY)
             return
         # What has come by then is little, and not to be refused for what others at this address send.
@@ -300,7 +300,7 @@ class BoundedRequest(WebRequest):
                 self._capacity_of_caller.free(self._sender, self._size)
                 # _room and _sender follow _caller: from the strangers' room to the people's.
                 self._caller = caller
-                if not self._capacity_of_caller.reserve(self._sender, self._size):
+                if not self._capacity_of_caller.try_to_reserve(self._sender, self._size):
                     self._size = 0
                     self._answer_refusal_and_drop(BUSY)
             else:

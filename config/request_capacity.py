@@ -32,7 +32,7 @@ class Capacity:
             return used <= self.total
         return share <= self.total * 3 // 4 - used
 
-    def reserve(self, sender: str, size: int) -> bool:
+    def try_to_reserve(self, sender: str, size: int) -> bool:
         """Return False, and take nothing, where there is not enough."""
         if not self.has_room(sender, size):
             return False
@@ -67,7 +67,7 @@ class Refusal:
     detail: str
     retry: bool = False
 
-    def answer(self) -> bytes:
+    def http_response_bytes(self) -> bytes:
         """Return a problem in words, as HTTP."""
         problem = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
         body = json.dumps(problem).encode()

@@ -111,14 +111,14 @@ class SingleThreadHandler(ASGIHandler):
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        response = await self._answer_batched(path, scope, body)
+        response = await self._batched_response_or_none(path, scope, body)
         if response is None:
-            response = await self._in_a_thread(self._respond, scope, body)
+            response = await self._run_in_a_thread(self._respond, scope, body)
         else:
             body.close()
         await self.send_response(response, send)
 
-    async def _in_a_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+    async def _run_in_a_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         thread = self._take_thread()
         try:
             here = asyncio.get_running_loop()
@@ -140,7 +140,7 @@ class SingleThreadHandler(ASGIHandler):
             response.close()
             return response
 
-    async def _answer_batched(self, path: str, scope: Any, body: IO[bytes]) -> HttpResponse | None:
+    async def _batched_response_or_none(self, path: str, scope: Any, body: IO[bytes]) -> HttpResponse | None:
         """None: it is to be answered as any other call, as if this had not been tried."""
         if scope["query_string"] or not runner_calls.ADDRESS.fullmatch(path):
             return None
@@ -157,7 +157,7 @@ class SingleThreadHandler(ASGIHandler):
     def _batcher_of(self, project: int) -> CallBatcher[BatchedRequest, HttpResponse]:
         async def send(requests: Sequence[BatchedRequest]) -> Sequence[HttpResponse | None]:
             try:
-                answers: list[CallAnswer | None] = await self._in_a_thread(self._answer_calls, requests)
+                answers: list[CallAnswer | None] = await self._run_in_a_thread(self._answer_calls, requests)
             except Exception as error:  # noqa: BLE001  # each is told its own when it is answered by itself
                 why = f"{type(error).__name__}: {error}"[:200]
                 log.warning("gathered_calls_failed", calls=len(requests), error=why)
@@ -181,11 +181,13 @@ class SingleThreadHandler(ASGIHandler):
         finally:
             request_finished.send(sender=self.__class__)
         return [
-            self._finish_answer(request.request, answer)
+            self._checked_call_answer_or_none(request.request, answer)
             for request, answer in zip(requests, answers, strict=True)
         ]
 
-    def _finish_answer(self, request: HttpRequest, answer: CallAnswer | Exception) -> CallAnswer | None:
+    def _checked_call_answer_or_none(
+        self, request: HttpRequest, answer: CallAnswer | Exception
+    ) -> CallAnswer | None:
         """None: who sends it is looked up by itself, where wrong tokens are counted."""
         set_current_request_id(request.id)  # type: ignore[attr-defined]
         if isinstance(answer, TokenInvalid):

@@ -377,7 +377,7 @@ FILE_UPLOAD_HANDLERS = ["pipelines.web.tasks.uploads.LimitedUploadHandler"]
 
 # Work
 WORKSPACES = workspace_choice.server_choice(DATA_DIR, os.environ)
-WORKSPACES_DIR = WORKSPACES.folder()
+WORKSPACES_DIR = WORKSPACES.recorded_or_newly_chosen_folder()
 # An upper bound: folders are allowed one by one, for one owner, and only below these. None: no bound.
 REPOSITORY_ROOTS = env.variable_folders("GATELINE_REPOSITORY_ROOTS", []) or None
 PRIVATE_HOSTS = env.variable_words("GATELINE_PRIVATE_HOSTS", [])

@@ -70,7 +70,7 @@ class PurgedTask:
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.fields = fields
 
-    def check_events(self, lines: Iterable[bytes]) -> int:
+    def check_and_count_events(self, lines: Iterable[bytes]) -> int:
         """Compare exported events, one a line, with the digests of what was purged; how many were of this task.
         Raises UnverifiableReceipt: one of them was changed."""
         numbers = set()

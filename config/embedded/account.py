@@ -28,7 +28,7 @@ class Account:
         # Without extra_groups the process would keep the supplementary groups of root.
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.switch else {}
 
-    def own(self, path: Path) -> None:
+    def give_ownership_if_other_user(self, path: Path) -> None:
         if self.switch:
             os.chown(path, self.uid, self.gid)
 

@@ -23,9 +23,9 @@ AFTER_A_FAILURE = 2.0
 def stop_when_unused(home: Path, *, durable: bool) -> None:
     """Returns when nobody uses the server any more; it is stopped then."""
     place = layout.recorded_layout(home)
-    while place.record.exists():
+    while place.record_file.exists():
         # Nobody starts, or comes to share, between the look and what follows from it
-        with exclusive_lock(place.start_lock):
+        with exclusive_lock(place.start_lock_file):
             if is_unused(place):
                 return server.stop_server(place)
             try:
@@ -45,7 +45,7 @@ def stop_when_unused(home: Path, *, durable: bool) -> None:
 def main() -> None:
     home, kind = Path(sys.argv[1]), sys.argv[2]
     try:
-        with exclusive_lock(layout.recorded_layout(home).keeper_lock, wait=False):
+        with exclusive_lock(layout.recorded_layout(home).keeper_lock_file, wait=False):
             stop_when_unused(home, durable=kind == "durable")
             # The system frees the lock when this process has gone, and not before: somebody waits for that.
             sys.stderr.flush()

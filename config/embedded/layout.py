@@ -39,31 +39,31 @@ class Layout:
     base: Path
 
     @property
-    def data(self) -> Path:
+    def data_folder(self) -> Path:
         return self.base / "data"
 
     @property
-    def log(self) -> Path:
+    def log_file(self) -> Path:
         return self.home / "postgres.log"
 
     @property
-    def password(self) -> Path:
+    def password_file(self) -> Path:
         return self.home / "postgres-password"
 
     @property
-    def record(self) -> Path:
+    def record_file(self) -> Path:
         return self.home / "postgres.json"
 
     @property
-    def start_lock(self) -> Path:
+    def start_lock_file(self) -> Path:
         return self.home / "postgres-start.lock"
 
     @property
-    def users_lock(self) -> Path:
+    def users_lock_file(self) -> Path:
         return self.home / "postgres-users.lock"
 
     @property
-    def keeper_lock(self) -> Path:
+    def keeper_lock_file(self) -> Path:
         return self.home / "postgres-keeper.lock"
 
 
@@ -82,11 +82,11 @@ def record_or_empty(home: Path) -> dict[str, Any]:
 
 
 def write_record(layout: Layout, **facts: Any) -> None:
-    unfinished = layout.record.with_suffix(".part")
+    unfinished = layout.record_file.with_suffix(".part")
     unfinished.write_text(json.dumps({"base": str(layout.base), **facts}, indent=1))
     unfinished.chmod(0o600)
     # By rename, so that nobody reads half a record
-    unfinished.rename(layout.record)
+    unfinished.rename(layout.record_file)
 
 
 def connection_settings(home: Path) -> dict[str, object]:
@@ -144,7 +144,7 @@ def socket_folder(base: Path, account: Account) -> Path:
             folder = Path("/tmp") / folder.name
     try:
         folder.mkdir(mode=0o700)
-        account.own(folder)
+        account.give_ownership_if_other_user(folder)
     except FileExistsError:
         _refuse_foreign(folder, account)
     folder.chmod(0o700)

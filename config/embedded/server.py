@@ -54,26 +54,28 @@ THROWAWAY = {
 
 def postmaster_pid(place: Layout) -> int | None:
     """The living postmaster of this data folder, whatever postmaster.pid says."""
-    pid, _ready = _pid_and_readiness_in_file(place.data)
-    return pid if pid and processes.is_postmaster(pid, place.data) else None
+    pid, _ready = _pid_and_readiness_in_file(place.data_folder)
+    return pid if pid and processes.is_postmaster(pid, place.data_folder) else None
 
 
 def ensure_running(home: Path, *, durable: bool) -> Layout:
     """Has the server running when it returns. LauncherError with the end of the server's log if it cannot."""
     place = layout.recorded_layout(home)
-    if postmaster_pid(place) and _pid_and_readiness_in_file(place.data)[1]:
+    if postmaster_pid(place) and _pid_and_readiness_in_file(place.data_folder)[1]:
         return place
-    account = choose_account(place.data)
+    account = choose_account(place.data_folder)
     layout.set_home_mode(home, account)
     place = layout_with_settled_base(place, account)
-    server_binaries = reachable_binaries(binaries.find_binaries(_major_version_of_data(place.data)), account)
-    if not (place.data / "PG_VERSION").exists():
+    server_binaries = reachable_binaries(
+        binaries.find_binaries(_major_version_of_data(place.data_folder)), account
+    )
+    if not (place.data_folder / "PG_VERSION").exists():
         _create_data_folder(place, account, server_binaries, durable)
     socket = layout.socket_folder(place.base, account)
     layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
     # It may be up already, and only not ready yet
     if not postmaster_pid(place):
-        _clean_up_after_killed_server(place.data, socket)
+        _clean_up_after_killed_server(place.data_folder, socket)
         _start_server(place, account, server_binaries, socket, durable)
     return place
 
@@ -96,24 +98,24 @@ def _start_server(
     # In quotes: the setting is a list, and the path may have a comma or a blank.
     options = OPTIONS | {"unix_socket_directories": f'"{socket}"'} | ({} if durable else THROWAWAY)
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-    _rotate_log(place.log)
+    _rotate_log(place.log_file)
     with open_log(place) as log:
         position = log.tell()
         pid = spawn_detached(
-            [server_binaries.postgres, "-D", place.data, *words], stderr=log, account=account
+            [server_binaries.postgres, "-D", place.data_folder, *words], stderr=log, account=account
         )
     _wait_until_or_time_out(
         lambda: (
-            _pid_and_readiness_in_file(place.data) == (pid, True)
-            or not processes.is_postmaster(pid, place.data)
+            _pid_and_readiness_in_file(place.data_folder) == (pid, True)
+            or not processes.is_postmaster(pid, place.data_folder)
         ),
         START_SECONDS,
     )
-    if _pid_and_readiness_in_file(place.data) != (pid, True):
-        output = place.log.read_bytes()[position:].decode(errors="replace").strip()
+    if _pid_and_readiness_in_file(place.data_folder) != (pid, True):
+        output = place.log_file.read_bytes()[position:].decode(errors="replace").strip()
         raise LauncherError(
             f"The embedded PostgreSQL did not start. It said:\n{output[-2000:]}",
-            f"Its whole log is {place.log}. An existing PostgreSQL can be used instead: set DATABASE_URL.",
+            f"Its whole log is {place.log_file}. An existing PostgreSQL can be used instead: set DATABASE_URL.",
         )
 
 
@@ -148,7 +150,7 @@ def _create_data_folder(place: Layout, account: Account, server_binaries: Binari
     shutil.rmtree(fresh, ignore_errors=True)
     password = secrets.token_urlsafe(32)
     _write_private_file(password_file, password)
-    account.own(password_file)
+    account.give_ownership_if_other_user(password_file)
     # The builtin provider needs no locale of the system and sorts the same everywhere.
     if server_binaries.major >= 17:
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -174,10 +176,10 @@ def _create_data_folder(place: Layout, account: Account, server_binaries: Binari
         )
     finally:
         password_file.unlink()
-    place.password.unlink(missing_ok=True)
-    _write_private_file(place.password, password)
+    place.password_file.unlink(missing_ok=True)
+    _write_private_file(place.password_file, password)
     # Last, so that a data folder that exists has its password beside it.
-    fresh.rename(place.data)
+    fresh.rename(place.data_folder)
 
 
 def _run_as_account(command: Sequence[str | Path], account: Account, standard_input: str = "") -> None:
@@ -254,7 +256,7 @@ def _process_exists(pid: int) -> bool:
 
 
 def open_log(place: Layout) -> BinaryIO:
-    return os.fdopen(os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
+    return os.fdopen(os.open(place.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
 def _rotate_log(log: Path) -> None:
@@ -280,7 +282,7 @@ SHARED = (Path("/var/lib/gateline"), Path("/var/tmp/gateline"))
 def layout_with_settled_base(place: Layout, account: Account) -> Layout:
     """Return the layout with the server's own folder: in the state folder if the server's user can enter it,
     otherwise in a shared place."""
-    if (place.data / "PG_VERSION").exists():
+    if (place.data_folder / "PG_VERSION").exists():
         return place
     base = place.base
     if account.switch and not account.can_enter(place.home):
@@ -288,7 +290,7 @@ def layout_with_settled_base(place: Layout, account: Account) -> Layout:
         base = _shared_folder(account) / f"{name}-{secrets.token_hex(4)}"
     base.mkdir(mode=0o700, exist_ok=True)
     base.chmod(0o700)
-    account.own(base)
+    account.give_ownership_if_other_user(base)
     return Layout(place.home, base)
 
 

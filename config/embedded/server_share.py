@@ -25,7 +25,7 @@ class ServerShare:
     def __init__(self, place: layout.Layout) -> None:
         self.place = place
         self.process = os.getpid()
-        self.lock = os.open(place.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
+        self.lock = os.open(place.users_lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self.lock, fcntl.LOCK_SH)
 
     def release(self) -> None:
@@ -33,7 +33,7 @@ class ServerShare:
         if self.lock < 0 or self.process != os.getpid():
             return
         _shares.pop(self.place.home, None)
-        with exclusive_lock(self.place.start_lock):
+        with exclusive_lock(self.place.start_lock_file):
             os.close(self.lock)
             self.lock = -1
             last = is_unused(self.place)
@@ -49,7 +49,7 @@ def acquire_share(home: Path, *, durable: bool = True) -> ServerShare:
     it cannot be started."""
     if home not in _shares:
         layout.make_home(home)
-        with exclusive_lock(layout.recorded_layout(home).start_lock):
+        with exclusive_lock(layout.recorded_layout(home).start_lock_file):
             place = server.ensure_running(home, durable=durable)
             # Under the start lock: a keeper could find a server without users, and stop it.
             _shares[home] = ServerShare(place)
@@ -60,7 +60,7 @@ def acquire_share(home: Path, *, durable: bool = True) -> ServerShare:
 
 def is_unused(place: layout.Layout) -> bool:
     """Return whether no process has a share. Called under the start lock, so that none can come in between."""
-    probe = os.open(place.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
+    probe = os.open(place.users_lock_file, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         # Every user holds it shared: who gets it alone knows that there is none
         fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,7 +89,7 @@ def _wait_until_keeper_ends(place: layout.Layout) -> None:
     late = time.monotonic() + KEEPER_SECONDS
     while time.monotonic() < late and is_unused(place):
         try:
-            with exclusive_lock(place.keeper_lock, wait=False):
+            with exclusive_lock(place.keeper_lock_file, wait=False):
                 return
         except BlockingIOError:
             time.sleep(0.02)
@@ -99,7 +99,7 @@ def _start_keeper(place: layout.Layout, durable: bool) -> None:
     """Start the keeper of the state folder, one per folder: it takes its lock itself and exits when another
     one has it."""
     try:
-        with exclusive_lock(place.keeper_lock, wait=False):
+        with exclusive_lock(place.keeper_lock_file, wait=False):
             pass
     except BlockingIOError:
         return

@@ -112,7 +112,7 @@ def _verify_events(receipts: Any, tombstone: Path | None, key: Path, events: Pat
     try:
         verified = receipts.verify_tombstone(_bytes_up_to_one_more(tombstone, receipts.MOST_BYTES), public)
         with events.open("rb") as lines:
-            number = verified.check_events(lines)
+            number = verified.check_and_count_events(lines)
     except receipts.UnverifiableReceipt as fault:
         raise NotApproved(f"Not valid: {fault}") from fault
     except OSError as error:

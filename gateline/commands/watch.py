@@ -125,7 +125,7 @@ class TaskWatch:
         self._update_log_tail()
         return news
 
-    def cost_of_all_runs(self) -> float | None:
+    def cost_of_all_runs_or_none(self) -> float | None:
         """Dollars that its runs report together; None where none has a price."""
         priced = [cost for visit in self.visits.values() if (cost := visit_cost_or_none(visit)) is not None]
         return sum(priced) if priced else None
@@ -136,7 +136,7 @@ class TaskWatch:
         for visit in self.visits.values():
             table.add_row(*self._visit_row(visit))
         status = _display_status_text(self.task)
-        spent = self.cost_of_all_runs()
+        spent = self.cost_of_all_runs_or_none()
         head = [
             f"[bold]{unstyled(self.place.name)}[/bold]  {unstyled(self.task['title'])}",
             f"[bold]{status}[/bold]" + (f" · ${spent:.2f}" if spent is not None else ""),
@@ -199,7 +199,7 @@ class TaskWatch:
                 "task": self.place.name,
                 **facts,
                 "waits_for": waits,
-                "cost_usd": self.cost_of_all_runs(),
+                "cost_usd": self.cost_of_all_runs_or_none(),
             }
 
     def _update_log_tail(self) -> None:

@@ -151,10 +151,10 @@ def _result_out(evaluation: LineEvaluation) -> EvaluationResultOut:
     return EvaluationResultOut(
         **_fields(evaluation),
         state=result.state,
-        compared=len(result.compared),
-        same=result.same,
-        before=_sums_out(result.before),
-        after=_sums_out(result.after),
+        compared=len(result.compared_tasks),
+        same=result.same_count,
+        before=_sums_out(result.sums_before),
+        after=_sums_out(result.sums_after),
         tasks=[_task_out(task) for task in result.tasks],
     )
 

@@ -79,7 +79,7 @@ def _position_out(position: PositionView) -> PositionOut:
         remedy=(sentence.remedy or None) if sentence else None,
         manual=position.is_manual,
         question=_question_or_none(position),
-        answers=list(position.words),
+        answers=list(position.answer_words),
         missing=list(token.wait.get("missing", ())) if token.status == Status.HELD else [],
         fields=[FieldOut.of(field) for field in (_form_inputs(position) or missing_metadata(position))],
     )

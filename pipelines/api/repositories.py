@@ -57,7 +57,7 @@ class ProtectionIn(StrictBody):
     changed_by: Literal["admin", "owner", ""] = ""
 
     @property
-    def rules(self) -> Protection:
+    def as_protection(self) -> Protection:
         groups, gates = tuple(self.groups), tuple(self.gates)
         return Protection(self.approvals, groups, gates, self.changed_by, self.four_eyes)
 
@@ -134,7 +134,9 @@ def put(request: Request, project: Project, name: str, payload: RepositoryPut) -
             repositories.change_repository(known, fields, by=by, now=now, allow=allow)
         if payload.protection is not None:
             of_owner = access.can_in_every_project_of_owner(request.auth, "repositories", project.owner)
-            protections.set_protection(known, payload.protection.rules, by=by, of_owner=of_owner, now=now)
+            protections.set_protection(
+                known, payload.protection.as_protection, by=by, of_owner=of_owner, now=now
+            )
     lines = repositories.lines_by_repository(project).get(name, [])
     return _repository_out(known, [line.key for line in lines], by, repository_protection(known))
 
@@ -146,7 +148,9 @@ def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protecti
     project = existing(access.visible_projects_with_owner(request.auth).filter(owner__key=owner))
     of_owner = access.can_in_every_project_of_owner(request.auth, "repositories", project.owner)
     by, now = require_person(request.auth), timezone.now()
-    protections.set_protection_for_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
+    protections.set_protection_for_all(
+        project.owner, payload.as_protection, by=by, of_owner=of_owner, now=now
+    )
     return protections.protection_of_all_repositories(project.owner)
 
 

@@ -90,13 +90,13 @@ class LandedChange:
     too_large_to_read: Mapping[str, int] | None = None
 
     @property
-    def same_patch(self) -> bool:
+    def is_same_patch(self) -> bool:
         """Return whether it is the approved change, hunk by hunk, on a base that moved, and was checked again
         there."""
-        return self.rebase == SAME_PATCH and self.approval is not None and not self.exact
+        return self.rebase == SAME_PATCH and self.approval is not None and not self.is_exact
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """Return whether what landed is the tree that was approved."""
         return self.approval is not None and self.approval.tree == self.tree
 

@@ -63,7 +63,7 @@ def add_trigger(line: Line, kind: str, request: TriggerRequest, *, by: User) -> 
         trigger = Trigger(line=line, kind=kind, created_at=now, changed_at=now, changed_by=by, written_by=by)
         _fill_in_trigger(trigger, options, inputs, request)
         trigger.source = trigger_chains.checked_source_line_or_none(trigger)
-        trigger.next_at = KINDS[kind].next_start_after(options, now)
+        trigger.next_at = KINDS[kind].next_start_after_or_none(options, now)
         trigger.save(force_insert=True)
         if KINDS[kind].has_address:
             create_webhook(trigger, request.secret, by=by, now=now)
@@ -90,7 +90,7 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
         ):
             stored.written_by = by
         # Counted from now: what the old options would have started is not made up for
-        stored.next_at = None if stored.paused_at else kind.next_start_after(options, now)
+        stored.next_at = None if stored.paused_at else kind.next_start_after_or_none(options, now)
         stored.save()
         store_example_body_if_storable(stored, request.example)
         due_notices.announce_due_times_on_commit()
@@ -112,7 +112,9 @@ def set_paused(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
             now = clock.now()
             stored.paused_at = now if paused else None
             # A paused one owes nothing: it waits for its next time
-            stored.next_at = None if paused else KINDS[stored.kind].next_start_after(stored.options, now)
+            stored.next_at = (
+                None if paused else KINDS[stored.kind].next_start_after_or_none(stored.options, now)
+            )
             stored.changed_by, stored.changed_at = by, now
             stored.save(update_fields=["paused_at", "next_at", "changed_by", "changed_at"])
             due_notices.announce_due_times_on_commit()

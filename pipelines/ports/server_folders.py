@@ -146,7 +146,7 @@ class ProtectedPlaces:
             if any(is_at_or_below(mount.point, path) for path in self._paths)
         ]
         self._origins = [
-            origin for path in (*self._paths, *inner) if (origin := self._file_system_and_path(path))
+            origin for path in (*self._paths, *inner) if (origin := self._file_system_and_path_or_none(path))
         ]
 
     def is_protected(self, path: str) -> bool:
@@ -169,12 +169,12 @@ class ProtectedPlaces:
         return any(self._comes_from_protected(place) for place in reached)
 
     def _comes_from_protected(self, path: str) -> bool:
-        origin = self._file_system_and_path(path)
+        origin = self._file_system_and_path_or_none(path)
         return origin is not None and any(
             origin[0] == device and is_at_or_below(origin[1], root) for device, root in self._origins
         )
 
-    def _file_system_and_path(self, path: str) -> tuple[str, str] | None:
+    def _file_system_and_path_or_none(self, path: str) -> tuple[str, str] | None:
         """The file system that holds a path, and where in it."""
         around = [mount for mount in self._mounts if is_at_or_below(path, mount.point)]
         if not around:

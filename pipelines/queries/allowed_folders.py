@@ -24,7 +24,11 @@ def server_folders_of_owner(owner: int) -> ServerFolders:
 def protected_folders() -> tuple[str, ...]:
     """The state and the workspaces of this installation, those of before and those of its neighbours, too."""
     choice = settings.WORKSPACES
-    around = (*choice.folders_of_other_checkouts(), *choice.earlier(), settings.BASE_DIR / ".gateline")
+    around = (
+        *choice.folders_of_other_checkouts(),
+        *choice.earlier_folders(),
+        settings.BASE_DIR / ".gateline",
+    )
     return tuple(dict.fromkeys(map(str, (settings.DATA_DIR, settings.WORKSPACES_DIR, *around))))
 
 

@@ -143,7 +143,7 @@ def build_insights(
     every = [version.pk] if version else line.versions.values_list("pk", flat=True)
     query = _InsightsQuery(line.pk, tuple(every), dates)
     counts = _read_counts(query)
-    spent = station_times.station_time_spreads(query.versions, *dates.bounds)
+    spent = station_times.station_time_spreads(query.versions, *dates.first_moment_and_first_after)
     having = _versions_by_rule(line, version)
     stations = [
         _station_numbers(parsed, key, counts, spent.get((line.pk, key), NO_TIMES), having)
@@ -172,7 +172,10 @@ class _InsightsQuery:
     dates: DateRange
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return fetch(sql, station_times.station_time_parameters(self.versions, *self.dates.bounds))
+        return fetch(
+            sql,
+            station_times.station_time_parameters(self.versions, *self.dates.first_moment_and_first_after),
+        )
 
 
 def _read_counts(query: _InsightsQuery) -> _Counts:

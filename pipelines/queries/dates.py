@@ -20,11 +20,11 @@ class DateRange:
         return bool(self.since or self.until)
 
     def __contains__(self, at: datetime) -> bool:
-        start, end = self.bounds
+        start, end = self.first_moment_and_first_after
         return (start is None or at >= start) and (end is None or at < end)
 
     @property
-    def bounds(self) -> tuple[datetime | None, datetime | None]:
+    def first_moment_and_first_after(self) -> tuple[datetime | None, datetime | None]:
         """The first moment that belongs to it, and the first after it."""
         # The next day, not 24 hours later: where clocks change, a day has 23 or 25.
         return _begin_of_day(self.since), _begin_of_day(
@@ -38,7 +38,7 @@ class DateRange:
         return {name: day.isoformat() for name, day in days.items() if day}
 
     def condition_on(self, field: str) -> Q:
-        start, end = self.bounds
+        start, end = self.first_moment_and_first_after
         condition = Q(**{f"{field}__gte": start}) if start else Q()
         return condition & Q(**{f"{field}__lt": end}) if end else condition
 

@@ -79,20 +79,20 @@ class EvaluationResult:
         return "stopped" if self.evaluation.stopped_at else "finished"
 
     @property
-    def compared(self) -> list[EvaluatedTask]:
+    def compared_tasks(self) -> list[EvaluatedTask]:
         return [task for task in self.tasks if task.source is not None and task.after.result]
 
     @property
-    def same(self) -> int:
-        return sum(task.is_same is True for task in self.compared)
+    def same_count(self) -> int:
+        return sum(task.is_same is True for task in self.compared_tasks)
 
     @property
-    def before(self) -> FigureSums:
-        return figure_sums(task.before for task in self.compared)
+    def sums_before(self) -> FigureSums:
+        return figure_sums(task.before for task in self.compared_tasks)
 
     @property
-    def after(self) -> FigureSums:
-        return figure_sums(task.after for task in self.compared)
+    def sums_after(self) -> FigureSums:
+        return figure_sums(task.after for task in self.compared_tasks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class ListedLine:
     spending: Spending = NOTHING
 
     @property
-    def success(self) -> int | None:
+    def accepted_percent(self) -> int | None:
         """Accepted among those that ended, in percent rounded down; None where none ended."""
         return 100 * self.accepted // self.ended if self.ended else None
 
@@ -86,7 +86,10 @@ SORTS: dict[str, tuple[str, Callable[[ListedLine], float]]] = {
     "last": ("Last run first", lambda row: row.last_end.timestamp() if row.last_end else 0.0),
     "open": ("Most open first", lambda row: float(vars(row.line)["open_count"])),
     "late": ("Most late first", lambda row: float(row.late)),
-    "success": ("Lowest success first", lambda row: float(-101 if row.success is None else -row.success)),
+    "success": (
+        "Lowest success first",
+        lambda row: float(-101 if row.accepted_percent is None else -row.accepted_percent),
+    ),
     "spend": ("Highest spend first", lambda row: float(row.spending.cost or 0)),
 }
 """{name in the address: (label, what is sorted by, highest first)}; without one the lines are listed by name."""

@@ -134,7 +134,7 @@ class PositionView:
         return outcome if blocked and outcome else {}
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def answer_words(self) -> tuple[str, ...]:
         """The two words of which one answers an evaluation; none where any text answers."""
         evaluation = self.token.wait.get("evaluation") or {}
         return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())

@@ -41,7 +41,7 @@ class TaskTimeline:
     line_name: str = ""
 
     @property
-    def lanes(self) -> int:
+    def lane_count(self) -> int:
         return max((bar.lane for bar in self.bars), default=0) + 1
 
     @property
@@ -55,11 +55,11 @@ class TaskTimeline:
         return self.card.spending if self.card else NOTHING
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         return any(card.late for card in self.cards)
 
     @property
-    def took(self) -> float | None:
+    def seconds_taken_or_none(self) -> float | None:
         """Seconds of a task that has ended."""
         ended_at = self.task.ended_at
         return (ended_at - self.task.created_at).total_seconds() if ended_at else None
@@ -80,7 +80,7 @@ class TaskTimelines:
     end: datetime
 
     @property
-    def more(self) -> int:
+    def hidden_position_count(self) -> int:
         """Number of positions that are not displayed."""
         return self.board.shown - sum(len(row.cards) for row in self.rows)
 

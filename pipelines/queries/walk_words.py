@@ -216,9 +216,9 @@ def _escalation_sentence(
 ) -> ProblemAndRemedy | None:
     """Return what is escalated here, or, where that holds no token, before the first one: for whom, and how
     soon."""
-    index = walk.index_of_unended_token(position.token)
+    index = walk.index_of_unended_token_or_none(position.token)
     for escalation in walk.escalations:
-        holds = walk.index_held_by(escalation)
+        holds = walk.index_held_by_or_none(escalation)
         if holds == index and index is not None:
             return ProblemAndRemedy(
                 hold_sentence(position.wait, line).text,

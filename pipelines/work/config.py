@@ -99,7 +99,7 @@ class WorkerConfig:
         )
 
     @property
-    def for_one_owner(self) -> bool:
+    def serves_one_owner(self) -> bool:
         """Say whether it runs programs of one owner only: Landlock does not keep several apart (SECURITY.md)."""
         return self.programs and self.isolation.name == "landlock" and not self.several_owners
 

@@ -57,12 +57,14 @@ class Images:
 
     async def unpacked_image_root(self, image: str, guard: Guard, tell: NoticeCallback) -> ImageRoot:
         """The files of an image, fetched where it is not here. :raises ImageAbsent"""
-        inspection = await self._image_details(image)
+        inspection = await self._image_details_or_none(image)
         if inspection is None:
             await _check_registry(image, guard)
             await tell(f"Image {image}: {self.name} pulls it.")
-            code, output = await self._run_image_program("pull", "--quiet", image, seconds=PULL_SECONDS)
-            inspection = await self._image_details(image) if code == 0 else None
+            code, output = await self._exit_code_and_output_of_image_program(
+                "pull", "--quiet", image, seconds=PULL_SECONDS
+            )
+            inspection = await self._image_details_or_none(image) if code == 0 else None
             if inspection is None:
                 raise ImageAbsent(
                     f"Image {image} is not on this runner, and {self.name} could not pull it", output
@@ -82,8 +84,10 @@ class Images:
         path = next((variable[5:] for variable in environment if variable.startswith("PATH=")), USUAL_PATH)
         return ImageRoot(image, place / ROOT, path)
 
-    async def _image_details(self, image: str) -> dict[str, Any] | None:
-        code, output = await self._run_image_program("image", "inspect", image, errors=False)
+    async def _image_details_or_none(self, image: str) -> dict[str, Any] | None:
+        code, output = await self._exit_code_and_output_of_image_program(
+            "image", "inspect", image, errors=False
+        )
         try:
             inspections = json.loads(output) if code == 0 else []
         except ValueError:
@@ -96,7 +100,7 @@ class Images:
         # Beside, under a name of its own: the files appear whole, by a rename
         made = place.with_name(f".{container}")
         # Created and never started: only a container has files that can be exported
-        code, output = await self._run_image_program(
+        code, output = await self._exit_code_and_output_of_image_program(
             "create", "--network", "none", "--name", container, digest, "true"
         )
         try:
@@ -104,7 +108,9 @@ class Images:
                 raise ImageAbsent(f"Image {image} could not be opened by {self.name}", output)
             (made / ROOT).mkdir(parents=True)
             tar = made / "files.tar"
-            code, output = await self._run_image_program("export", "--output", str(tar), container)
+            code, output = await self._exit_code_and_output_of_image_program(
+                "export", "--output", str(tar), container
+            )
             if code == 0:
                 # Device files take root to make, and the station's own /dev is mounted there
                 leave = ("--exclude=dev/*", "--exclude=./dev/*")
@@ -132,9 +138,9 @@ class Images:
         finally:
             await asyncio.to_thread(remove_folder, made)
             # Shielded: a job that is cancelled must not leave its container behind
-            await asyncio.shield(self._run_image_program("rm", "--force", container))
+            await asyncio.shield(self._exit_code_and_output_of_image_program("rm", "--force", container))
 
-    async def _run_image_program(
+    async def _exit_code_and_output_of_image_program(
         self, *words: str, seconds: float = SECONDS, errors: bool = True
     ) -> tuple[int, str]:
         return await _run_program((self.program, *words), seconds, errors=errors)

@@ -203,7 +203,7 @@ class Folders:
     def remove_attempt(self, attempt: Attempt) -> None:
         self.removals.move_aside_and_remove_soon(attempt.root)
 
-    def reuse_folder(self, task: int, digest: str, into: Attempt) -> ReusableFolder | None:
+    def reuse_folder_or_none(self, task: int, digest: str, into: Attempt) -> ReusableFolder | None:
         """Move the kept folder of a task into a new attempt, if it is what the snapshot says."""
         folder = self._kept.pop(task, None)
         if folder is None:
@@ -228,7 +228,7 @@ class Folders:
 
     # HOME of agents: it outlives the worker, since a session goes on with it
 
-    def move_home_into_attempt(self, task: int, agent: str, into: Attempt) -> bool:
+    def try_to_move_home_into_attempt(self, task: int, agent: str, into: Attempt) -> bool:
         """Move what the agent kept in its HOME into a new attempt. :return: whether there was something"""
         try:
             self._home_of_agent(task, agent).rename(into.home)

@@ -54,7 +54,7 @@ class Program:
         for at in range(0, len(jobs), together):
             held = self.post("/claims", {"jobs": jobs[at : at + together]})["started"]
             while held := [each for each in held if each is not None]:
-                answers = self._reported(held) if together > 1 else [self._alone(held[0])]
+                answers = self._reported(held) if together > 1 else [self._answer_one(held[0])]
                 assert all(each["status"] == "accepted" for each in answers), answers
                 held, moves = [each["following"] for each in answers], moves + len(answers)
         return moves
@@ -64,7 +64,7 @@ class Program:
         answers: list[Json] = self.post("/reports", {"reports": said})["answers"]
         return answers
 
-    def _alone(self, held: Json) -> Json:
+    def _answer_one(self, held: Json) -> Json:
         lease = {"Gateline-Lease": held["lease"]}
         answer: Json = self.post(f"/jobs/{held['orders']['job_id']}/report", _said(held), **lease)
         return answer

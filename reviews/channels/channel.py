@@ -60,7 +60,7 @@ class ReviewMessage:
         return " · ".join(filter(None, (self.task, self.place, self.requester)))
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return bool(self.outcome)
 
 

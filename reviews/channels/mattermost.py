@@ -30,7 +30,7 @@ def _message_call(message: ReviewMessage, target: Target) -> Call:
     payload = {"channel_id": target.room, "message": text}
     if message.thread:
         payload["root_id"] = message.thread
-    if message.approves and not message.closed:
+    if message.approves and not message.is_closed:
         payload["props"] = {"attachments": [_two_step_approve_menu(message)]}
     return json_call(server, payload, **token)
 

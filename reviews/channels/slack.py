@@ -58,7 +58,9 @@ def _message_blocks(message: ReviewMessage) -> list[dict[str, Any]]:
         "url": message.link,
         "action_id": "open",
     }
-    approve = [_approve_button_with_confirmation(message)] if message.approves and not message.closed else []
+    approve = (
+        [_approve_button_with_confirmation(message)] if message.approves and not message.is_closed else []
+    )
     return [*blocks, {"type": "actions", "elements": [*approve, button]}]
 
 

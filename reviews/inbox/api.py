@@ -76,7 +76,7 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
 
 def _item_as_api_row(offered: OfferedItem) -> NeedOut:
     need = offered.need
-    owner, project = need.keys
+    owner, project = need.owner_and_project_keys
     return NeedOut(
         id=need.id,
         kind=need.kind,

@@ -87,12 +87,12 @@ class InboxItem:
         return (self.due_at is None, self.due_at or self.since)
 
     @property
-    def keys(self) -> tuple[str, str]:
+    def owner_and_project_keys(self) -> tuple[str, str]:
         return (self.task.project.owner.key, self.task.project.key)
 
     @property
     def task_url(self) -> str:
-        return reverse("task", args=[*self.keys, self.task.name])
+        return reverse("task", args=[*self.owner_and_project_keys, self.task.name])
 
 
 @dataclass(frozen=True)

@@ -154,19 +154,19 @@ def question_url(need: InboxItem) -> str:
 
 
 def completion_url(need: InboxItem) -> str:
-    return reverse("job-complete", args=[*need.keys, need.task.name, need.key])
+    return reverse("job-complete", args=[*need.owner_and_project_keys, need.task.name, need.key])
 
 
 def editor_url(need: InboxItem) -> str:
-    return reverse("line-draw", args=[*need.keys, need.task.line.key])
+    return reverse("line-draw", args=[*need.owner_and_project_keys, need.task.line.key])
 
 
 def impact_url(need: InboxItem) -> str:
-    return reverse("line-impact", args=[*need.keys, need.task.line.key])
+    return reverse("line-impact", args=[*need.owner_and_project_keys, need.task.line.key])
 
 
 def agents_url(need: InboxItem) -> str:
-    return reverse("project-agents", args=[*need.keys])
+    return reverse("project-agents", args=[*need.owner_and_project_keys])
 
 
 def task_url(need: InboxItem) -> str:

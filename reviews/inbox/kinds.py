@@ -193,5 +193,5 @@ def items_of_kind_and_project_if_given(
     return [
         offered
         for offered in offered_items
-        if kind in ("", offered.need.kind) and project in ("", "/".join(offered.need.keys))
+        if kind in ("", offered.need.kind) and project in ("", "/".join(offered.need.owner_and_project_keys))
     ]

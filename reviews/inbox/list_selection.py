@@ -93,7 +93,7 @@ class ReviewList:
         return urlencode(self.chosen)
 
     @property
-    def filtered(self) -> bool:
+    def is_filtered(self) -> bool:
         return bool(self.kind or self.line or self.gate or self.state or self.dates)
 
     @property
@@ -139,7 +139,7 @@ class ReviewList:
             else None
         )
         lines = None if chosen is None else list(chosen.values_list("pk", flat=True))
-        since, until = self.dates.bounds
+        since, until = self.dates.first_moment_and_first_after
         return ReviewFilter(
             projects, lines, self.gate, since=since, until=until, oldest=self.sort == OLDEST, state=self.state
         )

@@ -23,15 +23,15 @@ class Changes:
     seconds: tuple[float, float] | None = None
 
     @property
-    def ended(self) -> int:
+    def ended_count(self) -> int:
         return self.accepted + self.failed + self.cancelled
 
     @property
-    def median(self) -> float | None:
+    def median_seconds(self) -> float | None:
         return self.seconds[0] if self.seconds else None
 
     @property
-    def p90(self) -> float | None:
+    def p90_seconds(self) -> float | None:
         return self.seconds[1] if self.seconds else None
 
     def amount_per_accepted_change_or_none(self, amount: float | None) -> float | None:

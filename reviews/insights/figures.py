@@ -47,7 +47,7 @@ class Tile:
         return value_text_or_dash(self.now, self.unit)
 
     @property
-    def was(self) -> str:
+    def value_before_text(self) -> str:
         return value_text_or_dash(self.before, self.unit)
 
     @property
@@ -67,7 +67,7 @@ class Tile:
         return "ok" if (self.now > self.before) == self.better else "attention"
 
     @property
-    def spark(self) -> str:
+    def sparkline_points(self) -> str:
         """Points of a polyline."""
         known = [(place, point) for place, point in enumerate(self.points) if point is not None]
         if len(known) < 2:
@@ -100,8 +100,8 @@ class Insights:
         return self.line.name if self.line else self.project.name or self.project.key
 
     @property
-    def empty(self) -> bool:
-        return not (self.changes.total.ended or self.decisions.total.decided or self.costs.total.runs)
+    def has_no_figures(self) -> bool:
+        return not (self.changes.total.ended_count or self.decisions.total.decided or self.costs.total.runs)
 
     def tiles(self) -> list[Tile]:
         before = self.selection.before
@@ -127,8 +127,8 @@ class Insights:
             ),
             Tile(
                 "Median lead time", "From request to end of accepted changes.", "seconds",
-                now.median, were.median, False, [done.median for done, _, _ in buckets],
-                f"p90 {value_text_or_dash(now.p90, 'seconds')}" if now.p90 is not None else "",
+                now.median_seconds, were.median_seconds, False, [done.median_seconds for done, _, _ in buckets],
+                f"p90 {value_text_or_dash(now.p90_seconds, 'seconds')}" if now.p90_seconds is not None else "",
             ),
             Tile(
                 "Human minutes per accepted change", "Time in open reviews, idle time left out.", "minutes",
@@ -139,7 +139,8 @@ class Insights:
             ),
             Tile(
                 "First-pass approval", "First decisions at a gate that approved.", "share",
-                reviews.first_pass, decided.first_pass, True, [votes.first_pass for _, votes, _ in buckets],
+                reviews.first_pass_share, decided.first_pass_share, True,
+                [votes.first_pass_share for _, votes, _ in buckets],
                 f"{reviews.first_approved} of {reviews.first}" if reviews.first else "",
             ),
             Tile(
@@ -154,9 +155,9 @@ class Insights:
     # Charts over time
 
     def charts(self) -> list[Sheet]:
-        return [self.throughput(), self.lead_time(), self.approval(), self.cost()]
+        return [self.throughput_sheet(), self.lead_time_sheet(), self.approval_sheet(), self.cost_sheet()]
 
-    def throughput(self) -> Sheet:
+    def throughput_sheet(self) -> Sheet:
         """Tasks that ended, bucket by bucket, and what was published."""
         columns = (
             SheetColumn("Accepted", series="bar active"),
@@ -174,7 +175,7 @@ class Insights:
                                [values(self.changes.by_bucket.get(n, Changes())) for n in self._places],
                                values(total))  # fmt: skip
 
-    def lead_time(self) -> Sheet:
+    def lead_time_sheet(self) -> Sheet:
         columns = (
             SheetColumn("Median", "seconds", "line active"),
             SheetColumn("p90", "seconds", "line neutral"),
@@ -183,13 +184,13 @@ class Insights:
         counts = "From request to end of accepted changes: half took no longer than the median, nine of ten than p90."
 
         def values(done: Changes) -> list[float | None]:
-            return [done.median, done.p90, done.accepted]
+            return [done.median_seconds, done.p90_seconds, done.accepted]
 
         return self._sheet_over_time("lead-time", "Lead time", counts, columns,
                                [values(self.changes.by_bucket.get(n, Changes())) for n in self._places],
                                values(self.changes.total))  # fmt: skip
 
-    def approval(self) -> Sheet:
+    def approval_sheet(self) -> Sheet:
         columns = (
             SheetColumn("First-pass approval", "share", "line active"),
             SheetColumn("First decisions", wide=True),
@@ -201,13 +202,13 @@ class Insights:
         )
 
         def values(votes: Decisions) -> list[float | None]:
-            return [votes.first_pass, votes.first, votes.sent_back, votes.minutes]
+            return [votes.first_pass_share, votes.first, votes.sent_back, votes.minutes]
 
         return self._sheet_over_time("approval", "First-pass approval", counts, columns,
                                [values(self.decisions.by_bucket.get(n, Decisions())) for n in self._places],
                                values(self.decisions.total))  # fmt: skip
 
-    def cost(self) -> Sheet:
+    def cost_sheet(self) -> Sheet:
         columns = (
             SheetColumn("Cost", "usd", "bar active"),
             SheetColumn("Runs", wide=True),
@@ -257,9 +258,9 @@ class Insights:
     # Tables
 
     def tables(self) -> list[Sheet]:
-        return [*([] if self.line else [self.by_line()]), self.at_gates(), self.by_agent()]
+        return [*([] if self.line else [self.sheet_by_line()]), self.sheet_by_gate(), self.sheet_by_agent()]
 
-    def by_line(self) -> Sheet:
+    def sheet_by_line(self) -> Sheet:
         columns = (
             SheetColumn("Accepted"),
             SheetColumn("Lead time", "seconds"),
@@ -272,7 +273,7 @@ class Insights:
 
         def values(done: Changes, votes: Decisions, run: Costs) -> list[float | None]:
             return [
-                done.accepted, done.median, votes.first_pass, votes.sent_back,
+                done.accepted, done.median_seconds, votes.first_pass_share, votes.sent_back,
                 done.amount_per_accepted_change_or_none(votes.minutes),
                 done.amount_per_accepted_change_or_none(run.amount), done.reverted,
             ]  # fmt: skip
@@ -298,7 +299,7 @@ class Insights:
         counts = "Lead time is the median; human minutes and cost are per accepted change."
         return Sheet("by-line", "By line", counts, "Line", columns, rows, SheetRow("All lines", total))
 
-    def time(self) -> Sheet:
+    def time_sheet(self) -> Sheet:
         """Medians of stations and gates; of a project where most of it goes, of a line in its order."""
         columns = (
             SheetColumn("Waiting", "seconds"),
@@ -340,7 +341,7 @@ class Insights:
         return Sheet("time", "Where time goes", counts, "Station or gate", columns, bars)
 
     def _stations(self) -> list[StationTimes]:
-        start, end = self.period.dates.bounds
+        start, end = self.period.dates.first_moment_and_first_after
         assert start is not None
         return station_times.project_station_times(self.project, start, end, self.line)
 
@@ -353,7 +354,7 @@ class Insights:
         ]
         return SheetRow(one.name, values, "" if self.line else one.line_name, icon="station-other")
 
-    def at_gates(self) -> Sheet:
+    def sheet_by_gate(self) -> Sheet:
         columns = (
             SheetColumn("Decided"),
             SheetColumn("First-pass approval", "share"),
@@ -368,8 +369,8 @@ class Insights:
 
         def values(votes: Decisions, done: Changes) -> list[float | None]:
             return [
-                votes.decided, votes.first_pass, votes.sent_back, *(votes.waits or (None, None)), votes.minutes,
-                done.amount_per_accepted_change_or_none(votes.minutes), votes.hurried, votes.reverted,
+                votes.decided, votes.first_pass_share, votes.sent_back, *(votes.waits or (None, None)), votes.minutes,
+                done.amount_per_accepted_change_or_none(votes.minutes), votes.hurried_share, votes.reverted,
             ]  # fmt: skip
 
         rows = [
@@ -387,7 +388,7 @@ class Insights:
         total = SheetRow("All gates", values(self.decisions.total, self.changes.total))
         return Sheet("gates", "Gates", counts, "Gate", columns, rows, total)
 
-    def by_agent(self) -> Sheet:
+    def sheet_by_agent(self) -> Sheet:
         columns = (
             SheetColumn("Model", "text"),
             SheetColumn("Accepted changes"),
@@ -421,7 +422,7 @@ class Insights:
     def sheet_by_key_or_none(self, key: str) -> Sheet | None:
         """Return the table of a CSV file."""
         return next(
-            (sheet for sheet in (*self.charts(), self.time(), *self.tables()) if sheet.key == key), None
+            (sheet for sheet in (*self.charts(), self.time_sheet(), *self.tables()) if sheet.key == key), None
         )
 
     def _address(self, line: Line) -> str:

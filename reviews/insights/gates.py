@@ -30,11 +30,11 @@ class Decisions:
     waits: tuple[float, float] | None = None
 
     @property
-    def first_pass(self) -> float | None:
+    def first_pass_share(self) -> float | None:
         return self.first_approved / self.first if self.first else None
 
     @property
-    def hurried(self) -> float | None:
+    def hurried_share(self) -> float | None:
         return self.quick / self.timed if self.timed else None
 
     @property

@@ -103,7 +103,7 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
     incidents = Incident.objects.filter(
         period.dates.condition_on("opened_at"), task__project=project, task__line__in=insights.selection.lines
     ).select_related("task__project", "escalation")
-    start, end = period.dates.bounds
+    start, end = period.dates.first_moment_and_first_after
     figures = health.health_figures(project, timezone.now(), insights.line)
     return {
         "insights": insights,
@@ -114,9 +114,9 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
         "presets": [(days, name, days == period.preset) for days, name in PRESETS.items()],
         "range": _period_query(period),
         "purged": purged_tasks_that_ended([*insights.selection.lines], start, end) if start and end else 0,
-        "tiles": [] if insights.empty else insights.tiles(),
-        "charts": [] if insights.empty else insights.charts(),
-        "time": insights.time(),
+        "tiles": [] if insights.has_no_figures else insights.tiles(),
+        "charts": [] if insights.has_no_figures else insights.charts(),
+        "time": insights.time_sheet(),
         "tables": [sheet for sheet in insights.tables() if sheet],
         "health": figures,
         "months": [],

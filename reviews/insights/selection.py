@@ -78,7 +78,7 @@ class InsightsSelection:
     @cached_property
     def values(self) -> Mapping[str, Any]:
         """Parameters of the statements."""
-        start, end = self.period.dates.bounds
+        start, end = self.period.dates.first_moment_and_first_after
         return {
             "lines": list(self.lines),
             "start": start,

@@ -111,15 +111,15 @@ class Sheet:
         ]
 
     @property
-    def heads(self) -> list[SheetColumn]:
+    def used_columns(self) -> list[SheetColumn]:
         return [self.columns[place] for place in self._used]
 
     @property
-    def lines(self) -> list[tuple[SheetRow, list[SheetCell]]]:
+    def rows_with_cells(self) -> list[tuple[SheetRow, list[SheetCell]]]:
         return [(row, self._cells(row)) for row in self.rows]
 
     @property
-    def last(self) -> list[SheetCell]:
+    def total_cells(self) -> list[SheetCell]:
         return self._cells(self.total) if self.total else []
 
     def _cells(self, row: SheetRow) -> list[SheetCell]:

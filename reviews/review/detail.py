@@ -98,7 +98,7 @@ class ReviewDetail:
     """User names of those of whom all have to approve, and who have not."""
 
     @property
-    def answered(self) -> list[dict[str, Any]]:
+    def answered_questions(self) -> list[dict[str, Any]]:
         """Questions and answers before people: results of tools, evaluations. `{question, answer, text}`."""
         answers = self.visit.asked_by.situation["facts"].get("answers", [])
         return [
@@ -193,7 +193,7 @@ class ReviewDetail:
         return version if self.live else f"{version}-{self.visit.task.status}"
 
     @property
-    def needed(self) -> int:
+    def needed_approval_count(self) -> int:
         """Approvals that the gate asks for at least."""
         return self.gate.approval.min_votes
 
@@ -258,12 +258,12 @@ class ReviewDetail:
         return " ".join([f"Needs {who}.", *barred])
 
     @property
-    def unproven(self) -> bool:
+    def has_unproven_pusher(self) -> bool:
         """Tell that nobody vouches for who pushed to the branch, so that one approval more is needed."""
         return UNPROVEN in self.visit.producers and not self.gate.approval.producer_may
 
     @property
-    def unknown_requester(self) -> bool:
+    def has_unknown_requester(self) -> bool:
         """Tell that nobody is known who may have asked for the task by an issue, and one approval more is needed."""
         return UNKNOWN_REQUESTER in self.visit.producers and not self.gate.approval.requester_may
 

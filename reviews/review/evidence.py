@@ -148,11 +148,11 @@ class ClaimView:
         return escape_hidden(self.checked.claim.text)
 
     @property
-    def contradicted(self) -> bool:
+    def is_contradicted(self) -> bool:
         return self.checked.verdict == CONTRADICTED
 
     @property
-    def confirmed(self) -> bool:
+    def is_confirmed(self) -> bool:
         return self.checked.verdict == CONFIRMED
 
     @property
@@ -207,7 +207,7 @@ class ReviewEvidence(ToolReports):
         return last_program_run_of_each_station(self.dossier.line, self.steps)
 
     @property
-    def ran_failed(self) -> int:
+    def failed_run_count(self) -> int:
         return sum(run.tone == "danger" for run in self.command_runs)
 
     @property
@@ -247,16 +247,16 @@ class ReviewEvidence(ToolReports):
         ]
 
     @property
-    def contradicted(self) -> int:
-        return sum(claim.contradicted for claim in self.claims)
+    def contradicted_claim_count(self) -> int:
+        return sum(claim.is_contradicted for claim in self.claims)
 
     @property
-    def confirmed(self) -> int:
-        return sum(claim.confirmed for claim in self.claims)
+    def confirmed_claim_count(self) -> int:
+        return sum(claim.is_confirmed for claim in self.claims)
 
     @property
-    def unobserved(self) -> int:
-        return len(self.claims) - self.contradicted - self.confirmed
+    def unobserved_claim_count(self) -> int:
+        return len(self.claims) - self.contradicted_claim_count - self.confirmed_claim_count
 
     @property
     def claims_cut(self) -> bool:

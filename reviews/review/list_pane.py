@@ -35,7 +35,7 @@ def list_pane_context(
         request.user, selection, timezone.now(), after, standings, request.GET.get("rows", "")
     )
     counts = capped_count_text_by_tab(request.user, selection)
-    if selection.tab == NEEDS_ME and not selection.filtered:
+    if selection.tab == NEEDS_ME and not selection.is_filtered:
         counts[NEEDS_ME] = page.waiting_words
     viewer = InboxViewer(request.user, of=selection.scope.projects)
     return {

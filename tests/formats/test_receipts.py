@@ -95,17 +95,17 @@ def test_a_statement_is_one_of_in_toto_about_the_commit() -> None:
         {"name": "app@main", "digest": {"gitCommit": "c" * 40, "gitTree": "b" * 40}}
     ]
     assert statement["predicate"]["approval"]["votes"][0]["word"] == "approve"
-    assert CHANGE.exact and not replace(CHANGE, tree="d" * 40).exact
+    assert CHANGE.is_exact and not replace(CHANGE, tree="d" * 40).is_exact
     unknown = replace(CHANGE, approval=replace(APPROVAL, tree=""))
-    assert verify_receipt(sign_receipt(unknown, KEY), KEY.public_key()) == unknown and not unknown.exact
+    assert verify_receipt(sign_receipt(unknown, KEY), KEY.public_key()) == unknown and not unknown.is_exact
 
 
 def test_the_same_change_on_another_base_names_both_trees() -> None:
     moved = replace(CHANGE, tree="d" * 40, rebase="same_patch")
     assert (
         verify_receipt(sign_receipt(moved, KEY), KEY.public_key()) == moved
-        and moved.same_patch
-        and not moved.exact
+        and moved.is_same_patch
+        and not moved.is_exact
     )
     assert "rebase" not in parts(sign_receipt(CHANGE, KEY))[1]["predicate"], "older receipts stay as they are"
     for said in ("", "never"):

@@ -38,7 +38,7 @@ async def next_of(layer: PostgresLayer, channel: str) -> dict[str, Any]:
 async def member(layer: PostgresLayer, group: str) -> str:
     channel = await layer.new_channel()
     await layer.group_add(group, channel)
-    assert await asyncio.to_thread(layer.wait_listening, LONG)
+    assert await asyncio.to_thread(layer.wait_until_listening_or_timeout, LONG)
     return channel
 
 

@@ -219,13 +219,13 @@ def test_one_address_has_no_more_than_stays_free_and_others_go_on(
 def test_a_few_never_use_up_a_room() -> None:
     room, greedy = Capacity(512 * 1024), [f"person {number}" for number in range(50)]
     for size in (65536, 1024, 1):
-        while any(room.reserve(person, size) for person in greedy):
+        while any(room.try_to_reserve(person, size) for person in greedy):
             pass
-    assert all(room.reserve(f"another {number}", 1024) for number in range(70))
+    assert all(room.try_to_reserve(f"another {number}", 1024) for number in range(70))
     for person, size in dict(room._shares).items():
         room.free(person, size)
     assert room.used == 0 and not room._shares
-    assert room.reserve("one", 192 * 1024) and not room.reserve("one", 1)
+    assert room.try_to_reserve("one", 192 * 1024) and not room.try_to_reserve("one", 1)
 
 
 @pytest.mark.wide

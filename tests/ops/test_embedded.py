@@ -76,10 +76,16 @@ def test_nobody_else_can_read_the_password_or_enter_the_folders(home: Path) -> N
     place = layout.recorded_layout(home)
     socket = Path(str(layout.connection_settings(home)["HOST"]))
     modes = {
-        path: stat.S_IMODE(path.stat().st_mode) for path in (place.password, place.data, socket, place.log)
+        path: stat.S_IMODE(path.stat().st_mode)
+        for path in (place.password_file, place.data_folder, socket, place.log_file)
     }
     user.leave()
-    assert modes == {place.password: 0o600, place.data: 0o700, socket: 0o700, place.log: 0o600}
+    assert modes == {
+        place.password_file: 0o600,
+        place.data_folder: 0o700,
+        socket: 0o700,
+        place.log_file: 0o600,
+    }
 
 
 def test_two_users_share_it_and_the_last_one_stops_it(home: Path) -> None:
@@ -147,7 +153,7 @@ def test_the_next_start_recovers_after_everything_was_killed(home: Path) -> None
 @pytest.mark.wide
 def test_a_pid_that_lives_on_as_somebody_else_does_not_count(home: Path) -> None:
     ServerUser(home).leave()
-    stale = layout.recorded_layout(home).data / "postmaster.pid"
+    stale = layout.recorded_layout(home).data_folder / "postmaster.pid"
     with subprocess.Popen(["sleep", "60"]) as somebody:
         stale.write_text(f"{somebody.pid}\n{stale.parent}\n")
         user = ServerUser(home)

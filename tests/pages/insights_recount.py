@@ -29,7 +29,7 @@ class Recount:
     by_project: bool = True
 
     def __post_init__(self) -> None:
-        self.start, self.end = self.period.dates.bounds
+        self.start, self.end = self.period.dates.first_moment_and_first_after
         ids = list(self.lines)
         tasks = _rows(
             """SELECT id, line_id, pinned_id, status, created_at, ended_at FROM pipelines_task

@@ -58,7 +58,7 @@ def of_file(client: Client, address: str, key: str, query: str = "") -> list[lis
 
 
 def days(period: Period) -> tuple[Any, Any]:
-    return period.dates.bounds
+    return period.dates.first_moment_and_first_after
 
 
 @pytest.mark.parametrize("days", [7, 30, 90])
@@ -99,7 +99,7 @@ def test_tasks_that_ended_are_recounted(world: World) -> None:
     )  # fmt: skip
     done = [row for row in rows if row[2] == "completed"]
     assert len(done) > 10 and any(row[2] == "failed" for row in rows)
-    throughput, lead = shown.throughput(), shown.lead_time()
+    throughput, lead = shown.throughput_sheet(), shown.lead_time_sheet()
     assert values(throughput, "Accepted")["All"] == len(done)
     assert values(throughput, "Failed")["All"] == len(rows) - len(done)
     by_day = {day: sum(row[4] == day for row in done) for day in (row[4] for row in done)}
@@ -114,8 +114,8 @@ def test_tasks_that_ended_are_recounted(world: World) -> None:
     assert values(lead, "p90")["All"] == pytest.approx(p90)
     line = Line.objects.get(project=world.project, key="fixes")
     of_line = [row for row in done if row[1] == line.pk]
-    assert values(insights(world, line).throughput(), "Accepted")["All"] == len(of_line)
-    assert values(shown.by_line(), "Accepted")[line.name] == len(of_line)
+    assert values(insights(world, line).throughput_sheet(), "Accepted")["All"] == len(of_line)
+    assert values(shown.sheet_by_line(), "Accepted")[line.name] == len(of_line)
 
 
 def test_decisions_at_gates_are_recounted(world: World) -> None:
@@ -130,7 +130,7 @@ def test_decisions_at_gates_are_recounted(world: World) -> None:
     )  # fmt: skip
     first = [row for row in rows if row[1] == 1]
     share = sum(row[0] == "approve" for row in first) / len(first)
-    approval, gates = shown.approval(), shown.at_gates()
+    approval, gates = shown.approval_sheet(), shown.sheet_by_gate()
     assert 0 < share < 1
     assert values(approval, "First-pass approval")["All"] == pytest.approx(share)
     assert values(gates, "First-pass approval")["All gates"] == pytest.approx(share)
@@ -140,10 +140,10 @@ def test_decisions_at_gates_are_recounted(world: World) -> None:
         statistics.median(float(row[2]) for row in rows)
     )
     minutes = sum(row[3] for row in rows) / 60
-    accepted = values(shown.throughput(), "Accepted")["All"]
+    accepted = values(shown.throughput_sheet(), "Accepted")["All"]
     assert values(gates, "Human minutes")["All gates"] == pytest.approx(minutes)
     assert values(gates, "Per accepted change")["All gates"] == pytest.approx(minutes / accepted)
-    assert values(shown.by_line(), "Human minutes")["All lines"] == pytest.approx(minutes / accepted)
+    assert values(shown.sheet_by_line(), "Human minutes")["All lines"] == pytest.approx(minutes / accepted)
     assert next(tile for tile in shown.tiles() if "minutes" in tile.label).now == pytest.approx(
         minutes / accepted
     )
@@ -163,12 +163,14 @@ def test_cost_by_agent_and_model_is_recounted(world: World) -> None:
              AND job.ended_at >= %s AND job.ended_at < %s""",
         *days(month()), world.project.pk, *days(month()),
     )  # fmt: skip
-    accepted = values(shown.throughput(), "Accepted")["All"]
+    accepted = values(shown.throughput_sheet(), "Accepted")["All"]
     whole = float(sum(row[1] or 0 for row in rows))
-    assert values(shown.cost(), "Cost")["All"] == pytest.approx(whole)
-    assert values(shown.cost(), "Runs without a price")["All"] == sum(row[1] is None for row in rows) > 0
-    assert values(shown.by_line(), "Cost")["All lines"] == pytest.approx(whole / accepted)
-    agents = shown.by_agent()
+    assert values(shown.cost_sheet(), "Cost")["All"] == pytest.approx(whole)
+    assert (
+        values(shown.cost_sheet(), "Runs without a price")["All"] == sum(row[1] is None for row in rows) > 0
+    )
+    assert values(shown.sheet_by_line(), "Cost")["All lines"] == pytest.approx(whole / accepted)
+    agents = shown.sheet_by_agent()
     assert values(agents, "Model") == {"Claude Code": "sonnet-5", "Codex": "gpt-6"}
     for name in ("Claude Code", "Codex"):
         own = [row for row in rows if row[0] == name]
@@ -188,9 +190,9 @@ def test_cost_by_agent_and_model_is_recounted(world: World) -> None:
 def test_a_change_that_was_taken_back_within_30_days_is_counted(world: World) -> None:
     seed(world)
     shown = insights(world)
-    assert values(shown.throughput(), "Later reverted")["All"] == 1
-    assert values(shown.by_line(), "Later reverted")["All lines"] == 1
-    assert values(shown.at_gates(), "Later reverted")["All gates"] == 1
+    assert values(shown.throughput_sheet(), "Later reverted")["All"] == 1
+    assert values(shown.sheet_by_line(), "Later reverted")["All lines"] == 1
+    assert values(shown.sheet_by_gate(), "Later reverted")["All gates"] == 1
 
 
 def test_a_period_is_compared_with_as_many_days_before(world: World) -> None:
@@ -202,7 +204,7 @@ def test_a_period_is_compared_with_as_many_days_before(world: World) -> None:
         world.project.pk, *days(period.before),
     )  # fmt: skip
     tile = insights(world).tiles()[0]
-    assert (tile.before, tile.now) == (before, values(insights(world).throughput(), "Accepted")["All"])
+    assert (tile.before, tile.now) == (before, values(insights(world).throughput_sheet(), "Accepted")["All"])
     assert before and tile.change == f"{tile.now / before - 1:+.0%}"
     assert period.before.until == period.since - timedelta(days=1) and period.before.days == 30
 
@@ -217,10 +219,10 @@ def test_a_longer_period_has_wider_points(length: int, width: int, points: int) 
 
 def test_publishes_stand_on_the_axis_of_time(world: World, signed_in: As) -> None:
     seed(world, tasks=2, days=1)
-    [row] = [row for row in insights(world).throughput().rows if row.note]
+    [row] = [row for row in insights(world).throughput_sheet().rows if row.note]
     assert row.note == "Release v1, Fixes v1"
     line = Line.objects.get(key="release", project=world.project)
-    assert [row.note for row in insights(world, line).lead_time().rows if row.note] == ["v1"]
+    assert [row.note for row in insights(world, line).lead_time_sheet().rows if row.note] == ["v1"]
     assert 'data-mark="Release v1, Fixes v1"' in text(signed_in(world.viewer).get(at(world, "insights")))
 
 
@@ -235,9 +237,11 @@ def test_files_have_the_numbers_of_the_page(world: World, signed_in: As) -> None
         head, *rows = of_file(client, address, key)
         labels = [row.label for row in (*sheet.rows, *([sheet.total] if sheet.total else []))]
         assert [row[0] for row in rows] == labels and len(head) == len(rows[0])
-        assert all(" ".join(cell.text.split()) in page for _row, cells in sheet.lines for cell in cells)
+        assert all(
+            " ".join(cell.text.split()) in page for _row, cells in sheet.rows_with_cells for cell in cells
+        )
     total = of_file(client, address, "throughput")[-1]
-    assert total[-4] == str(values(shown.throughput(), "Accepted")["All"])
+    assert total[-4] == str(values(shown.throughput_sheet(), "Accepted")["All"])
     assert client.get(f"{address}?csv=nothing").status_code == 404
 
 
@@ -276,6 +280,6 @@ def test_a_task_of_yesterday_is_not_of_today(world: World, signed_in: As) -> Non
             created_at=timezone.now() - timedelta(days=2), ended_at=timezone.now() - timedelta(days=1)
         )
     today = timezone.localdate()
-    assert values(insights(world, period=Period(today, today)).throughput(), "Accepted")["All"] == 0
+    assert values(insights(world, period=Period(today, today)).throughput_sheet(), "Accepted")["All"] == 0
     yesterday = today - timedelta(days=1)
-    assert values(insights(world, period=Period(yesterday, today)).throughput(), "Accepted")["All"] == 1
+    assert values(insights(world, period=Period(yesterday, today)).throughput_sheet(), "Accepted")["All"] == 1

@@ -52,7 +52,11 @@ def test_a_line_says_what_it_did_in_thirty_days(world: World) -> None:
                 cost,
             )
     assert listed["release"].ended > listed["fixes"].ended > 0
-    assert (listed["late"].late, listed["release"].late, listed["late"].success) == (1, 0, None)
+    assert (listed["late"].late, listed["release"].late, listed["late"].accepted_percent) == (
+        1,
+        0,
+        None,
+    )
 
 
 def test_lines_are_found_by_name_and_description_and_sorted(world: World, signed_in: As) -> None:

@@ -78,7 +78,7 @@ def test_branches_stand_beside_each_other_and_join_again(world: World) -> None:
     world.started(task, "qa")
     world.started(task, "security")
     [row] = shown(world, version.line).rows
-    assert row.lanes == 2
+    assert row.lane_count == 2
     assert {bar.lane for bar in row.bars if bar.until is None} == {0, 1}
     world.report(task, station="qa")
     world.report(task, station="security")

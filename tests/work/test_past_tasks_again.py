@@ -158,9 +158,9 @@ def test_a_past_task_is_done_again_from_its_base_and_compared_with_what_was_acce
     difference = StationTrial.objects.values_list("difference", flat=True).get()
     assert difference.startswith("--- app.py (accepted)\n+++ app.py (evaluated)\n@@")
     assert "\n-y = 2\n+z = 3\n" in difference
-    assert (result.state, result.same) == ("finished", 0)
-    assert (result.before.passed, result.after.passed) == (1, 0)
-    assert result.after.seconds > 0 and not list(bench.base.rglob("app.py")), "no file of it is left"
+    assert (result.state, result.same_count) == ("finished", 0)
+    assert (result.sums_before.passed, result.sums_after.passed) == (1, 0)
+    assert result.sums_after.seconds > 0 and not list(bench.base.rglob("app.py")), "no file of it is left"
 
 
 def test_the_same_change_is_told_and_the_budget_ends_what_follows(
@@ -176,7 +176,7 @@ def test_the_same_change_is_told_and_the_budget_ends_what_follows(
     assert first.is_same and first.after.tests_text == "2 tests passed, 0 failed"
     assert first.trial.comparison["tree"] == origin.commit().tree.decode()
     assert (second.trial.state, second.trial.why) == ("cancelled", "budget")
-    assert (result.state, result.same, len(result.compared)) == ("finished", 1, 1)
+    assert (result.state, result.same_count, len(result.compared_tasks)) == ("finished", 1, 1)
 
 
 def test_a_stop_ends_what_waits_and_one_line_has_one_at_a_time(

@@ -74,7 +74,7 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     assert (delivery.commit, delivery.tree, delivery.visit) == (origin.head(), facts["tree"], visit)
     receipt = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
     change = verify_receipt(receipt.content, configured_receipt_key().public_key())
-    assert (change.commit, change.tree, change.exact) == (origin.head(), facts["tree"], True)
+    assert (change.commit, change.tree, change.is_exact) == (origin.head(), facts["tree"], True)
     assert change.approval is not None and [each.word for each in change.approval.votes] == ["approve"]
     kept, pem = bench.base.parent / "receipt.json", public_key(bench.base.parent)
     kept.write_bytes(receipt.content)
@@ -164,7 +164,7 @@ def test_files_that_were_not_committed_are_neither_shown_nor_approved(
     assert change.approval.tree == outcome_of(task, "fix")["facts"]["git"]["tree"] == change.tree
     Delivery.objects.update(tree="d" * 40)
     change = landed_change(task)
-    assert change is not None and not change.exact, "what was seen does not follow what was cleared"
+    assert change is not None and not change.is_exact, "what was seen does not follow what was cleared"
 
 
 @pytest.mark.wide

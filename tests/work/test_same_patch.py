@@ -144,18 +144,18 @@ def test_approved_tasks_whose_hunks_are_apart_land_without_another_question(
         f"changed {10 + number * 12}" for number in range(count)
     ]
     history, receipts = origin.history(), {task.pk: receipt_of(world, task) for task in tasks}
-    assert sum(each.exact for each in receipts.values()) == 1, "the first one"
+    assert sum(each.is_exact for each in receipts.values()) == 1, "the first one"
     for task in tasks:
         change = receipts[task.pk]
-        moved = not change.exact
+        moved = not change.is_exact
         landed = origin.commit(change.commit)
         assert change.commit in history and landed.tree.decode() == change.tree
-        assert change.approval is not None and change.same_patch is moved
+        assert change.approval is not None and change.is_same_patch is moved
         assert (change.approval.tree != change.tree) is moved
         assert Job.objects.filter(task=task, station="check").count() == 1 + moved
         assert Job.objects.filter(task=task, station="merge").count() == 1 + moved, "one round, not more"
     assert Delivery.objects.filter(landed_at__isnull=False).count() == count
-    other = next(task for task in tasks if not receipts[task.pk].exact)
+    other = next(task for task in tasks if not receipts[task.pk].is_exact)
     assert "The change that was approved" in page_of(world, other)
     trace = Decision.objects.filter(task=other, station="lint").latest("at").trace
     assert any("same change" in each["why"] for each in trace)

@@ -61,12 +61,12 @@ class Wire(LocalTransport):
         lease = sent(started.lease.hex)
         return Started(Orders.of_json(sent(started.orders.to_json())), uuid.UUID(lease))
 
-    async def material(self, started: Started) -> Material:
+    async def read_material(self, started: Started) -> Material:
         plain = sent(asdict(await super().material(started)))
         before = plain["before"] and StartingWorkspace(**plain["before"])
         return Material(before, _each(EarlierFile, plain["earlier"]), _each(InputFile, plain["files"]))
 
-    async def store(self, started: Started, left: AttemptResults) -> None:
+    async def store_results(self, started: Started, left: AttemptResults) -> None:
         plain = sent(asdict(replace(left, root=Path())) | {"root": str(left.root)})
         files = {digest: (path, size) for digest, (path, size) in plain["files"].items()}
         workspace = plain["workspace"] and Workspace(**plain["workspace"])
@@ -131,7 +131,7 @@ def test_what_lost_its_lease_changes_nothing_over_a_wire(world: World, bench: Be
             assert answer.status == "ignored"
             await transport.give_back(started.orders.job_id, started.orders.attempt, stale.lease)
             assert await in_thread(lambda: Job.objects.get(task=task).state) == "running"
-            assert await in_thread(transport.renew, ()) == {started.orders.job_id: started.lease}
+            assert await in_thread(transport.renew_leases, ()) == {started.orders.job_id: started.lease}
         finally:
             await asyncio.to_thread(transport.close)
 

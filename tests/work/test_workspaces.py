@@ -110,7 +110,7 @@ def test_the_next_attempt_takes_over_the_folder_if_it_is_the_last_snapshot(tmp_p
     folders.keep_folder_of_task(7, old)
     new = folders.attempt_folder(7, 2, 1)
     folders.make_attempt_folders(new)
-    assert folders.reuse_folder(7, "d1", new) == old
+    assert folders.reuse_folder_or_none(7, "d1", new) == old
     assert (new.workspace / "file").read_text() == "mine"
     assert not old.attempt.root.exists()
 
@@ -121,7 +121,7 @@ def test_a_folder_that_is_not_the_last_snapshot_is_thrown_away(tmp_path: Path) -
     folders.keep_folder_of_task(7, old)
     new = folders.attempt_folder(7, 2, 1)
     folders.make_attempt_folders(new)
-    assert folders.reuse_folder(7, "another", new) is None
+    assert folders.reuse_folder_or_none(7, "another", new) is None
     assert not old.attempt.root.exists()
     assert list(new.workspace.iterdir()) == []
 

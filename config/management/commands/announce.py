@@ -56,13 +56,13 @@ class Command(BaseCommand):
         with SetupStep(START, begins.get(START)) as start:
             start.show()
             _await_web_and_worker(host, port, before)
-        self._say(self._line(port, newcomer))
+        self._say(self._running_at_text(port, newcomer))
         # Nobody waits for this one: it loads every page.
         os.nice(10)
         for fault in checks.run_checks(tags=[REFERENCES]):
             self.stderr.write(f"A fault of this installation: {fault.msg}\n{fault.hint}")
 
-    def _line(self, port: int, newcomer: User | None) -> str:
+    def _running_at_text(self, port: int, newcomer: User | None) -> str:
         address = os.environ.get("BASE_URL") or f"http://127.0.0.1:{port}/"
         if newcomer is None:
             return f"Gateline runs at {address} (Ctrl-C stops it)"

@@ -42,7 +42,7 @@ class AgentEndpoint:
         if path.rstrip("/") != PATH:
             await self._django(scope, receive, send)
             return
-        refusal = await self._refusal(scope)
+        refusal = await self._refusal_or_none(scope)
         if refusal is not None:
             await send_refusal(send, *refusal)
             return
@@ -53,7 +53,7 @@ class AgentEndpoint:
         async with manager.run():
             await manager.handle_request(scope, receive, send)
 
-    async def _refusal(self, scope: Scope) -> tuple[int, str, Mapping[str, str]] | None:
+    async def _refusal_or_none(self, scope: Scope) -> tuple[int, str, Mapping[str, str]] | None:
         """Return status, reason and headers where the request is not let in."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if scope["method"] != "POST":

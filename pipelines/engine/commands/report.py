@@ -285,7 +285,7 @@ def _joined_blocker_titles(blockers: Sequence[Any]) -> str:
 
 def _accepted_result(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
     # House §2: after a fork or a join its worker goes on with the job of another token
-    following = batch.open_job_that_got_lease_of(turn.job_whose_worker_reported) or batch.open_job_of(
+    following = batch.open_job_that_got_lease_of_or_none(turn.job_whose_worker_reported) or batch.open_job_of(
         turn.token
     )
     return ReportResult(

@@ -268,7 +268,7 @@ class Batch:
             )
         )
 
-    def due_time_over_when_set(self, kind: str, task: Task, key: str) -> Due | None:
+    def due_time_over_when_set_or_none(self, kind: str, task: Task, key: str) -> Due | None:
         """Return a due time that was set in this transaction and was over when it was set."""
         due_key = (task.pk, kind, key)
         at_once = (due for due in self._new_dues if due.due_at <= due.set_at)
@@ -284,7 +284,7 @@ class Batch:
         self._over |= {due.pk for due in self.dues.values() if (due.task_id, due.kind, due.key) == due_key}
         self._new_dues = [due for due in self._new_dues if (due.task_id, due.kind, due.key) != due_key]
 
-    def open_job_that_got_lease_of(self, job: Job) -> Job | None:
+    def open_job_that_got_lease_of_or_none(self, job: Job) -> Job | None:
         """Return the job to which this job's lease was handed on, if it is still open."""
         heirs = (self.jobs[transfer.new] for transfer in self._handed_on.get(job.id, ()))
         return next((heir for heir in heirs if heir.state != Job.State.DONE), None)

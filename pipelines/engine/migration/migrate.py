@@ -156,7 +156,7 @@ def _apply_plan_and_return_snapshot(
     forks = joins.station_keys_of_forked_tokens(batch, task)
     task.pinned = to
     batch.mark_task_changed(task, "pinned")
-    changed = [step.token for step in steps if step.apply_without_events()]
+    changed = [step.token for step in steps if step.apply_without_events_and_tell_if_changed()]
     changed += joins.rename_forked_stations(batch, task, versions.parsed_version(to), member.mapping)
     batch.append_event(
         task,

@@ -42,7 +42,7 @@ class MigrationStep:
     def __post_init__(self) -> None:
         self.job, self.decision = (
             self.this.ground.open_job_or_job_token_rests_by(self.token),
-            self.this.ground.decision_token_rests_on(self.token),
+            self.this.ground.decision_token_rests_on_or_none(self.token),
         )
         self.judge = self.this.ground.judge_version_id_of(self.token)
         former = self.job.mapping if self.job and self.judge != self.to.pk else {}
@@ -60,13 +60,13 @@ class MigrationStep:
         after = {**now, "job": job.pk if job else None}
         return {"token": self.token.pk, "how": self.effect.how, "before": before, "after": after}
 
-    def apply_without_events(self) -> bool:
+    def apply_without_events_and_tell_if_changed(self) -> bool:
         """Apply what has no event of its own; return whether the token's row changed by it."""
         do = {
-            "keep": self._keep_with_mapping,
-            "there": self._keep_without_mapping,
-            "pin": self._pin_queued_job_and_rename,
-            "still": self._rename_and_keep_job,
+            "keep": self._keep_with_mapping_and_tell_if_changed,
+            "there": self._keep_without_mapping_and_tell_if_changed,
+            "pin": self._pin_and_rename_and_tell_if_changed,
+            "still": self._rename_and_keep_job_and_tell_if_changed,
         }
         return do[self.effect.how]() if self.effect.how in do else False
 
@@ -81,11 +81,11 @@ class MigrationStep:
 
     # Without an event of its own
 
-    def _keep_with_mapping(self) -> bool:
+    def _keep_with_mapping_and_tell_if_changed(self) -> bool:
         self._set_job_mapping(self.read)
         return False
 
-    def _keep_without_mapping(self) -> bool:
+    def _keep_without_mapping_and_tell_if_changed(self) -> bool:
         self._set_job_mapping({})
         return False
 
@@ -94,21 +94,21 @@ class MigrationStep:
             self.job.mapping = dict(mapping)
             self.this.jobs[self.job.pk] = self.job
 
-    def _pin_queued_job_and_rename(self) -> bool:
+    def _pin_and_rename_and_tell_if_changed(self) -> bool:
         assert self.job is not None
-        changed = self._rename_position()
+        changed = self._rename_position_and_tell_if_changed()
         changed = pin_queued_job(self.this, self.token, self.job, self.to) or changed
         if changed:
             self.this.batch.mark_token_changed(self.token)
         return changed
 
-    def _rename_and_keep_job(self) -> bool:
-        changed = self._rename_position()
+    def _rename_and_keep_job_and_tell_if_changed(self) -> bool:
+        changed = self._rename_position_and_tell_if_changed()
         if changed:
             self.this.batch.mark_token_changed(self.token)
         return changed
 
-    def _rename_position(self) -> bool:
+    def _rename_position_and_tell_if_changed(self) -> bool:
         """Rename the token's station and origin to their keys in the new version."""
         line, token = versions.parsed_version(self.to), self.token
         origin = migration_impact.mapped_station_key(line, self.read, token.origin) or token.origin
@@ -148,7 +148,7 @@ class MigrationStep:
             ),
         }
         self._set_job_mapping({})
-        self._rename_position()
+        self._rename_position_and_tell_if_changed()
         self._decide_and_apply(
             self.to.pk, migration_impact.remapped_situation(now, versions.parsed_version(self.to), self.read)
         )

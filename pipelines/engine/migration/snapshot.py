@@ -123,17 +123,17 @@ class MigrationSnapshot:
     def tokens_of_task(self, task: Task) -> list[Token]:
         return self._of.get(task.pk, [])
 
-    def decision_token_rests_on(self, token: Token) -> Decision | None:
+    def decision_token_rests_on_or_none(self, token: Token) -> Decision | None:
         """Return the decision by which the token rests; None while it has a job to do."""
         return None if token.pk in self.open else self.decisions.get(token.wait.get("decision", ""))
 
     def open_job_or_job_token_rests_by(self, token: Token) -> Job | None:
         """The open one, or that whose outcome it rests by."""
-        decision = self.decision_token_rests_on(token)
+        decision = self.decision_token_rests_on_or_none(token)
         return self.open.get(token.pk) or (self.jobs.get(decision.job_id) if decision else None)
 
     def judge_version_id_of(self, token: Token) -> int:
-        job, decision = self.open.get(token.pk), self.decision_token_rests_on(token)
+        job, decision = self.open.get(token.pk), self.decision_token_rests_on_or_none(token)
         if job:
             return job.pinned_id
         return decision.pinned_id if decision else self.tasks[token.task_id].pinned_id
@@ -141,7 +141,7 @@ class MigrationSnapshot:
     def migrating_position(self, token: Token, to: int | None, counts: Counts) -> MigratingPosition:
         job, decision, judge = (
             self.open_job_or_job_token_rests_by(token),
-            self.decision_token_rests_on(token),
+            self.decision_token_rests_on_or_none(token),
             self.judge_version_id_of(token),
         )
         there = judge == to

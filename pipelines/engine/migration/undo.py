@@ -127,7 +127,7 @@ def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> N
     for name, value in restored.items():
         setattr(task, name, value)
     counted = add_counts_to_task(task, _counts_to_undo(undoes))
-    changed = [back.token for back in backs if back.undo_without_events()]
+    changed = [back.token for back in backs if back.undo_without_events_and_tell_if_changed()]
     changed += joins.restore_station_keys_of_forked_tokens(batch, task, undoes.before.get("forks", {}))
     entry = next((candidate for candidate in this.entries.values() if candidate.task_id == task.pk), None)
     batch.append_event(
@@ -178,14 +178,14 @@ class PositionUndo:
         self.before, self.how = self.said["before"], self.said["how"]
         self.job = self.this.ground.open.get(self.token.pk)
 
-    def undo_without_events(self) -> bool:
+    def undo_without_events_and_tell_if_changed(self) -> bool:
         """Undo what the event of the undo tells; return whether the token's row changed."""
         if self.how == "again":
             # Told by the events of the decision that is made again.
             return False
-        changed = self._restore_position() if self.how in ("pin", "still") else False
+        changed = self._restore_position_and_tell_if_changed() if self.how in ("pin", "still") else False
         if self.how == "pin" and self.job:
-            changed = self._pin_job_to_former_version(self.job) or changed
+            changed = self._pin_job_to_former_version_and_tell_if_changed(self.job) or changed
         elif self.how in ("keep", "there"):
             self._set_job_mapping(
                 self.this.ground.open_job_or_job_token_rests_by(self.token), self.before["mapping"]
@@ -202,7 +202,7 @@ class PositionUndo:
         elif self.how == "again":
             self._ask_gates_as_before()
 
-    def _restore_position(self) -> bool:
+    def _restore_position_and_tell_if_changed(self) -> bool:
         was = {name: getattr(self.token, name) for name in ("station", "origin", "signal_reworks")}
         for name in was:
             setattr(self.token, name, self.before[name])
@@ -212,7 +212,7 @@ class PositionUndo:
             self.token.wait = self.before["wait"]
         return changed
 
-    def _pin_job_to_former_version(self, job: Job) -> bool:
+    def _pin_job_to_former_version_and_tell_if_changed(self, job: Job) -> bool:
         if _is_queued_or_by_hand(job):
             return pin_queued_job(self.this, self.token, job, self.to)
         # Somebody works on it under the version that is left: judged by it, then read back.
@@ -243,7 +243,7 @@ class PositionUndo:
             # The question is asked as it was before, so that what works on another answer is over
             store_outcome_and_end_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))
         self._set_job_mapping(job, self.before["mapping"])
-        self._restore_position()
+        self._restore_position_and_tell_if_changed()
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"
         turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)

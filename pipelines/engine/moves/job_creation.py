@@ -139,7 +139,12 @@ def _try_hand_lease_on(batch: Batch, task: Task, job: Job, claim: Claim | None, 
     """Return whether the worker that has the lease of `after` goes straight on with this job: of the branches
     of a fork with the first that it may take. The others are for whoever comes first."""
     # A lease goes on to one job alone: of the branches of a fork to the first
-    if not claim or not after or after.worker_id != claim.worker or batch.open_job_that_got_lease_of(after):
+    if (
+        not claim
+        or not after
+        or after.worker_id != claim.worker
+        or batch.open_job_that_got_lease_of_or_none(after)
+    ):
         return False
     if not may_claim_take_job(claim, task, job):
         return False

@@ -104,7 +104,7 @@ class JoinMerge:
         # The context only grows: where it is empty, no branch wrote anything.
         writes = self._context_writes_by_token() if self.task.context and len(self.arrived) > 1 else []
         keys = contradicting_keys(writes)
-        token, closed = self._merge_into_one_token()
+        token, closed = self._merged_token_and_closed_ones()
         # After the merge: what became one is not in parallel with itself
         others = stations_of_other_tokens_fact(self.batch, self.task, token, self.line).get("beside", ())
         change = join_transition(
@@ -130,7 +130,7 @@ class JoinMerge:
 
     # Many become one
 
-    def _merge_into_one_token(self) -> tuple[Token, list[Token]]:
+    def _merged_token_and_closed_ones(self) -> tuple[Token, list[Token]]:
         """The merged token and those it closes. It replaces the forked token once no sibling is living and none has
         ended in a way that still affects the task's end; otherwise it stays a sibling."""
         over = (

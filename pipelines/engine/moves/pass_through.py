@@ -63,7 +63,7 @@ def _did_delivery_find_base_moved(line: ParsedLine, job: Job) -> bool:
 
 
 def _report_of_wait_over_at_once(batch: Batch, task: Task, job: Job) -> Report | None:
-    due = batch.due_time_over_when_set(WAIT, task, str(job.pk))
+    due = batch.due_time_over_when_set_or_none(WAIT, task, str(job.pk))
     if due is None:
         return None
     outcome = outcome_of_wait(versions.by_id(job.pinned_id).station(job.station), task, due)

@@ -191,7 +191,7 @@ class BacktestResult:
         return self.cells[key]
 
     @property
-    def done(self) -> int:
+    def decided_count(self) -> int:
         return self.decisions.total()
 
     def to_dict(self) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class BacktestResult:
             "against": self.against,
             "revision": self.line.revision,
             "of_earlier_revisions": self.earlier,
-            "decisions": {"total": self.done, **count_of_every_verdict(self.decisions)},
+            "decisions": {"total": self.decided_count, **count_of_every_verdict(self.decisions)},
             "tasks": {"total": self.tasks.total(), **count_of_every_verdict(self.tasks)},
             "after_divergence": self.after,
             "cells": [cell.to_dict() for cell in worst_first],

@@ -58,10 +58,10 @@ def back_test(
             result.add_redecision(
                 row, redecision, task.task, task.add_and_tell_if_after_divergence(row, redecision)
             )
-            if result.done % STEP == 0:
+            if result.decided_count % STEP == 0:
                 yield _current_progress(result, total)
     yield from _count_task_and_yield_if_changed(result, task)
-    result.limited = result.done == selection.limit and _has_more_decisions(line, selection)
+    result.limited = result.decided_count == selection.limit and _has_more_decisions(line, selection)
     yield _current_progress(result, total)
     yield result
 
@@ -87,7 +87,10 @@ def _count_task_and_yield_if_changed(
 def _current_progress(result: BacktestResult, total: int) -> Progress:
     # Tasks go on meanwhile, so there may be more decisions than were counted.
     return Progress(
-        result.done, max(total, result.done), result.tasks.total(), count_of_every_verdict(result.decisions)
+        result.decided_count,
+        max(total, result.decided_count),
+        result.tasks.total(),
+        count_of_every_verdict(result.decisions),
     )
 
 

@@ -32,7 +32,7 @@ class TaskImpact:
     positions: tuple[tuple[Token, MigrationEffect, str], ...]
 
     @property
-    def effect(self) -> str:
+    def worst_effect(self) -> str:
         """The worst of its positions."""
         return min((effect.effect for effect in self.planned.effects), key=EFFECTS.index)
 
@@ -42,7 +42,7 @@ class TaskImpact:
             "title": self.task.title,
             "version": self.task.pinned.number,
             "status": self.task.status,
-            "effect": self.effect,
+            "effect": self.worst_effect,
             "positions": [_position_dict(*position) for position in self.positions],
         }
 
@@ -126,7 +126,7 @@ def migration_impact_of(
         for task_impact in _chunk_impacts(chunk, target, parsed, mapping)
         if not task_impact.planned.nothing
     )
-    counts = Counter(task_impact.effect for task_impact in task_impacts)
+    counts = Counter(task_impact.worst_effect for task_impact in task_impacts)
     digested = {
         "to": canonical_digest(parsed.to_document()),
         "mapping": mapping,

@@ -59,14 +59,14 @@ class Starter:
         )
 
     @cached_property
-    def sample(self) -> ScenarioResult:
+    def sample_run(self) -> ScenarioResult:
         return run_scenario_until_refused(self.line, self.scenario)
 
     @property
-    def path(self) -> Iterator[str]:
+    def names_along_sample_run(self) -> Iterator[str]:
         """Names of the stations and gates of the sample run, in order, and of its end, as people read them."""
         pending: set[str] = set()
-        for step in self.sample.steps:
+        for step in self.sample_run.steps:
             gates = [
                 key for _, decision in step.decisions if isinstance(decision, Wait) for key in decision.gates
             ]
@@ -74,8 +74,8 @@ class Starter:
             yield from (gate_name(self.line, key) for key in gates if key not in pending)
             pending = {*pending, *gates} if gates else set()
             yield from (station_name(self.line, key) for key in step.entered)
-        if self.sample.walk and self.sample.walk.end:
-            yield end_name(self.line, self.sample.walk.end)
+        if self.sample_run.walk and self.sample_run.walk.end:
+            yield end_name(self.line, self.sample_run.walk.end)
 
     def text_with_key(self, key: str) -> str:
         """The text, of a line with another key."""

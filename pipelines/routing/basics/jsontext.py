@@ -105,7 +105,7 @@ class _Layout:
     quote: Callable[[str], str]
     sort_keys: bool
 
-    def separators(self, level: int) -> tuple[str, str, str]:
+    def texts_before_between_and_after(self, level: int) -> tuple[str, str, str]:
         """Return the texts before the first member, between two, and after the last."""
         if self.indent is None:
             return "", ", ", ""
@@ -135,7 +135,7 @@ def _json_pieces(value: Any, layout: _Layout, level: int) -> Iterator[str]:
 def _collection_pieces(
     opening: str, closing: str, members: Iterable[tuple[str, Any]], layout: _Layout, level: int
 ) -> Iterator[str]:
-    before, between, after = layout.separators(level)
+    before, between, after = layout.texts_before_between_and_after(level)
     yield opening
     for index, (label, member) in enumerate(members):
         yield (between if index else before) + label

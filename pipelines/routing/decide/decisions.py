@@ -96,7 +96,12 @@ class TestedRules:
         at, view = self.false_count, replace(self.view, steps=EvaluationBudget(self.left, again=True))
         rule = self.rules[at]
         return TraceEntry(
-            "rules", rule.id, self.result, _observed_operands(rule, view), self.why, self.seconds_of(at)
+            "rules",
+            rule.id,
+            self.result,
+            _observed_operands(rule, view),
+            self.why,
+            self.seconds_of(at),
         )
 
     def entries(self) -> Iterator[TraceEntry]:

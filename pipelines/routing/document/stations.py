@@ -161,7 +161,7 @@ class WorkField(Field):
     written: WriteCondition = WriteCondition.ALWAYS
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return reader.read_object(key, around.work) or self.absent_value(reader, key, around)
+        return reader.read_object_or_none(key, around.work) or self.absent_value(reader, key, around)
 
     def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return {"kind": DEFAULT_WORK}

@@ -90,7 +90,7 @@ class WorkspaceField(Field):
         inner = Reader(value, reader.path_of(key), reader.problems)
         if not inner.has(GIT):
             inner.note(GIT, "is missing")
-        workspace = inner.read_object(GIT, lambda git_reader: GIT_WORKSPACE.read(git_reader, around))
+        workspace = inner.read_object_or_none(GIT, lambda git_reader: GIT_WORKSPACE.read(git_reader, around))
         inner.note_unknown_keys()
         return workspace
 

@@ -66,7 +66,7 @@ class GuaranteeWatch:
     def watched_walk_after_step(
         self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, record: StepRecord
     ) -> WatchedWalk:
-        moved = self._position_of_step(walk, step)
+        moved = self._position_of_step_or_none(walk, step)
         if moved is None:
             return replace(before, broken=before.broken or self._exceeds_task_limits(record.walk))
         old = before.pasts.get(moved.token, TokenPast())
@@ -85,7 +85,7 @@ class GuaranteeWatch:
 
     # One token
 
-    def _position_of_step(self, walk: SimulatedTask, step: ScenarioStep) -> SimulatedPosition | None:
+    def _position_of_step_or_none(self, walk: SimulatedTask, step: ScenarioStep) -> SimulatedPosition | None:
         living = [position for position in walk.positions if position.is_active]
         at = [position for position in living if step.at is None or position.station == step.at]
         return at[0] if at else None

@@ -85,7 +85,7 @@ class LineCounts:
                     continue
                 rule = f"{way.by}:{way.rule.id}" if way.rule and way.by != "gate" else f"{way.by}:{way.at}"
                 for target in self._station_targets(way):
-                    moves.add((way.source, target, self._move_limit(way), rule))
+                    moves.add((way.source, target, self._move_limit_or_none(way), rule))
         for source, target, limit, _ in sorted(moves, key=str):
             yield source, target, limit
 
@@ -94,7 +94,7 @@ class LineCounts:
             return tuple(key for key in self.line.stations_by_key if key != way.source)
         return (way.target,) if way.target in self.line.stations_by_key else ()
 
-    def _move_limit(self, way: WayOut) -> int | None:
+    def _move_limit_or_none(self, way: WayOut) -> int | None:
         if way.by == "gate":
             rounds = self.line.gate(way.at).approval.max_rounds
             return rounds if way.words.get(way.at) == SEND_BACK else None

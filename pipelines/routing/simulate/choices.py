@@ -138,10 +138,10 @@ def _resolution_choices(
 ) -> Iterator[SimulationChoice]:
     """Yield the resolutions of the escalation that holds this position; the first position that has work, or
     waits, also has those of escalations that hold none."""
-    index = walk.index_of_unended_token(position.token)
+    index = walk.index_of_unended_token_or_none(position.token)
     first = index == walk.first_active_index
     for escalation in walk.escalations:
-        position_index = walk.index_held_by(escalation)
+        position_index = walk.index_held_by_or_none(escalation)
         if position_index == index or (position_index is None and first):
             for resolution in _resolution_words(line, position, escalation, holds=position_index is not None):
                 step = ScenarioStep(

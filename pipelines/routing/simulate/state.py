@@ -187,17 +187,17 @@ class SimulatedTask:
         after = replace(self, positions=positions, task_end=ended if ended.everything else self.task_end)
         return replace(after, escalations=()) if after.is_over else after
 
-    def index_of_unended_token(self, token: int) -> int | None:
+    def index_of_unended_token_or_none(self, token: int) -> int | None:
         """Return the index of a token among the positions; None where it has ended or become part of another."""
         indices = (
             i for i, position in enumerate(self.positions) if position.token == token and not position.is_over
         )
         return next(indices, None)
 
-    def index_held_by(self, escalation: SimulatedEscalation) -> int | None:
+    def index_held_by_or_none(self, escalation: SimulatedEscalation) -> int | None:
         """Return the index of the position that this escalation holds, or None where it holds none and only
         prevents forward moves."""
-        index = self.index_of_unended_token(escalation.token)
+        index = self.index_of_unended_token_or_none(escalation.token)
         waits = index is not None and self.positions[index].wait.get("escalation") == escalation.number
         return index if waits else None
 

@@ -178,7 +178,7 @@ def refreshed_situation(line: ParsedLine, walk: SimulatedTask, index: int) -> di
 def with_waiting_decided_again(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Every token that was held for something missing is decided again; where the same would come out it stays."""
     for token in [position.token for position in record.walk.positions if position.lacks_preconditions]:
-        index = record.walk.index_of_unended_token(token)
+        index = record.walk.index_of_unended_token_or_none(token)
         # What was decided before may have moved it, or ended the whole task.
         if index is not None and record.walk.positions[index].lacks_preconditions:
             situation = refreshed_situation(line, record.walk, index)

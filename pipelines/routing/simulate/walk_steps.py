@@ -61,7 +61,7 @@ def escalate_by_hand(line: ParsedLine, walk: SimulatedTask, index: int, step: Sc
 def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
     escalation = find_escalation(walk, step)
-    position_index = walk.index_held_by(escalation)
+    position_index = walk.index_held_by_or_none(escalation)
     word, route = step.said["word"], step.said.get("route", "")
     if position_index is None and word in ("retry", "route", "choose"):
         raise StepRefused(f"{escalation.trigger} holds no station: let it go on, or cancel the task")

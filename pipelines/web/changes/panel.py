@@ -302,16 +302,16 @@ class ChangesPanel:
             self.masker,
             ignore_space=self.ignores_space,
             # A comment is written below a line, so a file that gets one is unfolded.
-            unfold=bool(self.query.get("unfold")) or bool(self.comment_line),
+            unfold=bool(self.query.get("unfold")) or bool(self.side_and_number_of_commented_line_or_none),
             is_full=bool(self.query.get("whole")),
             start=self.query.get("rows", ""),
             long=bool(self.query.get("long")),
             below=self.below(self.comparison, self.chosen) if self.below else None,
-            writing=self.comment_line,
+            writing=self.side_and_number_of_commented_line_or_none,
         )
 
     @property
-    def comment_line(self) -> tuple[str, int] | None:
+    def side_and_number_of_commented_line_or_none(self) -> tuple[str, int] | None:
         """The line that a comment is being written on: `new-15`."""
         side, _, number = self.query.get("line", "").partition("-")
         # `isdigit` alone is true of “²”, which `int` refuses.

@@ -17,7 +17,7 @@ from pipelines.work.transport.local.station_values import task_masker
 def task_changes_panel(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
     """None where no station has left files. The reader is remembered to have seen them."""
     trees = TaskTrees(task.pk)
-    latest = trees.latest_change()
+    latest = trees.token_id_and_time_of_latest_change_or_none()
     if latest is None:
         return None
     token, moment = latest

@@ -25,13 +25,13 @@ class TaskTrees:
 
     def tree_at(self, token_id: int, moment: datetime) -> StoredTree:
         """The files that the branch had at that moment; the empty tree before there were any."""
-        stored = self._family.workspace_at(token_id, moment)
+        stored = self._family.digest_and_manifest_at_or_none(token_id, moment)
         return StoredTree(*stored) if stored else EMPTY
 
     def start_tree(self, token_id: int, moment: datetime) -> StoredTree:
         """Return the tree that the task began with, as seen from that moment: the base of its branch in a
         repository, for a retry the files of the previous task, else nothing."""
-        changed = BranchStates(Task.objects.get(pk=self.task_id)).base_entries_of_changed_files(
+        changed = BranchStates(Task.objects.get(pk=self.task_id)).base_entries_of_changed_files_or_none(
             token_id, moment
         )
         if changed is None:
@@ -43,7 +43,7 @@ class TaskTrees:
         before = (*unchanged, *(entry for entry in changed.values() if entry))
         return StoredTree(manifest_digest(before), before)
 
-    def latest_change(self) -> tuple[int, datetime] | None:
+    def token_id_and_time_of_latest_change_or_none(self) -> tuple[int, datetime] | None:
         """The branch that changed files last, and when; None where none has."""
         done = Snapshot.objects.filter(task=self.task_id, job__state=Job.State.DONE)
         row = done.order_by("-job__ended_at", "-job_id").values_list("job__token_id", "job__ended_at").first()

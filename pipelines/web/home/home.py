@@ -73,7 +73,7 @@ class FirstTask:
         return versions.parsed_version(self.line.live).description if self.line.live else ""
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.task is not None and self.task.status in ENDED
 
     @property
@@ -187,7 +187,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
         and (_first_decided_visit_id(tasks=tasks) or _completed(tasks=tasks))
     ):
         first = None  # somebody else went this way
-    alone = first is not None and not first.ended and set(tasks) <= {first.task and first.task.pk}
+    alone = first is not None and not first.has_ended and set(tasks) <= {first.task and first.task.pk}
     return FirstSteps(first, rest, alone)
 
 

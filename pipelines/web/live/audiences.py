@@ -78,7 +78,7 @@ class Audience:
     task: str | None
     every: bool
 
-    def frame_of_concerned_rows(self, rows: Iterable[Row]) -> Frame | None:
+    def frame_of_concerned_rows_or_none(self, rows: Iterable[Row]) -> Frame | None:
         hints = [
             {"task": name, "version": seq, **({"of": line_id} if self.every else {})}
             for line_id, name, seq in rows
@@ -268,7 +268,7 @@ class Audiences:
 
     async def tell_hints(self, project_id: int, rows: Sequence[Row]) -> None:
         for audience, sockets in list(self._of_project.get(project_id, {}).items()):
-            if frame := audience.frame_of_concerned_rows(rows):
+            if frame := audience.frame_of_concerned_rows_or_none(rows):
                 await self._tell_all(sockets, frame)
 
     async def tell_line_revision(self, line_id: int, what: str, number: int) -> None:

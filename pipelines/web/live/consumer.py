@@ -90,14 +90,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Send it, and wait for nobody: a client that does not read what is sent is behind, and is told to fetch
         everything as soon as it reads again."""
         if self._is_accepted and not self._is_behind:
-            self._is_behind = not (self._write(frame.data) if self._write else self._queue(frame))
+            self._is_behind = not (self._write(frame.data) if self._write else self._try_to_queue(frame))
 
     def tell_to_refetch_if_behind(self) -> None:
         """Tell a client that was behind to fetch everything, if it takes it. Called every second."""
         if self._is_behind:
-            self._is_behind = not (self._write(RESYNC.data) if self._write else self._queue(RESYNC))
+            self._is_behind = not (self._write(RESYNC.data) if self._write else self._try_to_queue(RESYNC))
 
-    def _queue(self, frame: Frame) -> bool:
+    def _try_to_queue(self, frame: Frame) -> bool:
         if len(self._waiting) >= MOST_WAITING:
             return False
         self._waiting.append(frame)

@@ -156,7 +156,7 @@ class PostgresLayer(BaseChannelLayer):
         """Return whether messages of other processes arrive at this moment."""
         return self._listener is not None and self._listener.listening.is_set()
 
-    def wait_listening(self, timeout: float = 5) -> bool:
+    def wait_until_listening_or_timeout(self, timeout: float = 5) -> bool:
         """Start to listen, and wait until messages of other processes arrive."""
         self._listen()
         return self._listener is not None and self._listener.listening.wait(timeout)

@@ -25,7 +25,7 @@ class ProtectionForm(forms.Form):
     scope = forms.CharField(max_length=8)
 
     @property
-    def rules(self) -> Protection:
+    def typed_protection(self) -> Protection:
         data = self.cleaned_data
         groups, gates = (tuple(data[key].replace(",", " ").split()) for key in ("groups", "gates"))
         changed_by = OWNER if data["scope"] == ALL else data["scope"]

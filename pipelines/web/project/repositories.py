@@ -104,11 +104,11 @@ class RepositoryRow:
     """Lines in which whoever starts a task chooses the repository."""
 
     @property
-    def failure(self) -> str:
+    def failure_text_or_empty(self) -> str:
         return next((check.fact for check in self.checks if check.tone == "danger"), "")
 
     @property
-    def environment(self) -> str:
+    def environment_text_or_empty(self) -> str:
         """The command that prepares it, or else its image or services; "" where nothing is set."""
         preparation = Preparation.of_dict(self.repository.prepare)
         return (

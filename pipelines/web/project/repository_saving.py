@@ -110,9 +110,9 @@ def _save_protection(request: SignedInRequest, repository: Repository, form: Pro
     rights: dict[str, Any] = {"by": request.user, "of_owner": of_owner, "now": timezone.now()}
     try:
         if form.cleaned_data["scope"] == ALL:
-            protections.set_protection_for_all(owner, form.rules, **rights)
+            protections.set_protection_for_all(owner, form.typed_protection, **rights)
         else:
-            protections.set_protection(repository, form.rules, **rights)
+            protections.set_protection(repository, form.typed_protection, **rights)
     except Invalid as fault:
         field = fault.path.removeprefix("protection.")
         form.add_error(field if field in form.fields else "scope", fault.message)

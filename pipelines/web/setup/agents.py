@@ -72,12 +72,12 @@ class AgentChoice:
         return self.preset.key
 
     @property
-    def fixed(self) -> bool:
+    def is_built_in(self) -> bool:
         return self.preset.fixed
 
     @property
     def location_text(self) -> str:
-        if self.fixed:
+        if self.is_built_in:
             return "built in · applies lint fixes, no model"
         if not self.installs:
             return f"not found on {self._runner_names()}"
@@ -124,11 +124,11 @@ class AgentChoice:
 
     @property
     def lacks_program(self) -> bool:
-        return not self.fixed and not self.installs
+        return not self.is_built_in and not self.installs
 
     @property
     def lacks_key(self) -> bool:
-        return not (self.fixed or self.stored or self.signed_in)
+        return not (self.is_built_in or self.stored or self.signed_in)
 
     @property
     def required_secret(self) -> str:
@@ -141,7 +141,7 @@ class AgentChoice:
     def _checks(self) -> Iterator[CheckRow]:
         if not self.runners:
             yield _failed_row("Runner", "No active runner serves this project.")
-        if self.fixed:
+        if self.is_built_in:
             yield _passed_row("Program found", "part of the runner")
             yield _passed_row("Key", "needs none")
             note = f"{FIXER_NAMES}; what flake8 finds, by ruff: as scripts or files of the repository say"
@@ -159,13 +159,13 @@ class AgentChoice:
         yield self._model_check()
 
     @property
-    def probe_secret(self) -> str:
+    def secret_name_for_model_check_or_empty(self) -> str:
         """The secret with which its model can be asked, "" where nobody knows how."""
         return secret_that_can_ask_model(self.preset, list(self.stored))
 
     def _model_check(self) -> CheckRow:
         label, hosts = "Model reachable", ", ".join(self.preset.hosts)
-        if not self.probe_secret:
+        if not self.secret_name_for_model_check_or_empty:
             unknown = "%(hosts)s: cannot be checked without a key of its own; the first task shows it"
             return _waiting_row(label, unknown % {"hosts": hosts})
         if self.answer is None:
@@ -202,7 +202,7 @@ class AgentChoice:
     def log(self) -> list[tuple[str, str]]:
         """(what the runner called, what came back)."""
         program = self.preset.argv[0]
-        if self.fixed:
+        if self.is_built_in:
             return []
         if not self.installs:
             return [(f"which {program}", "not found")]
@@ -232,8 +232,8 @@ def _duration_text(seconds: float | None) -> str:
 def ask_model(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     """Ask the model with the stored key, from this server. That is a use of the key. It has a key to ask with."""
     reach = ValueScope(project.owner_id, project.pk)
-    stored = reach.nearest_value_by_name(SECRET, [choice.probe_secret])
-    key = readable_secret_by_name(stored).get(choice.probe_secret, "")
+    stored = reach.nearest_value_by_name(SECRET, [choice.secret_name_for_model_check_or_empty])
+    key = readable_secret_by_name(stored).get(choice.secret_name_for_model_check_or_empty, "")
     if not key:
         return ModelAnswer(UNKNOWN, said="The key cannot be read. Store it again.")
     # Before the call: it is a use of the key, whatever comes of it.
@@ -241,7 +241,7 @@ def ask_model(project: Project, choice: AgentChoice, now: datetime) -> ModelAnsw
     stored_variables = reach.nearest_value_by_name(VARIABLE, choice.preset.environment)
     variables = {name: stored_value.content for name, stored_value in stored_variables.items()}
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
-    return asyncio.run(probe_model(choice.probe_secret, key, variables, guard))
+    return asyncio.run(probe_model(choice.secret_name_for_model_check_or_empty, key, variables, guard))
 
 
 def agent_choices(

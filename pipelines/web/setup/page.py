@@ -85,17 +85,17 @@ class SetupState:
 
     @cached_property
     def connected_rows(self) -> list[RepositoryRow]:
-        return [row for row in self.repository_rows if row.checks and not row.failure]
+        return [row for row in self.repository_rows if row.checks and not row.failure_text_or_empty]
 
     @property
-    def tested(self) -> list[RepositoryRow]:
+    def tested_rows(self) -> list[RepositoryRow]:
         """Rows of repositories that were connected here, also where a check failed; that of the demo is not."""
         return [row for row in self.repository_rows if row.checks]
 
     @property
     def opens_form(self) -> bool:
         """Return whether an address is what comes next, and not what a check of one found."""
-        return self.form.is_bound or self.adds_another or not self.tested
+        return self.form.is_bound or self.adds_another or not self.tested_rows
 
     @property
     def _requested_repository(self) -> str:
@@ -111,7 +111,11 @@ class SetupState:
     @property
     def _is_chosen_failed(self) -> bool:
         """Return whether a check failed of the repository that was just changed: it has to be mended first."""
-        return any(row.failure for row in self.tested if str(row.repository.pk) == self._requested_repository)
+        return any(
+            row.failure_text_or_empty
+            for row in self.tested_rows
+            if str(row.repository.pk) == self._requested_repository
+        )
 
     @cached_property
     def repository(self) -> Repository | None:
@@ -149,7 +153,7 @@ class SetupState:
         agent_key = self.request.POST.get("agent") or self.request.GET.get("agent", "")
         by_key = {choice.key: choice for choice in self.agents}
         # One that lacks nothing: the first task should not fail for want of a key
-        ready = next((choice for choice in self.agents if choice.is_ready and not choice.fixed), None)
+        ready = next((choice for choice in self.agents if choice.is_ready and not choice.is_built_in), None)
         return by_key.get(agent_key) or ready or by_key[WITHOUT_A_MODEL]
 
     @property
@@ -251,7 +255,7 @@ class SetupState:
         return f"{reverse('project-setup', args=[self.project.owner.key, self.project.key])}?{query}"
 
     @property
-    def onward(self) -> str:
+    def next_step_url(self) -> str:
         return self.step_url(AGENT)
 
     @property
@@ -380,7 +384,7 @@ def _next_url_after_asking_model(setup_state: SetupState) -> str:
     """Ask the model of the chosen agent, where a key can ask it."""
     require_permission(setup_state.request, "secrets", setup_state.project)
     agent, session = setup_state.agent, setup_state.request.session
-    if agent.probe_secret:
+    if agent.secret_name_for_model_check_or_empty:
         answer = asdict(agents.ask_model(setup_state.project, agent, timezone.now()))
         all_answers = session.get(MODELS, {})
         project = str(setup_state.project.pk)

@@ -72,8 +72,8 @@ async def _is_channel_layer_up() -> bool:
     layer = get_channel_layer()
     if layer is None:
         return False
-    if hasattr(layer, "wait_listening"):
-        return await asyncio.to_thread(layer.wait_listening, PATIENCE)
+    if hasattr(layer, "wait_until_listening_or_timeout"):
+        return await asyncio.to_thread(layer.wait_until_listening_or_timeout, PATIENCE)
     try:
         return await asyncio.wait_for(_can_round_trip(layer), PATIENCE)
     except errors_with_redis_if_loaded(TimeoutError, OSError):

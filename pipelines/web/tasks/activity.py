@@ -33,7 +33,7 @@ LONGEST_NAME = 150
 def activity_page(request: SignedInRequest) -> HttpResponse:
     scope = page_scope(request, "activity")
     lines, dates = line_choices(scope.projects), requested_date_range(request)
-    begin, end = dates.bounds
+    begin, end = dates.first_moment_and_first_after
     before = requested_instant(request.GET.get("before", ""))
     kind = request.GET.get("kind", "")
     filters = ActivityFilter(

@@ -93,16 +93,16 @@ class StepRow:
 
     @property
     def icon(self) -> str:
-        if self.step.denied:
+        if self.step.is_denied:
             return "gate-auto"
-        return "danger" if self.step.verb == Verb.TELL and self.step.failed else ICONS[self.step.verb]
+        return "danger" if self.step.verb == Verb.TELL and self.step.has_failed else ICONS[self.step.verb]
 
     @property
     def tone(self) -> str:
         step = self.step
-        if step.denied:
+        if step.is_denied:
             return "denied"
-        if step.failed:
+        if step.has_failed:
             return "failed"
         if step.verb == Verb.RETRY:
             return "retry"
@@ -111,7 +111,7 @@ class StepRow:
     @property
     def verb_text(self) -> str:
         step = self.step
-        if step.denied:
+        if step.is_denied:
             return "Denied"
         if step.verb == Verb.TOOL and step.tool:
             return f"{VERBS[step.verb]} {step.tool}"
@@ -128,13 +128,13 @@ class StepRow:
     @property
     def result_word(self) -> str:
         step = self.step
-        if step.denied:
+        if step.is_denied:
             return ""
         if step.verb == Verb.RETRY:
             return {StepState.DONE: "Recovered", StepState.FAILED: "Gave up"}.get(step.state, "")
         if step.code is not None and step.kind == StepKind.COMMAND:
             return f"exit {step.code}"
-        return "failed" if step.failed and step.kind != StepKind.ERROR else ""
+        return "failed" if step.has_failed and step.kind != StepKind.ERROR else ""
 
     @property
     def denial_text(self) -> str:
@@ -148,7 +148,7 @@ class StepRow:
     @property
     def failed_output_end(self) -> str:
         """Last lines of a failed step; the rest is folded."""
-        return "\n".join(self.last_output_lines[-LAST_LINES:]) if self.step.failed else ""
+        return "\n".join(self.last_output_lines[-LAST_LINES:]) if self.step.has_failed else ""
 
     @property
     def one_line_output(self) -> str:
@@ -164,14 +164,14 @@ class StepRow:
             return ""
         if self.step.kind == StepKind.EDIT and self.step.state == StepState.DONE:
             return ""
-        if self.step.failed and len(self.last_output_lines) <= LAST_LINES:
+        if self.step.has_failed and len(self.last_output_lines) <= LAST_LINES:
             return ""
         return "\n".join(self.last_output_lines)
 
     @property
     def fold_label(self) -> str:
         number = len(self.last_output_lines)
-        if self.step.denied:
+        if self.step.is_denied:
             return "What it was told"
         return singular_or_plural("Show %d line", "Show all %d lines", number) % number
 

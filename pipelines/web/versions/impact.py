@@ -150,7 +150,7 @@ def position_rows(migration_impact: Impact) -> list[dict[str, Any]]:
     """Return a row for each position, the worst first."""
     # `counts` names the effects from the worst on.
     order = list(migration_impact.counts)
-    tasks = sorted(migration_impact.tasks, key=lambda task_impact: order.index(task_impact.effect))
+    tasks = sorted(migration_impact.tasks, key=lambda task_impact: order.index(task_impact.worst_effect))
     return [
         {
             "task": task_impact.task,

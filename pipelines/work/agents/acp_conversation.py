@@ -38,9 +38,11 @@ class AcpConversation:
         self._number = 0
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._serving: set[asyncio.Task[None]] = set()
-        stream.on_message = self._take
+        stream.on_message = self._handle_message
 
-    async def hold(self, folder: str, prompt: str, servers: list[dict[str, Any]]) -> None:
+    async def prompt_and_wait_for_turn_end(
+        self, folder: str, prompt: str, servers: list[dict[str, Any]]
+    ) -> None:
         """Prompt the program, and wait until its turn is over. Ends early where it fails."""
         nothing = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
         where: dict[str, Any] = {"cwd": folder, "mcpServers": servers}
@@ -90,7 +92,7 @@ class AcpConversation:
         self._writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         await self._writer.drain()
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _handle_message(self, message: dict[str, Any]) -> None:
         if "method" in message:
             task = asyncio.get_running_loop().create_task(self._serve(message))
             self._serving.add(task)
@@ -121,7 +123,7 @@ class AcpConversation:
         is_own = tool == "other" and tool_call.get("title") in OWN_TOOLS
         is_allowed = is_own or await self._allows(tool, arguments)
         if not is_allowed:
-            self._stream.mark_step_as_denied(text_or_empty(tool_call.get("toolCallId")), "")
+            self._stream.try_to_mark_step_as_denied(text_or_empty(tool_call.get("toolCallId")), "")
         option_kind = "allow_once" if is_allowed else "reject_once"
         options = [dict_or_empty(option) for option in list_or_empty(params.get("options"))]
         chosen = next(

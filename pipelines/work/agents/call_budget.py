@@ -15,7 +15,7 @@ class CallBudget:
     def __init__(self, most: int = MOST_CALLS) -> None:
         self._most, self._times = most, deque[float]()
 
-    def take(self, now: float) -> bool:
+    def try_to_take_call(self, now: float) -> bool:
         """Count one call; False where there were too many already, which then does not count."""
         while self._times and self._times[0] <= now - SECONDS:
             self._times.popleft()

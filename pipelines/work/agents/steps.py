@@ -82,9 +82,9 @@ class Step:
     nested: bool = False
 
     @property
-    def denied(self) -> bool:
+    def is_denied(self) -> bool:
         return self.state == StepState.DENIED
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         return self.state == StepState.FAILED

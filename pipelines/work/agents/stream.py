@@ -170,7 +170,9 @@ class Stream:
             self.earlier_block = self.claim if "```json" in self.claim else self.earlier_block
         self.claim, self.claim_cut = words[:longest], len(words) > longest
 
-    def end_step_begun_as(self, identity: str, state: StepState, detail: str = "", **more: Any) -> bool:
+    def try_to_end_step_begun_as(
+        self, identity: str, state: StepState, detail: str = "", **more: Any
+    ) -> bool:
         """:return: whether such a step was begun"""
         place = self._open.pop(identity[:LONGEST_NAME], None)
         if place is None:
@@ -190,9 +192,9 @@ class Stream:
         self._count_command_of_step(self.steps[index])
         return True
 
-    def mark_step_as_denied(self, identity: str, why: str) -> bool:
+    def try_to_mark_step_as_denied(self, identity: str, why: str) -> bool:
         """Also one that was told as failed before."""
-        if self.end_step_begun_as(identity, StepState.DENIED, why, seconds=None):
+        if self.try_to_end_step_begun_as(identity, StepState.DENIED, why, seconds=None):
             return True
         place = self._ended.get(identity[:LONGEST_NAME], -1) - self.dropped
         if not 0 <= place < len(self.steps) or self.steps[place].state != StepState.FAILED:

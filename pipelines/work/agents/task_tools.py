@@ -148,7 +148,7 @@ PERMISSION: Final = TaskTool(
 
 class TaskTools:
     """The tools of one visit. `outcome_so_far`: with which it would end, given what the program did until now;
-    `put_question`: a question for a person, False where the station takes none."""
+    `try_to_put_question`: a question for a person, False where the station takes none."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class TaskTools:
         if tool is None:
             raise ToolRefused(f"There is no tool {name[:100]}. There are {', '.join(BY_NAME)}.")
         # Wrong calls count as well: each costs a look, and a model may repeat one for ever
-        if not self._budget.take(time.monotonic()):
+        if not self._budget.try_to_take_call(time.monotonic()):
             raise ToolRefused(TOO_MANY)
         _check_arguments(tool, arguments)
         match name:

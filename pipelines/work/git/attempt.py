@@ -80,7 +80,9 @@ def prepare_workspace(
         files = trees.tree_leaves(store, tree)
         if not filled:
             checkout.write_tree_into_folder(store, tree, workspace)
-        LargeFiles(mirror, remote, state.base, report, access.stored, access.fetch).lay_down(workspace, files)
+        LargeFiles(
+            mirror, remote, state.base, report, access.stored, access.fetch
+        ).replace_pointers_by_contents(workspace, files)
         modules = SubmoduleFiles()
         if submodule_pins(files):
             base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
@@ -269,7 +271,7 @@ def _commit_in_mirror(
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
         counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
         large = LargeFiles(mirror, remote, state.base, lambda text: None, access.stored, access.fetch)
-        large.take_in(workspace, leaves)
+        large.keep_large_files_of_station(workspace, leaves)
         before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, own, large)
         group = {
             "base": state.base,

@@ -75,7 +75,7 @@ def _blob_of_leaf(store: BaseObjectStore, leaf: Leaf) -> Blob | None:
 def _copy_large_file(large: LargeFiles, path: str, pointer: Pointer, folder: Path) -> bool:
     """Return whether the content of a large file could be shown: without it the change is told by its size."""
     try:
-        large.bring({path: pointer})
+        large.bring_into_mirror({path: pointer})
     except GitRefused:
         return False
     shutil.copyfile(large.objects.path_of(pointer), folder / pointer.oid)

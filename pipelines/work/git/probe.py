@@ -73,24 +73,24 @@ class Probe:
     def connection_checks(self) -> list[ConnectionCheck]:
         """The checks for which no files are fetched."""
         self.references = References({})
-        checks = [run_timed_check("reach", self._check_references)]
+        checks = [run_timed_check("reach", self._references_fact)]
         reached = bool(checks[0].ok)
         checks.append(
-            run_timed_check("branch", self._check_default_branch)
+            run_timed_check("branch", self._default_branch_fact)
             if reached
             else ConnectionCheck("branch", None)
         )
         if self.pushes:
             checks.append(
-                run_timed_check("push", self._check_push_right) if reached else ConnectionCheck("push", None)
+                run_timed_check("push", self._push_right_fact) if reached else ConnectionCheck("push", None)
             )
         return checks
 
-    def _check_references(self) -> ConnectionFact:
+    def _references_fact(self) -> ConnectionFact:
         self.references = self.remote.read_references()
         return ConnectionFact(str(len(self.references.branches)))
 
-    def _check_default_branch(self) -> ConnectionFact:
+    def _default_branch_fact(self) -> ConnectionFact:
         references = self.references
         self.settled = self.remote.clone_branch()
         name = self.branch or self.settled or references.head
@@ -110,7 +110,7 @@ class Probe:
         self.branch, self.commit = name, commit
         return ConnectionFact(name, commit)
 
-    def _check_push_right(self) -> ConnectionFact:
+    def _push_right_fact(self) -> ConnectionFact:
         if reason := self.remote.push_refusal():
             raise GitRefused(reason)
         if self.commit:

@@ -57,7 +57,7 @@ def settle_files(prepared: Prepared, root: Path, workspace: Path, picture: Pictu
                 trusted = {module.url for module in tree_modules(store, base_files).values()}
                 check_submodules(access, remote, workspace, prepared.files, prepared.modules, pins, trusted)
             large = LargeFiles(mirror, remote, state.base, lambda text: None, access.stored, access.fetch)
-            large.bring(pointers)
+            large.bring_into_mirror(pointers)
             modes = {str(entry["path"]): entry.get("mode", 0) for entry in picture.manifest}
             for path, pointer in pointers.items():
                 large.replace_file(workspace, path, pointer, modes[path])
@@ -88,7 +88,7 @@ def _pointers_left(workspace: Path, picture: Picture) -> Iterator[tuple[str, Poi
     for path in picture.stamps:
         size = picture.stamps[path][0][0]
         # The size first: it is known already, and rules out most files
-        if 0 < size < MOST_POINTER and attributes.keeps(path):
+        if 0 < size < MOST_POINTER and attributes.is_kept_by_lfs(path):
             with open_plain_file(workspace, path) as file:
                 if pointer := parsed_pointer(file.read(MOST_POINTER)):
                     yield path, pointer

@@ -63,7 +63,7 @@ class Merger:
             # Unchanged here: theirs counts, also where it was removed there.
             leaf = their if our == was else our
             if our != was and their not in (was, our):
-                leaf = self._merge_file(path, (was, our, their), names)
+                leaf = self._merge_file_or_none(path, (was, our, their), names)
             if leaf is not None:
                 merged[path] = leaf
         # A file of one side where the other has a folder
@@ -90,7 +90,7 @@ class Merger:
             [self._file_entry(path, base[path]) for path in gone],
             [self._file_entry(path, side[path]) for path in came],
         )
-        for change in pair_renames(changes, lambda entry: self._blob_bytes(entry["leaf"])):
+        for change in pair_renames(changes, lambda entry: self._blob_bytes_or_none(entry["leaf"])):
             if change.change == RENAMED:
                 yield change.was, change.path
 
@@ -99,7 +99,7 @@ class Merger:
         size = blob.raw_length() if blob else 0
         return {"path": path, "mode": leaf[0], "digest": leaf[1].decode(), "size": size, "leaf": leaf}
 
-    def _blob_bytes(self, leaf: Leaf) -> bytes | None:
+    def _blob_bytes_or_none(self, leaf: Leaf) -> bytes | None:
         blob = self._blob_or_none(leaf)
         return blob.data if blob else None
 
@@ -110,7 +110,7 @@ class Merger:
         blob = self.blobs.get(leaf[1]) or self._store[leaf[1]]
         return blob if isinstance(blob, Blob) else None
 
-    def _merge_file(
+    def _merge_file_or_none(
         self, path: str, leaves: tuple[Leaf | None, Leaf | None, Leaf | None], names: tuple[str, str]
     ) -> Leaf | None:
         was, our, their = leaves

@@ -53,7 +53,7 @@ def read_workspace_tree(
         if entry.get("folder") or is_git_like_path(path) or (path not in before and ignored.is_ignored(path)):
             continue
         # Git LFS makes no pointer of an empty file
-        if entry.get("size") and attributes.keeps(path):
+        if entry.get("size") and attributes.is_kept_by_lfs(path):
             leaf, blob = _large_leaf(workspace, entry, before.get(path), store)
         else:
             leaf, blob = _workspace_leaf(workspace, entry, before.get(path), store)

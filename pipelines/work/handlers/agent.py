@@ -190,10 +190,12 @@ class AgentWatch(command.Watch):
             self.tools = None
             return
         policy = self.call.policy
-        desk = PermissionDesk(policy, port, self._hear, self.sink.note) if policy else None
-        self.tools = TaskTools(port, self.outcome_so_far, self.put_question, desk, self.spec.output_keys)
+        desk = PermissionDesk(policy, port, self._note_sign_of_life, self.sink.note) if policy else None
+        self.tools = TaskTools(
+            port, self.outcome_so_far, self.try_to_put_question, desk, self.spec.output_keys
+        )
 
-    def _hear(self) -> None:
+    def _note_sign_of_life(self) -> None:
         self.heard_at = time.monotonic()
 
     async def _write_prompt(self) -> None:
@@ -204,7 +206,9 @@ class AgentWatch(command.Watch):
             desk = self.tools.desk if self.tools and self.tool_command else None
             folder = str(self.spec.attempt.workspace.resolve())
             conversation = AcpConversation(self.call, stream, writer, desk)
-            await conversation.hold(folder, self.spec.prompt or "", acp_servers(self.tool_command))
+            await conversation.prompt_and_wait_for_turn_end(
+                folder, self.spec.prompt or "", acp_servers(self.tool_command)
+            )
         except (BrokenPipeError, ConnectionResetError):
             pass  # how it ended says why
         finally:
@@ -232,7 +236,7 @@ class AgentWatch(command.Watch):
             outcome.setdefault("summary", summary)
         return {**outcome, "facts": facts_so_far(self.call.preset, self.stream, self.call.price)}
 
-    async def put_question(self, question: str) -> bool:
+    async def try_to_put_question(self, question: str) -> bool:
         """Ask a person, as by a signal (law §5 step 3): the program has some time to end by itself."""
         if not self.spec.heeds_signals or any(map(is_valid, self.signals)):
             return False
@@ -257,7 +261,7 @@ class AgentWatch(command.Watch):
             self._lines.feed_bytes(b"", final=True)
             return
         while data := await stream.read(command.READ_BYTES):
-            self._hear()
+            self._note_sign_of_life()
             self.last_words = (self.last_words + data.decode("utf-8", "replace"))[-4 * LAST_WORDS :]
             await self.sink.write(name, data)
 
@@ -301,14 +305,14 @@ class AgentWatch(command.Watch):
         long = time.monotonic() - self.asking_since > UNANSWERED_SECONDS
         return long or self.stream.retries > MOST_RETRIES
 
-    def _from_text(self) -> output.TextOutput:
+    def _output_from_text(self) -> output.TextOutput:
         reported = self.tools.reported if self.tools else None
         if reported is not None and reported.output is not None:
             return output.TextOutput(dict(reported.output))
         if self.stream.structured:
             return output.output_in_text(self.stream.structured, self.spec.output_keys)
         if self.call.preset.dialect == "text":
-            return super()._from_text()
+            return super()._output_from_text()
         return last_message_output(self.stream, self.spec.output_keys, self.spec.prompt or "")
 
     def _output_facts(self, outcome: Outcome) -> dict[str, Any]:

@@ -286,7 +286,7 @@ class Watch:
                 outcome, {"unreadable": output.shortened_reason(result_document.error)}
             )
         elif "output" not in outcome and self.spec.result_document != "required":
-            self.text_output = self._from_text()
+            self.text_output = self._output_from_text()
             outcome = self.text_output.outcome_with_output(outcome)
         if code is not None:
             outcome["exit_code"] = code
@@ -310,7 +310,7 @@ class Watch:
             outcome.setdefault("summary", passed)
         return outcome
 
-    def _from_text(self) -> output.TextOutput:
+    def _output_from_text(self) -> output.TextOutput:
         text = self.text.decode(errors="replace")
         cut = f"the text is longer than {self.spec.limits.text_bytes} bytes, and the rest was not searched"
         text_output = output.output_in_text(

@@ -96,7 +96,9 @@ async def _outcome_of_error(error: HostError | GitRefused, order: DeliveryOrder,
     if isinstance(error, HostAway) and time.time() - order.begun < AWAY:
         raise LookAgain(max(SOONEST, error.wait)) from error
     if isinstance(error, PeoplePushed):
-        await order.port.report_push(error.commit, error.who, await _pusher_names(order, error.commit, sink))
+        await order.port.report_push_by_others(
+            error.commit, error.who, await _pusher_names(order, error.commit, sink)
+        )
     if isinstance(error, BaseMoved):
         await order.port.report_base_moved(error.onto, error.tree)
     return refused_outcome(error.failure_type, str(error))
@@ -110,7 +112,7 @@ async def _pusher_names(order: DeliveryOrder, commit: str, sink: Sink) -> list[s
         return []
     try:
         host = await open_host(access.host, access.guard)
-        return await host.pushers(access.state.branch, access.state.pushed, commit)
+        return await host.pushers_to_branch_between(access.state.branch, access.state.pushed, commit)
     except HostError as error:
         await sink.note(f"[gateline] It is not known who pushed: {error}")
         return []
@@ -149,7 +151,7 @@ def delivery_permission(port: DeliveryPort, stopped: Callable[[], bool]) -> Perm
     loop = asyncio.get_running_loop()
 
     async def clear() -> DeliveryPermission:
-        return await port.clear()
+        return await port.permit_or_refuse_delivery()
 
     async def find(digests: Sequence[str]) -> Mapping[str, str]:
         return await port.find_stored_files(digests)
@@ -177,11 +179,11 @@ async def open_request_and_sentence(
         raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
     host = await open_host(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
-    request_text = (await clearance_or_not_cleared(order.port.clear)).request
+    request_text = (await clearance_or_not_cleared(order.port.permit_or_refuse_delivery)).request
     if request_text is None:
         raise HostError("The server does not say what the request reads.")
     opened, there = await open_or_find_request_and_was_there(
-        host, branch, state.base_branch, request_text, order.port.clear
+        host, branch, state.base_branch, request_text, order.port.permit_or_refuse_delivery
     )
     request_name = f"{host.request[:1].upper()}{host.request[1:]} {host.sign}{opened.number}"
     done = "was there already" if there else "is open"
@@ -235,20 +237,20 @@ class HostDelivery:
     async def merge_by_host(self) -> MergedByHost:
         """:raises GitRefused, HostError, Waits, LookAgain: it is not merged yet"""
         state, port = self.order.access.state, self.order.port
-        clearance = await clearance_or_not_cleared(port.clear)
+        clearance = await clearance_or_not_cleared(port.permit_or_refuse_delivery)
         if clearance.wait:
             raise LookAgain(clearance.wait)
         if clearance.request is None:
             raise HostError("The server does not say what the request reads.")
         before = clearance.at_host or AtHost()
-        there = await self._merge_found_done(clearance, before)
+        there = await self._merge_already_done_or_none(clearance, before)
         if there is None:
             may = delivery_permission(port, self.stopped)
             proposed = await asyncio.to_thread(push_proposal, self.order, may, self.notes)
             # Before the host is called: whoever comes after a crash knows what was pushed.
             await port.report_host_progress(AtHost(proposed.head, self.way, before.waits))
             request, _there = await open_or_find_request_and_was_there(
-                self.host, state.branch, state.base_branch, clearance.request, port.clear
+                self.host, state.branch, state.base_branch, clearance.request, port.permit_or_refuse_delivery
             )
             if request.state == "closed":
                 raise HostError(
@@ -276,7 +278,7 @@ class HostDelivery:
         )
         return MergedByHost(merge_status.commit, landed, clearance.tree, request_record)
 
-    async def _merge_found_done(
+    async def _merge_already_done_or_none(
         self, clearance: DeliveryPermission, before: AtHost
     ) -> tuple[OpenedRequest, MergeStatus, str] | None:
         """Return what an earlier attempt, or people with its request, brought about: (request, how it stands,
@@ -284,7 +286,7 @@ class HostDelivery:
         state, request_text = self.order.access.state, clearance.request
         assert request_text is not None
         number = (before.request or {}).get("number")
-        for request in await self.host.requests(state.branch, state.base_branch):
+        for request in await self.host.list_requests_between(state.branch, state.base_branch):
             if request.state == "merged" and (request.number == number or request_text.mark in request.body):
                 return (
                     request,
@@ -323,7 +325,7 @@ class HostDelivery:
             raise await self._look_again_or_late_error(request.number, f"{request_name} {merge_status.why}")
         self._raise_if_not_mergeable(merge_status, request_name, head)
         # What was approved may have become something else while the host was asked.
-        now = await clearance_or_not_cleared(self.order.port.clear)
+        now = await clearance_or_not_cleared(self.order.port.permit_or_refuse_delivery)
         if now.tree != clearance.tree or self.stopped():
             raise NotCleared(
                 "The files changed meanwhile, so nothing was merged. Deliver again.", NOT_APPROVED
@@ -343,7 +345,7 @@ class HostDelivery:
         state, request_name = self.order.access.state, self._request_label(request.number)
         squash = self.order.access.order.commit == SQUASH
         try:
-            await self.host.merge(
+            await self.host.merge_request(
                 request.number, head, self.way, squash, self._merge_commit_message(clearance)
             )
         except HostAway as error:  # whether it did is asked at the next look

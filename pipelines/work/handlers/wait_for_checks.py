@@ -44,7 +44,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
                 "none_required",
                 f"{host.name} requires no checks for {state.base_branch}. Name those to wait for.",
             )
-        checks = await host.checks(state.shown)
+        checks = await host.checks_of_commit(state.shown)
         if order.rerun and (
             failed := [check.name for check in checks if check.name in required and check.state == "failed"]
         ):
@@ -63,7 +63,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 
 async def _rerun_failed_checks(order: ChecksOrder, host: Host, failed: Sequence[str], sink: Sink) -> Outcome:
     """:raises LookAgain: the host runs them again; HostError: it does not"""
-    if not await host.rerun(order.access.state.shown):
+    if not await host.rerun_failed_checks_and_count(order.access.state.shown):
         return refused_outcome(
             "host_refused",
             f"{host.name} cannot run {_some_names(failed)} again: another service reports it. Run it again there.",

@@ -113,9 +113,9 @@ async def _withdraw_from_queue(access: HostAccess, guard: Guard, number: int) ->
 async def _post_comment_once(notice: HostNotice, text: str, access: HostAccess, guard: Guard) -> None:
     host, link = await open_host(access, guard), notice.link
     kind: Thing = "issue" if link.kind == "issue" else "request"
-    there = await host.comments(kind, link.number, notice.created_at - EARLIER)
+    there = await host.comments_since(kind, link.number, notice.created_at - EARLIER)
     if not any(texts.notice_marker(notice) in comment for comment in there):
-        await host.comment(kind, link.number, text)
+        await host.add_comment(kind, link.number, text)
 
 
 def _set_current_status(notice: HostNotice, access: HostAccess, guard: Guard) -> None:

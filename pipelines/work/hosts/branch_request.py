@@ -41,18 +41,18 @@ async def open_or_find_request_and_was_there(
 async def _try_request(
     host: Host, head: str, base: str, request_text: RequestText, may: May
 ) -> tuple[OpenedRequest, bool]:
-    known = await host.requests(head, base)
+    known = await host.list_requests_between(head, base)
     now = next((request for request in known if request.state == "open"), None)
     if now is not None:
         body = with_own_section(now.body, request_text.body)
         # By lines: a host may return other line ends (\r\n), which are no change
         same = body.splitlines() == now.body.splitlines()
-        return (now if same else await host.update(now.number, body)), True
+        return (now if same else await host.update_request_body(now.number, body)), True
     ours = next((request for request in known if request_text.mark in request.body), None)
     if ours is not None:
         return ours, True
     await clearance_or_not_cleared(may)
-    return await host.open(head, base, request_text.title, own_section(request_text.body)), False
+    return await host.open_request(head, base, request_text.title, own_section(request_text.body)), False
 
 
 async def clearance_or_not_cleared(may: May) -> DeliveryPermission:

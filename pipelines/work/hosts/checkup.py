@@ -46,7 +46,7 @@ class CheckupScope:
 async def check_host(host: Host, scope: CheckupScope) -> AsyncIterator[CheckupLine]:
     """Line by line, as they are found. After the first that cannot be read there are no more."""
     try:
-        token = await host.token()
+        token = await host.read_token_rights()
     except HostError as error:
         yield CheckupLine(
             "repository", "failed", str(error), "Check the name of the repository and the token."
@@ -76,20 +76,20 @@ def _checkup_steps(host: Host, scope: CheckupScope, base_branch: str) -> list[St
         )
 
     async def checks() -> str:
-        tip = await host.tip(base_branch)
-        return f"{len(await host.checks(tip))} on {tip[:7]}, the end of {base_branch}"
+        tip = await host.branch_head_commit(base_branch)
+        return f"{len(await host.checks_of_commit(tip))} on {tip[:7]}, the end of {base_branch}"
 
     async def pushes() -> str:
-        tip = await host.tip(base_branch)
-        pushers = await host.pushers(base_branch, "", tip)
+        tip = await host.branch_head_commit(base_branch)
+        pushers = await host.pushers_to_branch_between(base_branch, "", tip)
         return f"of {tip[:7]}, the end of {base_branch}: {', '.join(pushers) or 'it does not tell'}"
 
     async def requests() -> str:
-        return f"{len(await host.requests(NEVER, base_branch))} from {NEVER} into {base_branch}"
+        return f"{len(await host.list_requests_between(NEVER, base_branch))} from {NEVER} into {base_branch}"
 
     async def comment() -> str:
-        before = len(await host.comments("issue", scope.issue, datetime.now(UTC)))
-        await host.comment("issue", scope.issue, COMMENT_TEXT)
+        before = len(await host.comments_since("issue", scope.issue, datetime.now(UTC)))
+        await host.add_comment("issue", scope.issue, COMMENT_TEXT)
         return f"written, {before} before"
 
     async def status() -> str:

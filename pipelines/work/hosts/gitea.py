@@ -45,14 +45,14 @@ class Gitea:
 
     def __init__(self, page: HostPage, token: str, guard: Guard) -> None:
         self._page = page
-        self._repo = f"/repos/{page.quoted}"
+        self._repo = f"/repos/{page.quoted_path}"
         own = {"authorization": f"token {token}"} if token else {}
         self._host = HostCaller(self.name, f"{page.origin}/api/v1", page.path, guard, own)
 
     async def can_push(self) -> bool:
         return object_field(await self._host.call("GET", self._repo), "permissions").get("push") is True
 
-    async def requests(self, head: str, base: str) -> list[OpenedRequest]:
+    async def list_requests_between(self, head: str, base: str) -> list[OpenedRequest]:
         """It gives any one of those from one branch to another, and cannot list them: where there is one that is not
         open, all of the repository are looked through, the latest first."""
         path = f"{self._repo}/pulls"
@@ -70,7 +70,7 @@ class Gitea:
         )
         return [self._request(pull) for pull in pulls if _is_between(pull, head, base)]
 
-    async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
+    async def open_request(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         payload = {"head": head, "base": base, "title": title, "body": body}
         try:
             return self._request(await self._host.call("POST", f"{self._repo}/pulls", payload))
@@ -79,24 +79,24 @@ class Gitea:
                 raise AlreadyOpen(str(error), error.status) from error
             raise
 
-    async def update(self, number: int, body: str) -> OpenedRequest:
+    async def update_request_body(self, number: int, body: str) -> OpenedRequest:
         return self._request(await self._host.call("PATCH", f"{self._repo}/pulls/{number}", {"body": body}))
 
-    async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
+    async def comments_since(self, kind: Thing, number: int, since: datetime) -> list[str]:
         path = f"{self._repo}/issues/{number}/comments"
         return [
             text_field(comment, "body")
             for comment in object_rows(await self._host.call("GET", path, since=_utc_second_text(since)))
         ]
 
-    async def comment(self, kind: Thing, number: int, text: str) -> None:
+    async def add_comment(self, kind: Thing, number: int, text: str) -> None:
         await self._host.call("POST", f"{self._repo}/issues/{number}/comments", {"body": text})
 
     async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:
         status = {"state": state, "description": description[:255], "target_url": url, "context": CONTEXT}
         await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
 
-    async def checks(self, commit: str) -> list[HostCheck]:
+    async def checks_of_commit(self, commit: str) -> list[HostCheck]:
         statuses = await self._host.list_all(f"{self._repo}/commits/{commit}/status", "statuses", limit=LIMIT)
         return worst_foreign_checks(
             HostCheck(text_field(status, "context"), _check_state(status), text_field(status, "target_url"))
@@ -118,11 +118,11 @@ class Gitea:
     async def enforced_checks(self, branch: str) -> list[str]:
         return await self.required_checks(branch)
 
-    async def rerun(self, commit: str) -> int:
+    async def rerun_failed_checks_and_count(self, commit: str) -> int:
         """Return 0: the statuses that Gitea knows of a commit are set by others."""
         return 0
 
-    async def token(self) -> HostToken:
+    async def read_token_rights(self) -> HostToken:
         """It says nothing of scopes to a token that has no scope to read them."""
         repository = await self._host.call("GET", self._repo)
         writes = object_field(repository, "permissions").get("push") is True
@@ -134,11 +134,11 @@ class Gitea:
             text_field(repository, "default_branch"),
         )
 
-    async def tip(self, branch: str) -> str:
+    async def branch_head_commit(self, branch: str) -> str:
         branch_info = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
         return text_field(object_field(branch_info, "commit"), "id")
 
-    async def pushers(self, branch: str, since: str, until: str) -> list[str]:
+    async def pushers_to_branch_between(self, branch: str, since: str, until: str) -> list[str]:
         """Only its webhook tells of that."""
         return []
 
@@ -149,7 +149,7 @@ class Gitea:
     async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
         raise HostError(NO_MERGE)
 
-    async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
+    async def merge_request(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         raise HostError(NO_MERGE)
 
     async def leave_merge_queue(self, number: int, way: Way) -> None:
@@ -180,7 +180,7 @@ class Gitea:
         return events
 
     @staticmethod
-    def senders(payload: Any) -> HookSenders:
+    def senders_of_payload(payload: Any) -> HookSenders:
         return hook_senders(payload)
 
     @staticmethod

@@ -72,7 +72,7 @@ class GitHub:
     ) -> None:
         """`granted`: what an app may do, of which its repository says nothing."""
         self._page, self._granted = page, granted
-        self._repo = f"/repos/{page.quoted}"
+        self._repo = f"/repos/{page.quoted_path}"
         self._host = HostCaller(self.name, api_url(page), page.path, guard, request_headers(token))
         # GraphQL is /api/graphql beside /api/v3 of a server, /graphql of api.github.com
         self._graphs = replace(self._host, base=api_url(page).removesuffix("/v3"))
@@ -85,14 +85,14 @@ class GitHub:
             )
         return object_field(repository, "permissions").get("push") is True
 
-    async def requests(self, head: str, base: str) -> list[OpenedRequest]:
+    async def list_requests_between(self, head: str, base: str) -> list[OpenedRequest]:
         """An owner may have forks of its own, whose branches are called alike."""
         pulls = await self._host.list_all(
             f"{self._repo}/pulls", head=f"{self._page.owner}:{head}", base=base, state="all", per_page=100
         )
         return [self._request(pull) for pull in pulls if not is_from_fork(pull)]
 
-    async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
+    async def open_request(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         payload = {"title": title, "head": head, "base": base, "body": body}
         try:
             return self._request(await self._host.call("POST", f"{self._repo}/pulls", payload))
@@ -102,25 +102,25 @@ class GitHub:
                 raise AlreadyOpen(str(error), error.status) from error
             raise
 
-    async def update(self, number: int, body: str) -> OpenedRequest:
+    async def update_request_body(self, number: int, body: str) -> OpenedRequest:
         path = f"{self._repo}/pulls/{number}"
         return self._request(await self._host.call("PATCH", path, {"body": body}))
 
-    async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
+    async def comments_since(self, kind: Thing, number: int, since: datetime) -> list[str]:
         path = f"{self._repo}/issues/{number}/comments"
         comments = await self._host.list_all(
             path, since=since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), per_page=100
         )
         return [text_field(comment, "body") for comment in comments]
 
-    async def comment(self, kind: Thing, number: int, text: str) -> None:
+    async def add_comment(self, kind: Thing, number: int, text: str) -> None:
         await self._host.call("POST", f"{self._repo}/issues/{number}/comments", {"body": text})
 
     async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:
         status = {"state": state, "description": description[:140], "target_url": url, "context": CONTEXT}
         await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
 
-    async def checks(self, commit: str) -> list[HostCheck]:
+    async def checks_of_commit(self, commit: str) -> list[HostCheck]:
         """Return the check runs of apps, the latest of each, and the statuses of a commit."""
         at = f"{self._repo}/commits/{commit}"
         runs = await self._host.list_all(f"{at}/check-runs", "check_runs", filter="latest", per_page=100)
@@ -154,7 +154,7 @@ class GitHub:
     async def enforced_checks(self, branch: str) -> list[str]:
         return await self.required_checks(branch)
 
-    async def rerun(self, commit: str) -> int:
+    async def rerun_failed_checks_and_count(self, commit: str) -> int:
         """Run again the failed jobs alone of GitHub's own workflows, and the whole suite of other apps: how
         much of it they run again is up to them."""
         path = f"{self._repo}/commits/{commit}/check-suites"
@@ -178,10 +178,10 @@ class GitHub:
             await self._host.call("POST", f"{self._repo}/{endpoint}")
         return len(again)
 
-    async def token(self) -> HostToken:
+    async def read_token_rights(self) -> HostToken:
         """Return the token's rights. Of a classic token the answer's headers name its scopes; of a
         fine-grained one GitHub says nothing."""
-        repository, headers = await self._host.get_with_headers(self._repo)
+        repository, headers = await self._host.get_answer_and_headers(self._repo)
         branch = text_field(repository, "default_branch")
         if self._granted is not None:
             granted = tuple(f"{name}: {how}" for name, how in sorted(self._granted.items()))
@@ -200,11 +200,11 @@ class GitHub:
             writes, scopes, writes and (code or "repo:status" in scopes), writes and code, branch
         )
 
-    async def tip(self, branch: str) -> str:
+    async def branch_head_commit(self, branch: str) -> str:
         branch_info = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
         return text_field(object_field(branch_info, "commit"), "sha")
 
-    async def pushers(self, branch: str, since: str, until: str) -> list[str]:
+    async def pushers_to_branch_between(self, branch: str, since: str, until: str) -> list[str]:
         activities = await self._host.call(
             "GET", f"{self._repo}/activity", ref=f"refs/heads/{branch}", per_page=MOST_PUSHES
         )
@@ -243,9 +243,9 @@ class GitHub:
             return MergeStatus("refused", head, why="it is a draft")
         if pull.get("mergeable") is False:
             return MergeStatus("refused", head, why=f"it conflicts with {base}")
-        return merge_status_of(await self.required_checks(base), await self.checks(head), head)
+        return merge_status_of(await self.required_checks(base), await self.checks_of_commit(head), head)
 
-    async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
+    async def merge_request(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         if way == "queue":
             known = await self._pull_request_by_graphql(PULL, number=number)
             await self._pull_request_by_graphql(ENQUEUE, id=text_field(known, "id"), head=head)
@@ -306,7 +306,7 @@ class GitHub:
         return []
 
     @staticmethod
-    def senders(payload: Any) -> HookSenders:
+    def senders_of_payload(payload: Any) -> HookSenders:
         return hook_senders(payload)
 
     @staticmethod

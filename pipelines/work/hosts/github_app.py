@@ -76,7 +76,7 @@ async def _request_installation(access: HostAccess, page: HostPage, guard: Guard
     signed = request_headers(_signed_app_token(access.app, access.credential))
     host = HostCaller(GitHub.name, api_url(page), page.path, guard, signed)
     try:
-        where = number_field(await host.call("GET", f"/repos/{page.quoted}/installation"), "id")
+        where = number_field(await host.call("GET", f"/repos/{page.quoted_path}/installation"), "id")
     except HostError as error:
         if error.status == 404:
             raise HostError(

@@ -92,7 +92,7 @@ class GitLab:
         )
         return max(levels) >= DEVELOPER
 
-    async def requests(self, head: str, base: str) -> list[OpenedRequest]:
+    async def list_requests_between(self, head: str, base: str) -> list[OpenedRequest]:
         """A fork may have a branch of that name too: what comes from there is not ours."""
         path = f"{self._project}/merge_requests"
         merge_requests = await self._host.list_all(
@@ -104,7 +104,7 @@ class GitLab:
             if not _is_from_fork(merge_request)
         ]
 
-    async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
+    async def open_request(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         payload = {"source_branch": head, "target_branch": base, "title": title, "description": body}
         try:
             return self._request(await self._host.call("POST", f"{self._project}/merge_requests", payload))
@@ -114,16 +114,16 @@ class GitLab:
                 raise AlreadyOpen(str(error), error.status) from error
             raise
 
-    async def update(self, number: int, body: str) -> OpenedRequest:
+    async def update_request_body(self, number: int, body: str) -> OpenedRequest:
         path = f"{self._project}/merge_requests/{number}"
         return self._request(await self._host.call("PUT", path, {"description": body}))
 
-    async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
+    async def comments_since(self, kind: Thing, number: int, since: datetime) -> list[str]:
         """The latest hundred: it does not take a time."""
         notes = await self._host.call("GET", self._path_of_notes(kind, number), sort="desc", per_page=100)
         return [text_field(note, "body") for note in object_rows(notes)]
 
-    async def comment(self, kind: Thing, number: int, text: str) -> None:
+    async def add_comment(self, kind: Thing, number: int, text: str) -> None:
         await self._host.call("POST", self._path_of_notes(kind, number), {"body": text})
 
     def _path_of_notes(self, kind: Thing, number: int) -> str:
@@ -142,7 +142,7 @@ class GitLab:
             if "Cannot transition status" not in str(error):
                 raise
 
-    async def checks(self, commit: str) -> list[HostCheck]:
+    async def checks_of_commit(self, commit: str) -> list[HostCheck]:
         """The jobs and statuses of a commit, and as `pipeline` its latest pipeline."""
         path = f"{self._project}/repository/commits/{commit}/statuses"
         statuses = await self._host.list_all(path, per_page=100)
@@ -171,7 +171,7 @@ class GitLab:
         project = await self._host.call("GET", self._project)
         return [PIPELINE] if project.get("only_allow_merge_if_pipeline_succeeds") is True else []
 
-    async def rerun(self, commit: str) -> int:
+    async def rerun_failed_checks_and_count(self, commit: str) -> int:
         """The failed and cancelled jobs of its latest pipeline."""
         latest = (await self._pipelines(commit))[:1]
         again = [
@@ -186,7 +186,7 @@ class GitLab:
         path = f"{self._project}/pipelines"
         return object_rows(await self._host.call("GET", path, sha=commit, order_by="id", sort="desc"))
 
-    async def token(self) -> HostToken:
+    async def read_token_rights(self) -> HostToken:
         """A token that may not read about itself, such as one of a job, has no scopes to tell."""
         project = await self._host.call("GET", self._project)
         permissions = object_field(project, "permissions")
@@ -207,11 +207,11 @@ class GitLab:
         may = level >= DEVELOPER and (None if scopes is None else "api" in scopes)
         return HostToken(level >= DEVELOPER, scopes, may, may, text_field(project, "default_branch"))
 
-    async def tip(self, branch: str) -> str:
+    async def branch_head_commit(self, branch: str) -> str:
         path = f"{self._project}/repository/branches/{quote(branch, safe='')}"
         return text_field(object_field(await self._host.call("GET", path), "commit"), "id")
 
-    async def pushers(self, branch: str, since: str, until: str) -> list[str]:
+    async def pushers_to_branch_between(self, branch: str, since: str, until: str) -> list[str]:
         """Return the pushers, from the last pushes to the whole project: GitLab lists them by branch nowhere."""
         events = await self._host.call(
             "GET", f"{self._project}/events", action="pushed", per_page=MOST_PUSHES, sort="desc"
@@ -251,7 +251,7 @@ class GitLab:
         if state == "locked" or why in UNKNOWN:
             return MergeStatus("waits", head, why="GitLab does not know yet whether it can be merged")
         if why in CHECKS:
-            merge_status = merge_status_of([PIPELINE], await self.checks(head), head)
+            merge_status = merge_status_of([PIPELINE], await self.checks_of_commit(head), head)
             return (
                 # GitLab still waits although no check of ours does: its word counts
                 MergeStatus("waits", head, why=merge_status.why or why)
@@ -263,7 +263,7 @@ class GitLab:
             return MergeStatus("refused", head, why=RULES.get(why, why.replace("_", " ")))
         return MergeStatus("ready", head)
 
-    async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
+    async def merge_request(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         if way == "queue":
             path = f"{self._project}/merge_trains/merge_requests/{number}"
             await self._host.call("POST", path, {"sha": head, "squash": squash})
@@ -333,7 +333,7 @@ class GitLab:
         ]
 
     @staticmethod
-    def senders(payload: Any) -> HookSenders:
+    def senders_of_payload(payload: Any) -> HookSenders:
         user = object_field(payload, "user")
         logins = (text_field(user, "username"), text_field(payload, "user_username"), _issue_author(payload))
         are_all = bool(_issue_author(payload)) or not number_field(

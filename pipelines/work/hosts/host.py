@@ -77,23 +77,23 @@ class Host(Protocol):
     async def can_push(self) -> bool:
         """Return whether the token may push. :raises HostError: the repository cannot be read"""
 
-    async def requests(self, head: str, base: str) -> list[OpenedRequest]:
+    async def list_requests_between(self, head: str, base: str) -> list[OpenedRequest]:
         """Return the requests from one branch to another, in whatever state; open ones are never left out."""
 
-    async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
+    async def open_request(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         """:raises AlreadyOpen: there is one that is open"""
 
-    async def update(self, number: int, body: str) -> OpenedRequest: ...
+    async def update_request_body(self, number: int, body: str) -> OpenedRequest: ...
 
-    async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
+    async def comments_since(self, kind: Thing, number: int, since: datetime) -> list[str]:
         """Texts of what was said of an issue or a request since then, as far as can be told more."""
 
-    async def comment(self, kind: Thing, number: int, text: str) -> None: ...
+    async def add_comment(self, kind: Thing, number: int, text: str) -> None: ...
 
     async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:
         """Set the status of Gateline on a commit: the last one counts."""
 
-    async def checks(self, commit: str) -> list[HostCheck]:
+    async def checks_of_commit(self, commit: str) -> list[HostCheck]:
         """Return the checks of a commit, each by its name once, except ours."""
 
     async def required_checks(self, branch: str) -> list[str]:
@@ -103,17 +103,17 @@ class Host(Protocol):
         """Return the checks that the host itself enforces for a branch, without those that Gateline waits for
         where nothing is required."""
 
-    async def rerun(self, commit: str) -> int:
+    async def rerun_failed_checks_and_count(self, commit: str) -> int:
         """Ask it to run again what failed of a commit; of how many suites, runs or pipelines that was. What others
         report as a status it cannot run. :raises HostError: it does not, in its words"""
 
-    async def token(self) -> HostToken:
+    async def read_token_rights(self) -> HostToken:
         """Found out by reading alone."""
 
-    async def tip(self, branch: str) -> str:
+    async def branch_head_commit(self, branch: str) -> str:
         """The commit of a branch."""
 
-    async def pushers(self, branch: str, since: str, until: str) -> list[str]:
+    async def pushers_to_branch_between(self, branch: str, since: str, until: str) -> list[str]:
         """User names of who pushed to a branch since it stood at one commit, and until it stood at another, as the host
         authenticated them; nobody where it does not tell of that."""
 
@@ -123,7 +123,7 @@ class Host(Protocol):
 
     async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus: ...
 
-    async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
+    async def merge_request(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         """Merge a request, or put it into the queue, if its branch still ends with `head`. `message`: of the
         commit, where one is made. :raises HostError: the rule that forbids it, as the host says it"""
 
@@ -139,7 +139,7 @@ class Host(Protocol):
         """Return the host's news of an issue; nothing for any other event."""
 
     @staticmethod
-    def senders(payload: Any) -> HookSenders:
+    def senders_of_payload(payload: Any) -> HookSenders:
         """Return the people of a delivery, whatever event it tells of."""
 
     @staticmethod

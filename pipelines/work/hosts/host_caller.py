@@ -47,7 +47,7 @@ class HostCaller:
         """The answer as JSON; None where it has none. :raises HostError"""
         return self._payload_or_host_error(await self._answer_of_host(method, path, body, query))
 
-    async def get_with_headers(self, path: str) -> tuple[Any, Mapping[str, str]]:
+    async def get_answer_and_headers(self, path: str) -> tuple[Any, Mapping[str, str]]:
         """Return the answer to a GET, and its headers, their names in small letters. :raises HostError"""
         answer = await self._answer_of_host("GET", path, None, {})
         return self._payload_or_host_error(answer), answer.headers

@@ -26,7 +26,7 @@ class HostPage:
         return self.path.partition("/")[0]
 
     @property
-    def quoted(self) -> str:
+    def quoted_path(self) -> str:
         return quote(self.path, safe="/")
 
     @property

@@ -37,7 +37,7 @@ async def _probe_host(access: HostAccess, guard: Guard, branch: str) -> HostProb
     if not pushes:
         return HostProbeResult(False, f"The token may read {access.page}, and not write to it.")
     try:
-        branch = branch or (await host.token()).default_branch
+        branch = branch or (await host.read_token_rights()).default_branch
         return HostProbeResult(
             True, host.name, branch, tuple(await host.enforced_checks(branch)) if branch else ()
         )

@@ -102,8 +102,8 @@ class HostProxy:
             # The program on the other side is a station's, which may open any number
             if len(self._open) > self.limits.connections:
                 raise NotPassed(BUSY, f"more than {self.limits.connections} connections at once")
-            host, port = await self._read_target(reader)
-            upstream = await self._connect(host, port)
+            host, port = await self._read_listed_host_and_port(reader)
+            upstream = await self._reader_and_writer_to_host(host, port)
         except NotPassed as refused:
             await self._refuse(writer, refused)
             return
@@ -114,7 +114,7 @@ class HostProxy:
             # At once: what a program did not take by then nobody waits for
             upstream[1].transport.abort()
 
-    async def _read_target(self, reader: asyncio.StreamReader) -> tuple[str, int]:
+    async def _read_listed_host_and_port(self, reader: asyncio.StreamReader) -> tuple[str, int]:
         """Name and port that are asked for, which are on the list."""
         try:
             async with asyncio.timeout(self.limits.head):
@@ -132,7 +132,9 @@ class HostProxy:
             raise NotPassed(FORBIDDEN, not_listed_message(host, port, self.hosts, self.whose))
         return host, port
 
-    async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _reader_and_writer_to_host(
+        self, host: str, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the address that was checked."""
         try:
             async with asyncio.timeout(self.limits.connect):

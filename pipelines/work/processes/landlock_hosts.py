@@ -81,13 +81,13 @@ class Connector:
         number, thread, _, call, _, _, *arguments = REQUEST.unpack(request)
         flags = error = 0
         try:
-            flags = 0 if self.carry_out_on_socket(number, thread, call, arguments) else GO_ON
+            flags = 0 if self.try_to_carry_out_on_socket(number, thread, call, arguments) else GO_ON
         except OSError as refusal:
             error = -(refusal.errno or errno.EACCES)
         with contextlib.suppress(OSError):  # its thread is gone
             fcntl.ioctl(self.calls, ANSWER, RESPONSE.pack(number, 0, error, flags))
 
-    def carry_out_on_socket(self, number: int, thread: int, call: int, arguments: list[int]) -> bool:
+    def try_to_carry_out_on_socket(self, number: int, thread: int, call: int, arguments: list[int]) -> bool:
         """Do the call on the program's socket. False: it is one of the file system, and goes on by itself, fenced.
 
         :raises OSError: the answer to the program"""

@@ -213,7 +213,7 @@ class Supervisor:
             self.write_status(limit=self.limit)
         return bool(self.limit)
 
-    def pause(self) -> float | None:
+    def seconds_until_next_look_or_none(self) -> float | None:
         """Seconds until something has to be looked at again."""
         until_killed = [] if self.killing_at is None else [max(0.0, self.killing_at - time.monotonic())]
         return min([*until_killed, *([meter.TICK_SECONDS] if self.meter and LINUX else [])], default=None)
@@ -225,7 +225,7 @@ class Supervisor:
             if self.has_exceeded_limit():
                 return
             # Lines that came together with the first one are there already
-            wait = 0.0 if b"\n" in pending else self.pause()
+            wait = 0.0 if b"\n" in pending else self.seconds_until_next_look_or_none()
             ready, _, _ = select.select([self.control, wake], [], [], wait)
             if wake in ready:
                 os.read(wake, 4096)

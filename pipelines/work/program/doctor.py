@@ -211,7 +211,7 @@ def _workspaces_line(environment: Mapping[str, str]) -> CheckupLine:
     """The folder of a server that is started from here."""
     state = environment.get("GATELINE_HOME")
     choice = server_choice(Path(state).expanduser() if state else CHECKOUT / ".gateline", environment)
-    folder = choice.expected()
+    folder = choice.folder_in_use_or_planned()
     if path := config_file_above(folder):
         text = f"{path} lies above {folder}: tools of stations take it for their own configuration"
         return CheckupLine(

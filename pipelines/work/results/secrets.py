@@ -42,11 +42,11 @@ class SecretFinder:
         """Return whether a plain file below `root` holds a secret; False for anything but a plain file."""
         try:
             with open_plain_file(root, path) as file:
-                return self._in(file)
+                return self._file_holds_secret(file)
         except FileRefused:
             return False
 
-    def _in(self, file: BinaryIO) -> bool:
+    def _file_holds_secret(self, file: BinaryIO) -> bool:
         try:
             # Mapped: a large file is searched without being read into memory
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -26,7 +26,7 @@ def answer_question(
     runner: Worker, job: int, lease: uuid.UUID, question: str, outcome: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """:raises TooManyQuestions, LeaseLost, QuestionRefused"""
-    if not _budget(job, lease).take(time.monotonic()):
+    if not _budget(job, lease).try_to_take_call(time.monotonic()):
         raise TooManyQuestions("The agent of this job asked too much within a minute.")
     return answer_agent(job, lease, question, outcome, f"worker:{runner.pk}")
 

@@ -57,7 +57,7 @@ class Scheduler:
         self.on_queued: Callable[[], object] = tuple
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
-        """Run until `end`. `connected_for`: seconds since the worker could not renew its leases."""
+        """Run until `end`. `seconds_since_failed_renewal`: seconds since the worker could not renew its leases."""
         loop = asyncio.get_running_loop()
 
         def look(_: object) -> None:

@@ -141,7 +141,7 @@ class AtHost:
 class DeliveryPort(Protocol):
     """The server, as a delivery asks it."""
 
-    async def clear(self) -> DeliveryPermission: ...
+    async def permit_or_refuse_delivery(self) -> DeliveryPermission: ...
 
     async def report_landed(
         self, commit: str, request: Mapping[str, Any] | None = None, base: str | None = None
@@ -160,7 +160,7 @@ class DeliveryPort(Protocol):
     async def report_base_moved(self, onto: str, tree: str) -> None:
         """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else ""."""
 
-    async def report_push(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+    async def report_push_by_others(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
         """People pushed this to the branch of the task. `who`: e-mail addresses of its new commits; `logins`: of who
         pushed, as the host tells them."""
 

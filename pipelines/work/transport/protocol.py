@@ -164,18 +164,18 @@ class JobTransport(Protocol):
 
     # Fetch and store
 
-    async def material(self, started: Started) -> Material: ...
+    async def read_material(self, started: Started) -> Material: ...
 
-    async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
+    async def read_workspace_before_or_none(self, started: Started) -> StartingWorkspace | None:
         """Return only the workspace of the material."""
 
     def fetch(self, stored: str, path: Path) -> None:
         """Bytes into a new file; in a thread."""
 
-    async def store(self, started: Started, left: AttemptResults) -> None:
+    async def store_results(self, started: Started, left: AttemptResults) -> None:
         """:raises LeaseLost: nothing is kept; OSError: there is no room for it; NotStored: it is refused"""
 
-    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+    def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:
         """Return a function that appends whole, time-stamped lines to the log of this attempt."""
 
     # Ask
@@ -192,7 +192,7 @@ class JobTransport(Protocol):
 
     # Deliver
 
-    async def clear(self, started: Started) -> DeliveryPermission:
+    async def permit_or_refuse_delivery(self, started: Started) -> DeliveryPermission:
         """Ask whether this delivery may push, under the lock of its task. :raises LeaseLost"""
 
     async def report_delivered(
@@ -217,7 +217,7 @@ class JobTransport(Protocol):
         """The base stands at `onto`; `tree`: what the approved change makes of it, where it is the same; else "".
         :raises LeaseLost"""
 
-    async def report_push(
+    async def report_push_by_others(
         self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
     ) -> None:
         """People pushed this commit to the branch of the task. `who`: e-mail addresses that commits name; `logins`: of
@@ -233,10 +233,10 @@ class TrialTransport(JobTransport, Protocol):
     async def keep_alive(self) -> bool:
         """Say that it is still worked on; whether it still may be."""
 
-    async def next_station(self, outcome: Mapping[str, Any]) -> Started | None:
+    async def start_next_station_or_none(self, outcome: Mapping[str, Any]) -> Started | None:
         """Return what is to be run on what the station made: the check of an evaluation. None: this was all."""
 
-    async def end(self, outcome: Mapping[str, Any]) -> str:
+    async def end_or_say_why_unstorable(self, outcome: Mapping[str, Any]) -> str:
         """ "", or why this outcome cannot be stored; then nothing is."""
 
     async def give_up(self, why: str) -> None:
@@ -270,7 +270,7 @@ class Transport(JobTransport, Protocol):
     async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
         """Jobs whose work takes no time, in one transaction: that of a ticket, and those whose tickets wait."""
 
-    async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
+    async def unattended_jobs(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
         """Return {job: queue} of what waits without a ticket and this worker may have, the most urgent first; `room`
         {queue: how many}."""
 
@@ -283,10 +283,10 @@ class Transport(JobTransport, Protocol):
 
     # Renew: in a thread of the worker's own
 
-    def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
+    def renew_leases(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
         """Renew all leases but those of these jobs, at once; return {job: lease} of the current ones."""
 
-    def hang_up(self) -> None:
+    def close_connection_of_thread(self) -> None:
         """Close what the renewing thread used, when it ends."""
 
     def has_room(self, folder: Path) -> bool:

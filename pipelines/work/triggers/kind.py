@@ -73,7 +73,7 @@ class TriggerKind:
     has_source: bool = False
     one_at_a_time: bool = False
 
-    def next_start_after(self, options: Options, after: datetime) -> datetime | None:
+    def next_start_after_or_none(self, options: Options, after: datetime) -> datetime | None:
         """Return the first time after a moment at which it starts tasks by the clock."""
         return next(self.starts_after(options, after), None)
 

@@ -38,6 +38,6 @@ SIGNATURES: Final[dict[str, Signature]] = {
     signature.key: signature
     for signature in (
         Signature(STANDARD, "Standard Webhooks", standard_webhooks.is_signed),
-        *(Signature(host.key, host.name, host.is_signed, host.senders) for host in TABLE),
+        *(Signature(host.key, host.name, host.is_signed, host.senders_of_payload) for host in TABLE),
     )
 }

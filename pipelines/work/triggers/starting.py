@@ -56,7 +56,7 @@ def _start_due(trigger_id: int, now: datetime | None) -> str:
     occasion = kind.clock.occasion(trigger.options, trigger.next_at, moment)
     # It may be there where the clock was set back, and the schedule changed since.
     delivery = start_unless_delivered(trigger, occasion, moment)
-    trigger.next_at = kind.next_start_after(trigger.options, moment)
+    trigger.next_at = kind.next_start_after_or_none(trigger.options, moment)
     trigger.save(update_fields=["next_at"])
     return str(delivery.outcome)
 

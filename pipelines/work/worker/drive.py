@@ -167,7 +167,7 @@ class Driver:
             try:
                 # House §2: after so many stations, or so long, others have their turn
                 may_go_on = stations < most_stations and loop.time() < until
-                started = await self._run_station_and_report(work, may_go_on)
+                started = await self._run_station_and_report_or_none(work, may_go_on)
             except LookAgain as later:
                 orders, lease = work.started.orders, work.started.lease
                 await self.transport.give_back(orders.job_id, orders.attempt, lease, later.seconds)
@@ -194,7 +194,7 @@ class Driver:
         orders = work.started.orders
         await self.transport.give_back(orders.job_id, orders.attempt, work.started.lease)
 
-    async def _run_station_and_report(self, work: RunningWork, may_go_on: bool) -> Started | None:
+    async def _run_station_and_report_or_none(self, work: RunningWork, may_go_on: bool) -> Started | None:
         started, began = work.started, time.time()
         outcome = await self.execution.run_job(started)
         ended = time.time()

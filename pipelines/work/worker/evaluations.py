@@ -61,7 +61,7 @@ class QuestionAnswerer:
         dropped."""
         orders = started.orders
         attempt = self.folders.attempt_folder(orders.task_id, orders.job_id, orders.attempt, started.lease)
-        before = await self.transport.read_workspace_before(started)
+        before = await self.transport.read_workspace_before_or_none(started)
         try:
             reused_folder = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
             outcome = await self._run_with_log(started, config, make(orders, attempt, config), run)
@@ -73,7 +73,7 @@ class QuestionAnswerer:
         return outcome
 
     async def _run_with_log(self, started: Started, config: WorkerConfig, spec: Spec, run: Run) -> Outcome:
-        sink = JobLog(self.transport.log_of(started), config.secrets)
+        sink = JobLog(self.transport.log_appender(started), config.secrets)
         try:
             outcome = await run(spec, sink, started.orders)
             await sink.end()

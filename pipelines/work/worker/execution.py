@@ -63,7 +63,7 @@ class JobExecution:
         self, config: WorkerConfig, transport: JobTransport, folders: Folders, copies: PreparedCopies
     ) -> None:
         self.config, self.transport, self.folders, self.copies = config, transport, folders, copies
-        self.asking = QuestionAnswerer(transport, folders, self._fill_folder)
+        self.asking = QuestionAnswerer(transport, folders, self._fill_folder_or_none)
         # Something could not be written: shown in /healthz until it can be again.
         self.no_space = False
         self._own_masker = Masker(config.secrets)
@@ -87,7 +87,7 @@ class JobExecution:
                 "no_space", "The disk of this worker is full. Make room on it, then try again."
             )
 
-    def run_instant_job(self, started: Started) -> Outcome | None:
+    def run_instant_job_or_none(self, started: Started) -> Outcome | None:
         """The outcome of work that takes no time, without an event loop; None of any other."""
         orders = started.orders
         if orders.question is not None or orders.git is not None or not is_instant(orders.kind):
@@ -131,7 +131,7 @@ class JobExecution:
         git = started.orders.git
         if git is None or git.problem:
             return False
-        state = (await self.transport.material(started)).git
+        state = (await self.transport.read_material(started)).git
         return state is not None and ((git.joins and state.joined) or (state.moved and bool(state.head)))
 
     async def _run_without_folder(self, started: Started, spec: Spec) -> Outcome:
@@ -193,26 +193,26 @@ class JobExecution:
 
     async def _run_in_filled_folder(self, started: Started, spec: Spec) -> Outcome:
         orders, attempt = started.orders, spec.attempt
-        material = await self.transport.material(started)
+        material = await self.transport.read_material(started)
         access = self._repository_access(started, material) if orders.git else None
         # Counts are of what is committed (law §13): nothing that git left out comes along.
         anew = access is not None and (
             repository.needs_fresh_files(access) or attempt_io.paths_of_counted_reports(spec)
         )
         before = None if anew else material.before
-        reused_folder = await asyncio.to_thread(self._fill_folder, orders.task_id, attempt, before)
+        reused_folder = await asyncio.to_thread(self._fill_folder_or_none, orders.task_id, attempt, before)
         if spec.agent is not None:
             await asyncio.to_thread(
-                self.folders.move_home_into_attempt, orders.task_id, _home_key(orders), attempt
+                self.folders.try_to_move_home_into_attempt, orders.task_id, _home_key(orders), attempt
             )
         context, fetch = orders.scope["context"], self.transport.fetch
         await asyncio.to_thread(
             attempt_io.write_input_files, attempt, context, material, fetch, orders.handoff
         )
         folder = Folder(spec, reused_folder, access, before is not None, before)
-        outcome, packed = await self._run_with_log(started, folder)
+        outcome, packed = await self._outcome_and_packed_results_with_log(started, folder)
         # Before the report: whoever reads the outcome finds what it names
-        await self.transport.store(started, packed.results_to_store(attempt.root, before))
+        await self.transport.store_results(started, packed.results_to_store(attempt.root, before))
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.keep_home, orders.task_id, _home_key(orders), attempt)
         # After the store, which still reads these files
@@ -222,11 +222,13 @@ class JobExecution:
         masker = self._masker_for_job(started, spec.secrets_now())
         return masked_value(packed.with_observed_trees(outcome, before, orders.station.expects), masker)
 
-    async def _run_with_log(self, started: Started, folder: Folder) -> tuple[Outcome, Packed]:
+    async def _outcome_and_packed_results_with_log(
+        self, started: Started, folder: Folder
+    ) -> tuple[Outcome, Packed]:
         """Run the work with its log. The log is complete before anything else is stored."""
         sink = self._log_of_job(started, folder.spec.secrets_now if folder.spec.agent else None)
         try:
-            outcome, packed = await self._run_with_repository(started, folder, sink)
+            outcome, packed = await self._outcome_and_packed_results_with_repository(started, folder, sink)
             for one in packed.artifacts:
                 if one.error:
                     await sink.note(f"[gateline] The artifact {one.name} was not kept: {one.error}")
@@ -236,13 +238,15 @@ class JobExecution:
             raise
         return outcome, packed
 
-    async def _run_with_repository(
+    async def _outcome_and_packed_results_with_repository(
         self, started: Started, folder: Folder, sink: JobLog
     ) -> tuple[Outcome, Packed]:
         """Run the work of a job: of a line without a repository the work alone; else what it works on comes
         before it, and a commit after."""
         if folder.access is None:
-            return await self._run_handler(started, self._with_questions(started, folder), sink)
+            return await self._outcome_and_packed_results_of_handler(
+                started, self._with_questions(started, folder), sink
+            )
         try:
             ready = await repository.prepare_workspace_files(folder.access, folder.spec, folder.filled, sink)
         except GitRefused as error:
@@ -263,7 +267,7 @@ class JobExecution:
         await asyncio.to_thread(attempt_repository.ignore_paths, folder.spec.attempt.workspace, roots)
         but = (attempt_repository.GIT, *ready.modules.git_folders, *roots)
         folder = self._with_questions(started, folder, ready, but)
-        outcome, packed = await self._run_handler(started, folder, sink, but)
+        outcome, packed = await self._outcome_and_packed_results_of_handler(started, folder, sink, but)
         packed = environment_preparation.without_prepared_files(packed, made)
         packed = attempt_io.without_reports(folder.spec, packed, ready.files)
         return await repository.commit_and_add_facts(ready, started.orders, folder.spec, outcome, packed)
@@ -277,7 +281,7 @@ class JobExecution:
         )
         return replace(folder, spec=asking.spec_with_port())
 
-    async def _run_handler(
+    async def _outcome_and_packed_results_of_handler(
         self, started: Started, folder: Folder, sink: JobLog, but: tuple[str, ...] = ()
     ) -> tuple[Outcome, Packed]:
         if not kind_executes(folder.spec.kind):
@@ -315,7 +319,9 @@ class JobExecution:
         self, started: Started, find_secrets: Callable[[], Iterable[str]] | None = None
     ) -> JobLog:
         return JobLog(
-            self.transport.log_of(started), self._config_for_job(started).secrets, find_secrets=find_secrets
+            self.transport.log_appender(started),
+            self._config_for_job(started).secrets,
+            find_secrets=find_secrets,
         )
 
     # What came with the job
@@ -355,7 +361,7 @@ class JobExecution:
 
     # In threads, with files
 
-    def _fill_folder(
+    def _fill_folder_or_none(
         self, task_id: int, attempt: Attempt, before: StartingWorkspace | None
     ) -> ReusableFolder | None:
         """Fill the attempt's folder with what the station before left."""
@@ -363,7 +369,7 @@ class JobExecution:
         if before is None:
             self.folders.remove_kept_folder(task_id)
             return None
-        reused_folder = self.folders.reuse_folder(task_id, before.digest, attempt)
+        reused_folder = self.folders.reuse_folder_or_none(task_id, before.digest, attempt)
         if reused_folder is None:
             stored = before.stored
             restore_workspace(

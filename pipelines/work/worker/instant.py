@@ -79,7 +79,7 @@ class InstantWork:
 
     def _outcome_or_none(self, started: Started) -> Outcome | None:
         try:
-            return self._execution.run_instant_job(started)
+            return self._execution.run_instant_job_or_none(started)
         except Exception:
             log.exception("instant_work_failed", job=started.orders.job_id)
             return None

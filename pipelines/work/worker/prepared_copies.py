@@ -62,9 +62,11 @@ class PreparedCopies:
         for old in surplus:
             self._folders.removals.move_aside_and_remove_soon(old)
 
-    def take_untouched_copy(self, entry: str, root: str) -> tuple[Path, dict[str, Stamp]] | None:
+    def take_untouched_copy_and_stamps_or_none(
+        self, entry: str, root: str
+    ) -> tuple[Path, dict[str, Stamp]] | None:
         """Return a copy as it was made, and its stamps; None where no station left one like that."""
-        while (left := self._take_latest_copy(entry, root)) is not None:
+        while (left := self._take_latest_copy_and_place_or_none(entry, root)) is not None:
             copy, place = left
             if (stamps := self._restore_if_unchanged(place, copy.stamps)) is not None:
                 return place, stamps
@@ -77,7 +79,7 @@ class PreparedCopies:
         for _copy, place in left:
             self._folders.removals.move_aside_and_remove_soon(place)
 
-    def _take_latest_copy(self, entry: str, root: str) -> tuple[PreparedCopy, Path] | None:
+    def _take_latest_copy_and_place_or_none(self, entry: str, root: str) -> tuple[PreparedCopy, Path] | None:
         with self._lock:
             for index in reversed(range(len(self._left))):
                 copy = self._left[index][0]

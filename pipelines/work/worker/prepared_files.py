@@ -117,17 +117,19 @@ class PreparedFiles:
                 return None
             # Its time is that of the last use, by which `expire` goes
             os.utime(stored.folder / LOCK)
-            made = [self._put_root_into_folder(stored, root, workspace) for root in roots]
+            made = [self._put_root_into_folder_or_none(stored, root, workspace) for root in roots]
             return EnvironmentFiles(roots, tuple(filter(None, made)))
 
-    def _put_root_into_folder(self, stored: StoredFiles, root: str, workspace: Path) -> PreparedCopy | None:
+    def _put_root_into_folder_or_none(
+        self, stored: StoredFiles, root: str, workspace: Path
+    ) -> PreparedCopy | None:
         """Put one root into a folder: the copy that an earlier station left, else a new one."""
         place = workspace / root
-        left = self._copies.take_untouched_copy(stored.id, root) if self._copies else None
+        left = self._copies.take_untouched_copy_and_stamps_or_none(stored.id, root) if self._copies else None
         if left is None:
             _copy_tree_and_return_size(stored.folder / FILES / root, place)
             stored.rewrite_files_that_name_place(root, place, workspace)
-            return self._prepared_copy_of_root(stored, root, workspace)
+            return self._prepared_copy_of_root_or_none(stored, root, workspace)
         aside, stamps = left
         aside.rename(place)
         for path in stored.rewrite_files_that_name_place(root, place, workspace):
@@ -135,7 +137,9 @@ class PreparedFiles:
                 stamps[changed] = file_stamp((place / changed).lstat())
         return PreparedCopy(stored.id, root, stamps)
 
-    def _prepared_copy_of_root(self, stored: StoredFiles, root: str, workspace: Path) -> PreparedCopy | None:
+    def _prepared_copy_of_root_or_none(
+        self, stored: StoredFiles, root: str, workspace: Path
+    ) -> PreparedCopy | None:
         is_folder = stat.S_ISDIR((workspace / root).lstat().st_mode)
         return (
             PreparedCopy(stored.id, root, folder_stamps(workspace / root))
@@ -190,7 +194,7 @@ class PreparedFiles:
             if (self.base / key).exists():
                 return EnvironmentFiles(roots)
             made.rename(self.base / key)
-            copies = [self._prepared_copy_of_root(stored, root, workspace) for root in inside]
+            copies = [self._prepared_copy_of_root_or_none(stored, root, workspace) for root in inside]
             return EnvironmentFiles(roots, tuple(filter(None, copies)))
         finally:
             remove_folder(made)

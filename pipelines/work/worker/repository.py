@@ -164,8 +164,8 @@ class ServerOfDelivery:
     def __init__(self, transport: JobTransport, started: Started) -> None:
         self._transport, self._started = transport, started
 
-    async def clear(self) -> DeliveryPermission:
-        return await self._transport.clear(self._started)
+    async def permit_or_refuse_delivery(self) -> DeliveryPermission:
+        return await self._transport.permit_or_refuse_delivery(self._started)
 
     async def report_landed(
         self, commit: str, request: Mapping[str, Any] | None = None, base: str | None = None
@@ -184,15 +184,15 @@ class ServerOfDelivery:
     async def report_base_moved(self, onto: str, tree: str) -> None:
         await self._transport.report_base_moved(self._started, onto, tree)
 
-    async def report_push(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
-        await self._transport.report_push(self._started, commit, who, logins)
+    async def report_push_by_others(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+        await self._transport.report_push_by_others(self._started, commit, who, logins)
 
 
 async def delivery_order(started: Started, config: WorkerConfig, transport: JobTransport) -> DeliveryOrder:
     """:raises Unrenderable, GitRefused"""
     orders = started.orders
     to = str(orders.station.work.get("to") or "merge")
-    material = await transport.material(started)
+    material = await transport.read_material(started)
     access = await with_git_credential(
         repository_access(started, material.git or GitState(), config, transport.fetch, material.before)
     )
@@ -215,7 +215,7 @@ async def delivery_order(started: Started, config: WorkerConfig, transport: JobT
 
 async def checks_order(started: Started, config: WorkerConfig, transport: JobTransport) -> ChecksOrder:
     """:raises Unrenderable, GitRefused"""
-    work, material = started.orders.station.work, await transport.material(started)
+    work, material = started.orders.station.work, await transport.read_material(started)
     contexts, timeout = work.get("contexts"), work.get("timeout")
     return ChecksOrder(
         access=repository_access(started, material.git or GitState(), config, transport.fetch),

@@ -103,7 +103,7 @@ class Service:
             certificates=self.config.authorities.bundle_or_empty,
         )
         driver = Driver(self.config, self.transport, folders)
-        renewal = self._renewal(driver)
+        renewal = self._new_renewal(driver)
 
         def on_begin() -> None:
             renewal.expect_lease()
@@ -118,7 +118,7 @@ class Service:
 
     async def _work_until_stop(self, driver: Driver, renewal: Renewal, folders: Folders) -> None:
         log.info("worker_ready", worker=str(self.id), isolation=self.config.isolation.name)
-        source_task = asyncio.create_task(self.beside.run(driver, renewal.connected_for))
+        source_task = asyncio.create_task(self.beside.run(driver, renewal.seconds_since_failed_renewal))
         housekeeping = asyncio.create_task(self._clean_up_forever(driver, folders))
         agents = asyncio.create_task(self._report_installed_programs())
         stopping = asyncio.create_task(self._stop.wait())
@@ -182,7 +182,7 @@ class Service:
                 looked_at = time.monotonic()
                 await self._trim_caches()
             try:
-                more = await self._drive_unattended(driver)
+                more = await self._drive_unattended_and_tell_if_more(driver)
                 await self._report_disk_space(driver)
             except ServerAway as error:
                 more = False
@@ -227,14 +227,14 @@ class Service:
                     log.warning("agents_not_told", error=str(error))
             await asyncio.sleep(seconds_until_part_of_period(LOOK_AROUND))
 
-    async def _drive_unattended(self, driver: Driver) -> bool:
+    async def _drive_unattended_and_tell_if_more(self, driver: Driver) -> bool:
         """Drive what waits without a ticket. Return whether there may be more of it."""
         if not self.beside.has_queued_jobs:
             return False
         most = self.config.concurrency
         # Work that takes no time goes on where all seats for stations are taken.
         room = {QUICK: most, EVALUATE: most, **({} if driver.has_no_seat_for_drives else {DRIVE: most})}
-        jobs = await self.transport.unattended(UNATTENDED_SECONDS, room)
+        jobs = await self.transport.unattended_jobs(UNATTENDED_SECONDS, room)
         for job_id, queue in jobs.items():
             driver.spawn(driver.drive_job(job_id, queue))
         return bool(jobs)
@@ -249,7 +249,7 @@ class Service:
             await self.transport.update_worker(no_space=driver.execution.no_space)
             self._told_no_space = driver.execution.no_space
 
-    def _renewal(self, driver: Driver) -> Renewal:
+    def _new_renewal(self, driver: Driver) -> Renewal:
         loop = asyncio.get_running_loop()
 
         def on_leases(leases: dict[int, uuid.UUID], asked_at: float) -> None:
@@ -327,7 +327,7 @@ class Renewal(threading.Thread):
             self._work_began.clear()
             asked_at, leases = time.monotonic(), dict[int, uuid.UUID]()
             try:
-                leases = self._transport.renew(self._abandoned())
+                leases = self._transport.renew_leases(self._abandoned())
             except ServerAway as error:
                 log.warning("leases_not_renewed", error=str(error))
                 self._connected_since = None
@@ -345,13 +345,13 @@ class Renewal(threading.Thread):
             # get one at any time, one that begins tells so.
             elif leases or self._may_claim() or self._work_began.wait(seconds_until_part_of_period(RENEWAL)):
                 self._end.wait(self._every)
-        self._transport.hang_up()
+        self._transport.close_connection_of_thread()
 
     def expect_lease(self) -> None:
         """Go on renewing after a rest: work begins."""
         self._work_began.set()
 
-    def connected_for(self) -> float:
+    def seconds_since_failed_renewal(self) -> float:
         """Seconds since the last renewal that failed; infinite if none did."""
         since = self._connected_since
         return time.monotonic() - since if since is not None else 0.0

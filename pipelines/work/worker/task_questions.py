@@ -61,7 +61,9 @@ class TaskQuestions:
         masker = self.masker(self.spec.secrets_now())
         if outcome is not None:
             # In a thread: the files are read and hashed
-            outcome, open_facts = await asyncio.to_thread(self._measured, dict(outcome))
+            outcome, open_facts = await asyncio.to_thread(
+                self._measured_outcome_and_contradictions, dict(outcome)
+            )
             outcome = masked_value(outcome, masker)
         try:
             answer = await self.transport.answer_agent(self.started, question, outcome)
@@ -88,7 +90,7 @@ class TaskQuestions:
         except QuestionRefused as error:
             raise AnswerRefused(str(error)) from error
 
-    def _measured(self, outcome: Outcome) -> tuple[Outcome, list[str]]:
+    def _measured_outcome_and_contradictions(self, outcome: Outcome) -> tuple[Outcome, list[str]]:
         """Add what the folder holds: files that are handed over, the change, and what contradicts its claims."""
         spec = self.spec
         entries = [*(outcome.get("artifacts") or ()), *attempt_io.declared_artifacts(spec, outcome)]

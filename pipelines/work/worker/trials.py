@@ -53,7 +53,7 @@ async def _run_started_trial(trial: TrialTransport, started: Started, execution:
         log.error("trial_not_run", exc_info=error)
         await trial.give_up("failed")
         return
-    following = await trial.next_station(work.result())
+    following = await trial.start_next_station_or_none(work.result())
     if following is not None:
         await _run_started_trial(trial, following, execution)
     else:
@@ -77,8 +77,8 @@ async def _wait_for_end_and_return_reason(
 
 
 async def _report_outcome(trial: TrialTransport, outcome: Outcome) -> None:
-    if where := await trial.end(outcome):
-        await trial.end(unstorable_outcome(outcome, where))
+    if where := await trial.end_or_say_why_unstorable(outcome):
+        await trial.end_or_say_why_unstorable(unstorable_outcome(outcome, where))
 
 
 def _remove_folders(folders: Folders, task: int) -> None:

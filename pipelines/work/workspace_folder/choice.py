@@ -45,7 +45,7 @@ class WorkspaceChoice:
     setting: Path | None
     candidates: tuple[Path, ...]
 
-    def folder(self) -> Path:
+    def recorded_or_newly_chosen_folder(self) -> Path:
         """The folder in use: as recorded, or chosen now. Where none can be made it is the last candidate."""
         if self.setting is not None:
             return self.setting
@@ -68,7 +68,7 @@ class WorkspaceChoice:
 
     def choose_folder_anew(self) -> Path:
         """The folder in use, or a better one where a file has come to lie above it and nobody works in it."""
-        folder = self.folder()
+        folder = self.recorded_or_newly_chosen_folder()
         if (
             self.setting is not None
             or (config_file_above(folder) is None and runs_programs(folder))
@@ -84,7 +84,7 @@ class WorkspaceChoice:
             )
         return better
 
-    def expected(self) -> Path:
+    def folder_in_use_or_planned(self) -> Path:
         """The folder that is in use, or would be; nothing is made."""
         record = read_record(self.state)
         if self.setting is not None or record is None or record.state != self.state.resolve():
@@ -106,7 +106,7 @@ class WorkspaceChoice:
                 continue
         return self.candidates[-1]
 
-    def earlier(self) -> tuple[Path, ...]:
+    def earlier_folders(self) -> tuple[Path, ...]:
         """Folders of earlier choices, whose contents are to move."""
         record = read_record(self.state)
         recorded = record.earlier if record and record.state == self.state.resolve() else ()
@@ -114,7 +114,7 @@ class WorkspaceChoice:
 
     def folders_of_other_checkouts(self) -> tuple[Path, ...]:
         """The folder in which other checkouts of this user have theirs."""
-        folder = self.folder()
+        folder = self.recorded_or_newly_chosen_folder()
         return (folder.parent,) if self.setting is None and folder.parent.name == "gateline" else ()
 
     def forget_emptied_folder(self, emptied: Path) -> None:

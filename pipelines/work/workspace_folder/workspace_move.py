@@ -22,7 +22,7 @@ UNFINISHED: Final = ".moving"
 
 def move_earlier_folders(choice: WorkspaceChoice, folder: Path, say: Callable[[str], None]) -> None:
     """Empties every earlier place into the folder. `say`: takes a sentence for each that moves, or has to wait."""
-    places = [place for place in choice.earlier() if place.is_dir() and not _is_within(folder, place)]
+    places = [place for place in choice.earlier_folders() if place.is_dir() and not _is_within(folder, place)]
     if not places:
         return
     with (choice.state / LOCK).open("a") as lock:
@@ -33,7 +33,7 @@ def move_earlier_folders(choice: WorkspaceChoice, folder: Path, say: Callable[[s
                 say(f"A worker still works in {place}: that folder moves to {folder} at the next start.")
             elif place.is_dir():
                 _try_move(place, folder, say)
-        for place in choice.earlier():
+        for place in choice.earlier_folders():
             if not place.is_dir():
                 choice.forget_emptied_folder(place)
 

@@ -99,8 +99,8 @@ def test_a_claim_of_success_changes_no_fact() -> None:
     assert {read(name).claim for name in claimed} == {"I made made.txt."}
     assert read("opencode-auto-rejected").claim == ""
     assert "python3 -c" in read("claude-denied").steps[0].what
-    assert read("claude-denied").steps[0].denied
-    assert read("codex-command-failed").steps[1].failed
+    assert read("claude-denied").steps[0].is_denied
+    assert read("codex-command-failed").steps[1].has_failed
 
 
 def test_a_refusal_that_only_the_result_tells_is_denied() -> None:

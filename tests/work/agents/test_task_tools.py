@@ -258,7 +258,7 @@ def test_no_tool_names_anything_of_another_task(
     before = list(Event.objects.filter(task__in=others).values_list("pk", flat=True))
     task = started(world)
     # More calls than a minute has
-    monkeypatch.setattr(CallBudget, "take", lambda budget, now: True)
+    monkeypatch.setattr(CallBudget, "try_to_take_call", lambda budget, now: True)
     drive(bench, task, **search(tmp_path, FOREIGN % {"names": names}))
     found = answers(done(task, "implement"))
     assert len(found) == 7 * 9 * len(names) + 7

@@ -158,8 +158,8 @@ def test_lists_are_read_to_their_last_page(world: World, hosted: Any) -> None:
 
     async def asked() -> tuple[list[int], list[str]]:
         client = await open_host(access, Guard(("127.0.0.0/8",)))
-        ours = [each.number for each in await client.requests("ours", "main")]
-        return ours, await client.comments("issue", 7, timezone.now())
+        ours = [each.number for each in await client.list_requests_between("ours", "main")]
+        return ours, await client.comments_since("issue", 7, timezone.now())
 
     ours, said = asyncio.run(asked())
     assert ours == [3, 1]

@@ -84,7 +84,7 @@ def test_the_host_merges_what_was_approved(world: World, bench: Bench, hosted: A
     page = client_of(world.operator)
     receipt = page.get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
     change = verify_receipt(receipt.content, configured_receipt_key().public_key())
-    assert (change.commit, change.host, change.exact) == (hosted.origin.head(), hosted.key, True)
+    assert (change.commit, change.host, change.is_exact) == (hosted.origin.head(), hosted.key, True)
 
 
 @pytest.mark.wide
@@ -190,7 +190,7 @@ def test_the_queue_of_the_host_merges_with_what_landed_meanwhile(
     page = client_of(world.operator)
     at = f"/p/acme/{world.project.key}/tasks/{task.name}/"
     change = verify_receipt(page.get(f"{at}receipt/").content, configured_receipt_key().public_key())
-    assert (change.tree, change.exact, change.host) == (made.landed_tree, False, hosted.key)
+    assert (change.tree, change.is_exact, change.host) == (made.landed_tree, False, hosted.key)
     assert change.approval is not None and change.approval.tree == made.tree
     assert "the host merged them" in page.get(at).content.decode()
 

@@ -135,7 +135,7 @@ def test_what_names_no_repository_or_another_one_is_not_ours(hosted: Any) -> Non
 
     async def asked() -> list[int]:
         client = await open_host(access, Guard(("127.0.0.0/8",)))
-        return [each.number for each in await client.requests("ours", "main")]
+        return [each.number for each in await client.list_requests_between("ours", "main")]
 
     for row in hosted.requests:
         hosted.of_branches = lambda *_parts, query, body, row=row: (200, row)

@@ -428,4 +428,4 @@ def test_what_a_pointer_is(text: bytes, is_pointer: bool) -> None:
 def test_which_files_lfs_keeps(files: dict[str, bytes], kept: set[str]) -> None:
     attributes = LfsAttributes(lambda path: files.get(path, b""))
     paths = ("a.bin", "deep/er/a.bin", "deep/er/a b.txt", "c.txt")
-    assert {path for path in paths if attributes.keeps(path)} == kept
+    assert {path for path in paths if attributes.is_kept_by_lfs(path)} == kept

@@ -42,7 +42,7 @@ def parsed_condition(text: Any) -> Json:
     if not isinstance(text, str) or len(text) > LONGEST:
         raise ExpressionError
     reading = _ExpressionParser(list(_expression_tokens(text.strip())))
-    condition, _there = reading.parse_expression(0)
+    condition, _there = reading.parse_condition_and_needs(0)
     if reading.rest:
         raise ExpressionError
     return condition
@@ -73,35 +73,37 @@ class _ExpressionParser:
             return True
         return False
 
-    def _next_token(self) -> tuple[str, str]:
+    def _next_kind_and_token(self) -> tuple[str, str]:
         if not self.rest:
             raise ExpressionError
         return self.rest.pop()
 
-    def parse_expression(self, depth: int) -> tuple[Json, list[Json]]:
-        return self._parse_operands("||", "any", depth)
+    def parse_condition_and_needs(self, depth: int) -> tuple[Json, list[Json]]:
+        return self._parse_operands_and_needs("||", "any", depth)
 
-    def _parse_operands(self, sign: str, word: str, depth: int) -> tuple[Json, list[Json]]:
+    def _parse_operands_and_needs(self, sign: str, word: str, depth: int) -> tuple[Json, list[Json]]:
         parts, there = [], []
         while True:
             part, needs = (
-                self._parse_operands("&&", "all", depth) if sign == "||" else self._parse_operand(depth)
+                self._parse_operands_and_needs("&&", "all", depth)
+                if sign == "||"
+                else self._parse_operand_and_needs(depth)
             )
             parts.append(part)
             there += needs
             if not self._consume_if_next(sign):
                 return (parts[0] if len(parts) == 1 else {word: parts}), there
 
-    def _parse_operand(self, depth: int) -> tuple[Json, list[Json]]:
+    def _parse_operand_and_needs(self, depth: int) -> tuple[Json, list[Json]]:
         denied = self._consume_if_next("!")
         if not self._consume_if_next("("):
             # “!” stands before brackets only.
             if denied:
                 raise ExpressionError
-            return self._parse_comparison()
+            return self._parse_comparison_and_needs()
         if depth >= DEEPEST:
             raise ExpressionError
-        inner, there = self.parse_expression(depth + 1)
+        inner, there = self.parse_condition_and_needs(depth + 1)
         if not self._consume_if_next(")"):
             raise ExpressionError
         if denied:
@@ -110,9 +112,9 @@ class _ExpressionParser:
             }
         return inner, there
 
-    def _parse_comparison(self) -> tuple[Json, list[Json]]:
-        kind, path = self._next_token()
-        sign, value = self._next_token()[1], self._parse_literal()
+    def _parse_comparison_and_needs(self) -> tuple[Json, list[Json]]:
+        kind, path = self._next_kind_and_token()
+        sign, value = self._next_kind_and_token()[1], self._parse_literal()
         op = OPERATORS.get(sign)
         if (
             kind not in ("name", "size")
@@ -136,7 +138,7 @@ class _ExpressionParser:
         return {"output": {"path": path, "op": op, "value": value}}, [{"output": {"path": path, **needs}}]
 
     def _parse_literal(self) -> Any:
-        kind, literal = self._next_token()
+        kind, literal = self._next_kind_and_token()
         if kind == "text" and literal[0] == "'":
             return literal[1:-1]
         if kind in ("text", "list", "number") or literal in _WORDS:

@@ -33,13 +33,13 @@ _PLEASANT = "xabcdefghijklmnopqrstuvwyz0123456789 -_.,:ABCDEFGHIJKLMNOPQRSTUVWXY
 class Automaton(Protocol):
     """Deterministic: states are hashable values."""
 
-    def initial_state(self) -> Hashable: ...
+    def initial_state_or_none(self) -> Hashable: ...
 
     def step(self, state: Any, character: str) -> Hashable: ...
 
     def accepts(self, state: Any) -> bool: ...
 
-    def borders(self) -> set[int]:
+    def code_points_where_behaviour_changes(self) -> set[int]:
         """Return where a group of like characters may begin: every group border of this automaton."""
         ...
 
@@ -51,7 +51,7 @@ class ContainsAutomaton:
         self.text, self.at_end = text, at_end
         self.links = _failure_links(text)
 
-    def initial_state(self) -> int:
+    def initial_state_or_none(self) -> int:
         return 0
 
     def step(self, state: int, character: str) -> int:
@@ -66,7 +66,7 @@ class ContainsAutomaton:
     def accepts(self, state: int) -> bool:
         return state == len(self.text)
 
-    def borders(self) -> set[int]:
+    def code_points_where_behaviour_changes(self) -> set[int]:
         return _text_borders(self.text)
 
 
@@ -87,7 +87,7 @@ class PrefixAutomaton:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def initial_state(self) -> int:
+    def initial_state_or_none(self) -> int:
         return 0
 
     def step(self, state: int, character: str) -> int:
@@ -98,7 +98,7 @@ class PrefixAutomaton:
     def accepts(self, state: int) -> bool:
         return state == len(self.text)
 
-    def borders(self) -> set[int]:
+    def code_points_where_behaviour_changes(self) -> set[int]:
         return _text_borders(self.text)
 
 
@@ -112,7 +112,7 @@ class TextListAutomaton:
         self.texts = texts
         self.beginnings = {text[:end] for text in texts for end in range(len(text) + 1)}
 
-    def initial_state(self) -> str | None:
+    def initial_state_or_none(self) -> str | None:
         return "" if self.texts else None
 
     def step(self, state: str | None, character: str) -> str | None:
@@ -122,7 +122,7 @@ class TextListAutomaton:
     def accepts(self, state: str | None) -> bool:
         return state in self.texts
 
-    def borders(self) -> set[int]:
+    def code_points_where_behaviour_changes(self) -> set[int]:
         return set().union(*map(_text_borders, self.texts))
 
 
@@ -140,7 +140,7 @@ class SearchAutomaton:
         self._after: dict[tuple[Any, str], Hashable] = {}
         self._remembered = 0
 
-    def initial_state(self) -> Hashable:
+    def initial_state_or_none(self) -> Hashable:
         return self._closed_state(frozenset([self.nfa.start]), first=True)
 
     def step(self, state: Any, character: str) -> Hashable:
@@ -191,7 +191,7 @@ class SearchAutomaton:
         # Of an empty text the end is the start, too.
         return self.nfa.final in self._closure(states, {"", END, START} if first else {"", END})
 
-    def borders(self) -> set[int]:
+    def code_points_where_behaviour_changes(self) -> set[int]:
         return {
             border
             for moves in self.nfa.moves
@@ -215,7 +215,9 @@ def distinguishing_characters(automata: list[Automaton]) -> list[str]:
     """Return one storable character for each group that the automata can tell apart, pleasant ones first."""
     # 1 leaves out NUL; 0xD800 to 0xDFFF are the surrogates. Neither can be stored.
     return _one_character_per_group(
-        frozenset({1, 0xD800, 0xE000}.union(*(a.borders() for a in automata)) - {0})
+        frozenset(
+            {1, 0xD800, 0xE000}.union(*(a.code_points_where_behaviour_changes() for a in automata)) - {0}
+        )
     )
 
 
@@ -248,7 +250,7 @@ class _ProductPart:
 
     def __init__(self, automaton: Automaton, sign: bool, letters: list[str]) -> None:
         self.automaton, self.sign = automaton, sign
-        borders = sorted(automaton.borders())
+        borders = sorted(automaton.code_points_where_behaviour_changes())
         # One automaton tells fewer letters apart than the whole product does.
         self.groups = [bisect_right(borders, ord(letter)) for letter in letters]
         self.one_of_each = dict(zip(self.groups, letters, strict=True))
@@ -280,7 +282,7 @@ def accepted_texts(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     letters = distinguishing_characters(automata)
     cost = len(letters) * sum(map(_step_cost, automata))
     product = [_ProductPart(automaton, sign, letters) for automaton, sign in parts]
-    first = tuple(automaton.initial_state() for automaton in automata)
+    first = tuple(automaton.initial_state_or_none() for automaton in automata)
     visited = {first}
     queue = deque([(first, "")])
     if _are_satisfied(product, first):

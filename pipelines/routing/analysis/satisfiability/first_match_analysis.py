@@ -143,10 +143,10 @@ class FirstMatchAnalysis:
     def constant_truth_of_rule(self, rule: Rule) -> bool | None:
         """Tell whether the condition is true, or false, of everything that reaches the rules; None: it depends."""
         if rule.id not in self._constants:
-            self._constants[rule.id] = self._compute_constant_truth(rule)
+            self._constants[rule.id] = self._compute_constant_truth_or_none(rule)
         return self._constants[rule.id]
 
-    def _compute_constant_truth(self, rule: Rule) -> bool | None:
+    def _compute_constant_truth_or_none(self, rule: Rule) -> bool | None:
         """Situations that were shown need no proof that it is possible."""
         witnessed = self._ask.came_out
         try:
@@ -189,7 +189,9 @@ class FirstMatchAnalysis:
             # No earlier rule is needed to keep it from matching, so its condition is never true.
             self._constants[rule.id] = False
             return Liveness(rule, DEAD, never=True)
-        return Liveness(rule, DEAD, killers=killers, instead=self._killer_witness(rule, earlier, killers))
+        return Liveness(
+            rule, DEAD, killers=killers, instead=self._killer_witness_or_none(rule, earlier, killers)
+        )
 
     def _rework_walk(self, rule: Rule, earlier: tuple[Rule, ...], left_out: Rule) -> TestedSituation:
         if left_out is rule or not self._may_demand_rework(left_out):
@@ -238,7 +240,7 @@ class FirstMatchAnalysis:
                 break
         return tuple(killer.id for killer in needed)
 
-    def _killer_witness(
+    def _killer_witness_or_none(
         self, rule: Rule, earlier: tuple[Rule, ...], killers: tuple[str, ...]
     ) -> Witness | None:
         """A situation that is true of the rule and that one of its killers takes."""

@@ -156,7 +156,7 @@ class _RegexParser:
             self.at += 1
             least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
         elif sign == "{":
-            least, most = self._parse_repeat_counts()
+            least, most = self._parse_least_and_most_repeats()
         else:
             return node
         if self._peek_character() == "?":
@@ -166,7 +166,7 @@ class _RegexParser:
             raise self._unknown_syntax_error()
         return ("times", node, least, most)
 
-    def _parse_repeat_counts(self) -> tuple[int, int | None]:
+    def _parse_least_and_most_repeats(self) -> tuple[int, int | None]:
         close = self.text.find("}", self.at)
         low, comma, high = self.text[self.at + 1 : close].partition(",")
         # Digits of other scripts are digits to Python, too, and count nothing in a pattern

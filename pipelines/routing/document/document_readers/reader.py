@@ -158,7 +158,7 @@ class Reader:
         """A list of objects, each read by `read`."""
         return tuple(read(Reader(member, path, self.problems)) for member, path in self.members(key))
 
-    def read_object(self, key: str, read: Callable[[Reader], T]) -> T | None:
+    def read_object_or_none(self, key: str, read: Callable[[Reader], T]) -> T | None:
         """An object read by `read`, None where it is absent."""
         value = self.raw(key)
         return read(Reader(value, self.path_of(key), self.problems)) if key in self.given else None

@@ -22,7 +22,7 @@ class ObjectField(Field):
     default: Any = None
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return reader.read_object(key, lambda inner: self.record.read(inner, around))
+        return reader.read_object_or_none(key, lambda inner: self.record.read(inner, around))
 
     def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
         return dict(self.default) if isinstance(self.default, dict) else self.default

@@ -191,7 +191,7 @@ class CallPolicyKey(WorkKey):
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         names = _tool_names(reader)
-        return reader.read_object(key, lambda inner: _read_policy(inner, names))
+        return reader.read_object_or_none(key, lambda inner: _read_policy(inner, names))
 
     def schema(self) -> Schema:
         test = {

@@ -59,7 +59,7 @@ def safe_remedies_likeliest_first(of: Remedies, finding: Finding) -> list[Remedy
 
 
 def _dead_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    station, place = of.rule_position(finding)
+    station, place = of.station_and_place_of_rule(finding)
     tried = [i for i, rule in enumerate(station.rules[:place]) if rule.id in finding.rules]
     # A limit that the rule has already is not replaced.
     free = station.rules[place].max_retries is None
@@ -122,7 +122,7 @@ def _move_above_remedy(station: Station, place: int, to: int, limit: int | None)
 def _delete_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield the deletion of a rule that matches nothing. A station's last rule stays where no rules at all
     mean something else."""
-    station, place = of.rule_position(finding)
+    station, place = of.station_and_place_of_rule(finding)
     policy = of.line.policy
     gates = _gate_names(of.line, station.rules[place])
     # Without any rule another policy would decide here
@@ -132,7 +132,7 @@ def _delete_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 
 
 def _constant_condition_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    station, place = of.rule_position(finding)
+    station, place = of.station_and_place_of_rule(finding)
     if finding.severity == ERROR:
         yield from _delete_remedies(of, finding)
     elif place == len(station.rules) - 1:
@@ -141,7 +141,7 @@ def _constant_condition_remedies(of: Remedies, finding: Finding) -> Iterator[Rem
 
 
 def _move_last_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    station, place = of.rule_position(finding)
+    station, place = of.station_and_place_of_rule(finding)
     last = len(station.rules) - 1
     if of.trials.helps(station, finding, ("move", str(place), str(last)), _rule_mover(place, last)):
         label = "Move to the end"

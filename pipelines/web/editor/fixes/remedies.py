@@ -35,7 +35,7 @@ class Remedies:
         self.subject = subject
         self.trials = Trials(subject)
 
-    def rule_position(self, finding: Finding) -> tuple[Station, int]:
+    def station_and_place_of_rule(self, finding: Finding) -> tuple[Station, int]:
         """The station of a finding about a rule, and the place of the rule."""
         station, rule = self.line.rules_by_id[finding.rule or ""]
         return station, next(i for i, candidate in enumerate(station.rules) if candidate is rule)

@@ -41,13 +41,15 @@ class Acp(Stream):
     def feed(self, line: str, at: float = 0.0, number: int = 0) -> bool:
         self._at, self._number = at, number
         message = parsed_json_object(line)
-        understood = message is not None and message.get("jsonrpc") == "2.0" and self._read_message(message)
+        understood = (
+            message is not None and message.get("jsonrpc") == "2.0" and self._try_to_read_message(message)
+        )
         self.unread += not understood
         return understood
 
-    def _read_message(self, message: dict[str, Any]) -> bool:
+    def _try_to_read_message(self, message: dict[str, Any]) -> bool:
         if message.get("method") == "session/update":
-            return self._read_update(dict_or_empty(dict_or_empty(message.get("params")).get("update")))
+            return self._try_to_read_update(dict_or_empty(dict_or_empty(message.get("params")).get("update")))
         if "id" not in message:
             return False
         result = dict_or_empty(message.get("result"))
@@ -79,7 +81,7 @@ class Acp(Stream):
             "stopReason", "" if reason in ("end_turn", "refusal") else f"It stopped: {reason}"
         )
 
-    def _read_update(self, update: dict[str, Any]) -> bool:
+    def _try_to_read_update(self, update: dict[str, Any]) -> bool:
         kind = text_or_empty(update.get("sessionUpdate"))
         if kind in ("agent_message_chunk", "agent_thought_chunk"):
             self._read_chunk(kind, text_or_empty(dict_or_empty(update.get("content")).get("text")))
@@ -110,7 +112,7 @@ class Acp(Stream):
             detail = "\n".join(text_or_empty(part.get("text")) for part in parts)
             code = dict_or_empty(update.get("rawOutput")).get("exitCode")
             number = code if type(code) is int else 0 if state == StepState.DONE else None
-            self.end_step_begun_as(text_or_empty(update.get("toolCallId")), state, detail, code=number)
+            self.try_to_end_step_begun_as(text_or_empty(update.get("toolCallId")), state, detail, code=number)
 
     def _read_chunk(self, kind: str, words: str) -> None:
         """A text comes in pieces."""

@@ -33,13 +33,13 @@ class Claude(Stream):
 
     def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
-            "system": self._read_system_line,
-            "assistant": self._read_assistant_line,
-            "user": self._read_tool_results,
-            "result": self._read_final_result,
+            "system": self._try_to_read_system_line,
+            "assistant": self._try_to_read_assistant_line,
+            "user": self._try_to_read_tool_results,
+            "result": self._try_to_read_final_result,
         }
 
-    def _read_system_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_system_line(self, line: dict[str, Any]) -> bool:
         subtype = line.get("subtype")
         if subtype == "init":
             self.name = "Claude Code"
@@ -56,14 +56,14 @@ class Claude(Stream):
             )
             self.add_retry(which, words, f"{which}/{most}")
         elif subtype == "permission_denied":
-            return self.mark_step_as_denied(
+            return self.try_to_mark_step_as_denied(
                 text_or_empty(line.get("tool_use_id")), text_or_empty(line.get("message"))
             )
         else:
             return False
         return True
 
-    def _read_assistant_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_assistant_line(self, line: dict[str, Any]) -> bool:
         message = dict_or_empty(line.get("message"))
         # No answer of the model, so before `answered`.
         if line.get("error") or message.get("model") == SYNTHETIC:
@@ -113,7 +113,7 @@ class Claude(Stream):
         if tokens_in + made:
             self.add_output_tokens_to_last_step(tokens_in + made)
 
-    def _read_tool_results(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_tool_results(self, line: dict[str, Any]) -> bool:
         content = dict_or_empty(line.get("message")).get("content")
         result_blocks = [
             dict_or_empty(block)
@@ -124,7 +124,7 @@ class Claude(Stream):
             output = text_or_joined_texts(block.get("content"))
             failed = block.get("is_error") is True
             code = EXIT.match(output) if failed else None
-            self.end_step_begun_as(
+            self.try_to_end_step_begun_as(
                 text_or_empty(block.get("tool_use_id")),
                 StepState.FAILED if failed else StepState.DONE,
                 output,
@@ -132,7 +132,7 @@ class Claude(Stream):
             )
         return bool(result_blocks)
 
-    def _read_final_result(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_final_result(self, line: dict[str, Any]) -> bool:
         usage, cost = dict_or_empty(line.get("usage")), dollars_or_none(line.get("total_cost_usd"))
         tokens_in = sum(token_count_or_zero(usage.get(name)) for name in INPUT)
         self.usage.tokens_in = max(tokens_in, self.usage.tokens_in)
@@ -141,7 +141,7 @@ class Claude(Stream):
         self.session = text_or_empty(line.get("session_id"))[:LONGEST_NAME] or self.session
         for denial in map(dict_or_empty, list_or_empty(line.get("permission_denials"))):
             # Told before by a line of its own; where it was not, its step is still open.
-            self.mark_step_as_denied(text_or_empty(denial.get("tool_use_id")), "")
+            self.try_to_mark_step_as_denied(text_or_empty(denial.get("tool_use_id")), "")
         words = text_or_empty(line.get("result")).strip()
         if isinstance(line.get("structured_output"), dict):
             self.structured = words

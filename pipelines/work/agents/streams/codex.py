@@ -31,22 +31,22 @@ VERBS = {"add": Verb.WRITE, "delete": Verb.DELETE}
 class Codex(Stream):
     def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
-            "thread.started": self._read_thread_line,
+            "thread.started": self._try_to_read_thread_line,
             "turn.started": lambda line: True,
-            "item.started": self._read_item_line,
-            "item.updated": self._read_item_line,
-            "item.completed": self._read_item_line,
-            "turn.completed": self._read_completed_turn,
-            "turn.failed": self._read_failed_turn,
-            "error": self._read_error_line,
+            "item.started": self._try_to_read_item_line,
+            "item.updated": self._try_to_read_item_line,
+            "item.completed": self._try_to_read_item_line,
+            "turn.completed": self._try_to_read_completed_turn,
+            "turn.failed": self._try_to_read_failed_turn,
+            "error": self._try_to_read_error_line,
         }
 
-    def _read_thread_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_thread_line(self, line: dict[str, Any]) -> bool:
         self.name = "Codex"
         self.session = text_or_empty(line.get("thread_id"))[:LONGEST_NAME]
         return True
 
-    def _read_item_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_item_line(self, line: dict[str, Any]) -> bool:
         item, over = dict_or_empty(line.get("item")), line.get("type") == "item.completed"
         kind = text_or_empty(item.get("type"))
         if kind == "error":
@@ -60,7 +60,7 @@ class Codex(Stream):
             if over:
                 self._add_message_or_thought(kind, text_or_empty(item.get("text")))
             return True
-        step = self._step_of_item(kind, item)
+        step = self._step_of_item_or_none(kind, item)
         if step is None:
             return False
         identity = text_or_empty(item.get("id"))
@@ -71,7 +71,7 @@ class Codex(Stream):
             output = text_or_empty(item.get("aggregated_output")) or text_or_joined_texts(
                 dict_or_empty(item.get("error")).get("message")
             )
-            self.end_step_begun_as(
+            self.try_to_end_step_begun_as(
                 identity, state, output, code=exit_code_or_none(item.get("exit_code")), changes=step.changes
             )
         return True
@@ -82,7 +82,7 @@ class Codex(Stream):
         elif words.strip():
             self.add_step(self.step_at_this_line(StepKind.THOUGHT, Verb.THINK, words.strip()))
 
-    def _step_of_item(self, kind: str, item: dict[str, Any]) -> Step | None:
+    def _step_of_item_or_none(self, kind: str, item: dict[str, Any]) -> Step | None:
         if kind == "command_execution":
             return self.step_at_this_line(
                 StepKind.COMMAND, Verb.RUN, without_shell(text_or_empty(item.get("command")))
@@ -111,7 +111,7 @@ class Codex(Stream):
             return self.step_at_this_line(StepKind.TOOL, Verb.PLAN, "; ".join(plan))
         return None
 
-    def _read_completed_turn(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_completed_turn(self, line: dict[str, Any]) -> bool:
         """Its usage is that of the whole run."""
         usage = dict_or_empty(line.get("usage"))
         self.usage.tokens_in = token_count_or_zero(usage.get("input_tokens"))
@@ -120,13 +120,13 @@ class Codex(Stream):
         self.record_final_event("turn.completed")
         return True
 
-    def _read_failed_turn(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_failed_turn(self, line: dict[str, Any]) -> bool:
         self.record_final_event(
             "turn.failed", text_or_empty(dict_or_empty(line.get("error")).get("message")) or "turn.failed"
         )
         return True
 
-    def _read_error_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_error_line(self, line: dict[str, Any]) -> bool:
         message = text_or_empty(line.get("message"))
         again = RECONNECTING.match(message)
         if again:

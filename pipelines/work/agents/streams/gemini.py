@@ -25,21 +25,21 @@ class Gemini(Stream):
 
     def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
-            "init": self._read_init_line,
-            "message": self._read_message_line,
-            "tool_use": self._read_tool_use,
-            "tool_result": self._read_tool_result,
-            "error": self._read_error_line,
-            "result": self._read_final_result,
+            "init": self._try_to_read_init_line,
+            "message": self._try_to_read_message_line,
+            "tool_use": self._try_to_read_tool_use,
+            "tool_result": self._try_to_read_tool_result,
+            "error": self._try_to_read_error_line,
+            "result": self._try_to_read_final_result,
         }
 
-    def _read_init_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_init_line(self, line: dict[str, Any]) -> bool:
         self.name = "Gemini CLI"
         self.session = text_or_empty(line.get("session_id"))[:LONGEST_NAME]
         self.model = text_or_empty(line.get("model"))[:LONGEST_NAME]
         return True
 
-    def _read_message_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_message_line(self, line: dict[str, Any]) -> bool:
         """A text comes in pieces."""
         if line.get("role") != "assistant":
             return True
@@ -56,7 +56,7 @@ class Gemini(Stream):
         self._speaking, self._words = bool(words.strip()), words
         return True
 
-    def _read_tool_use(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_tool_use(self, line: dict[str, Any]) -> bool:
         # The next text is another message.
         self._speaking = False
         name = text_or_empty(line.get("tool_name"))
@@ -67,7 +67,7 @@ class Gemini(Stream):
         )
         return True
 
-    def _read_tool_result(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_tool_result(self, line: dict[str, Any]) -> bool:
         error = dict_or_empty(line.get("error"))
         why = text_or_empty(error.get("message"))
         output = text_or_empty(line.get("output")) or why
@@ -78,14 +78,14 @@ class Gemini(Stream):
         if line.get("status") == "error" and REFUSED.search(f"{text_or_empty(error.get('type'))} {why}"):
             state = StepState.DENIED
         number = int(code[1]) if code else None if failed else 0
-        return self.end_step_begun_as(text_or_empty(line.get("tool_id")), state, output, code=number)
+        return self.try_to_end_step_begun_as(text_or_empty(line.get("tool_id")), state, output, code=number)
 
-    def _read_error_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_error_line(self, line: dict[str, Any]) -> bool:
         warning = line.get("severity") == "warning"
         self.add_error(text_or_empty(line.get("message")), StepState.DONE if warning else StepState.FAILED)
         return True
 
-    def _read_final_result(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_final_result(self, line: dict[str, Any]) -> bool:
         stats = dict_or_empty(line.get("stats"))
         self.usage.tokens_in = token_count_or_zero(stats.get("input_tokens"))
         self.usage.tokens_out = token_count_or_zero(stats.get("output_tokens"))

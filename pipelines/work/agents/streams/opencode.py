@@ -24,31 +24,31 @@ REFUSED = re.compile(r"rejected permission|rule which prevents|permission (?:was
 class OpenCode(Stream):
     def handlers_by_type(self) -> Mapping[str, Callable[[dict[str, Any]], bool]]:
         return {
-            "step_start": self._read_step_start,
-            "text": self._read_text_part,
-            "reasoning": self._read_thought_line,
-            "tool_use": self._read_ended_tool_use,
-            "step_finish": self._read_step_finish,
-            "error": self._read_error_line,
+            "step_start": self._try_to_read_step_start,
+            "text": self._try_to_read_text_part,
+            "reasoning": self._try_to_read_thought_line,
+            "tool_use": self._try_to_read_ended_tool_use,
+            "step_finish": self._try_to_read_step_finish,
+            "error": self._try_to_read_error_line,
         }
 
-    def _read_step_start(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_step_start(self, line: dict[str, Any]) -> bool:
         self.name = "OpenCode"
         self.session = text_or_empty(line.get("sessionID"))[:LONGEST_NAME] or self.session
         self.end_retries()
         return True
 
-    def _read_text_part(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_text_part(self, line: dict[str, Any]) -> bool:
         self.add_message(text_or_empty(dict_or_empty(line.get("part")).get("text")))
         return True
 
-    def _read_thought_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_thought_line(self, line: dict[str, Any]) -> bool:
         words = text_or_empty(dict_or_empty(line.get("part")).get("text")).strip()
         if words:
             self.add_step(self.step_at_this_line(StepKind.THOUGHT, Verb.THINK, words))
         return True
 
-    def _read_ended_tool_use(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_ended_tool_use(self, line: dict[str, Any]) -> bool:
         """Told when it is over."""
         part = dict_or_empty(line.get("part"))
         name, state = text_or_empty(part.get("tool")), dict_or_empty(part.get("state"))
@@ -81,7 +81,7 @@ class OpenCode(Stream):
         )
         return True
 
-    def _read_step_finish(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_step_finish(self, line: dict[str, Any]) -> bool:
         part = dict_or_empty(line.get("part"))
         if part.get("reason") == "content-filter":
             self.refused = self.claim or "content-filter"
@@ -96,7 +96,7 @@ class OpenCode(Stream):
         self.add_usage(tokens_in, made, dollars_or_none(part.get("cost")) or None)
         return True
 
-    def _read_error_line(self, line: dict[str, Any]) -> bool:
+    def _try_to_read_error_line(self, line: dict[str, Any]) -> bool:
         self.name = "OpenCode"
         self.session = text_or_empty(line.get("sessionID"))[:LONGEST_NAME] or self.session
         error = dict_or_empty(line.get("error"))

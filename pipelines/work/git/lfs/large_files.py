@@ -56,14 +56,14 @@ class LargeFiles:
     def pointers(self, files: Mapping[str, TreeFile]) -> dict[str, Pointer]:
         return tree_pointers(self._store, files)
 
-    def bring(self, pointers: Mapping[str, Pointer]) -> None:
+    def bring_into_mirror(self, pointers: Mapping[str, Pointer]) -> None:
         """Bring the content of these files into the mirror. :raises GitRefused: too much, or it is nowhere"""
         missing: dict[str, tuple[str, Pointer]] = {}
         for path, pointer in pointers.items():
             # Before anything is fetched: a pointer may claim any size
             if pointer.size > MOST_BYTES:
                 raise GitRefused(f"The large file {path} has more than {MOST_BYTES // 1024**2} MB.")
-            if not self.objects.has(pointer) and not self._bring_stored(path, pointer):
+            if not self.objects.has(pointer) and not self._try_to_bring_stored(path, pointer):
                 missing.setdefault(pointer.oid, (path, pointer))
         total = sum({pointer.oid: pointer.size for pointer in pointers.values()}.values())
         if total > MOST_BYTES:
@@ -77,7 +77,7 @@ class LargeFiles:
         with open_lfs_server(self._remote, self._configured_address(b"url")) as server:
             server.download(list(missing.values()), self.objects.add)
 
-    def _bring_stored(self, path: str, pointer: Pointer) -> bool:
+    def _try_to_bring_stored(self, path: str, pointer: Pointer) -> bool:
         """Return whether the task has it, and bring it."""
         place = self._stored.get(pointer.oid)
         if place is None or self._fetch is None:
@@ -94,18 +94,20 @@ class LargeFiles:
         with source.open("rb") as content:
             self.objects.add(pointer, partial(copy_bounded, content, most=pointer.size), path)
 
-    def lay_down(self, workspace: Path, files: Mapping[str, TreeFile]) -> dict[str, Pointer]:
+    def replace_pointers_by_contents(
+        self, workspace: Path, files: Mapping[str, TreeFile]
+    ) -> dict[str, Pointer]:
         """Put the content of each large file in the place of its pointer, where that stands there. :return: all
         pointers of the tree"""
         pointers = self.pointers(files)
         # A workspace that is used again has the contents, which a station may have changed
         waiting = {path: pointer for path, pointer in pointers.items() if has_pointer_text(workspace, path)}
-        self.bring(waiting)
+        self.bring_into_mirror(waiting)
         for path, pointer in waiting.items():
             self.replace_file(workspace, path, pointer, files[path][0])
         return pointers
 
-    def take_in(self, workspace: Path, files: Mapping[str, TreeFile]) -> None:
+    def keep_large_files_of_station(self, workspace: Path, files: Mapping[str, TreeFile]) -> None:
         """Keep the content of the large files that a station left, until they are published."""
         for path, pointer in self.pointers(files).items():
             # The mirror outlives the workspace, and a delivery needs the bytes
@@ -133,7 +135,7 @@ class LargeFiles:
         self._stored = {**self._stored, **find(missing)} if missing else self._stored
 
         def path_of(pointer: Pointer) -> Path | None:
-            there = self.objects.has(pointer) or self._bring_stored(pointers[pointer], pointer)
+            there = self.objects.has(pointer) or self._try_to_bring_stored(pointers[pointer], pointer)
             return self.objects.path_of(pointer) if there else None
 
         # As git-lfs does: `pushurl` counts for sending alone

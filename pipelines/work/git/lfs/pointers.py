@@ -57,7 +57,7 @@ class LfsAttributes:
         self._read, self._room = read, MOST_TOGETHER
         self._rules: dict[tuple[bytes, ...], list[tuple[IgnoreRule, bool]]] = {}
 
-    def keeps(self, path: str) -> bool:
+    def is_kept_by_lfs(self, path: str) -> bool:
         """Return whether the filter of a file is that of LFS. :raises GitRefused: the attributes are too long"""
         # Git names files by bytes, which may be no UTF-8
         names = tuple(path.encode(errors="surrogateescape").split(b"/"))
@@ -140,7 +140,7 @@ def tree_pointers(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> dict
     attributes = tree_attributes(store, files)
     pointers = {}
     for path, (mode, sha) in files.items():
-        if S_ISREG(mode) and attributes.keeps(path) and (pointer := blob_pointer(store, sha, path)):
+        if S_ISREG(mode) and attributes.is_kept_by_lfs(path) and (pointer := blob_pointer(store, sha, path)):
             pointers[path] = pointer
     return pointers
 

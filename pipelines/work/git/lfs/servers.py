@@ -137,7 +137,7 @@ class HttpServer:
             http.close()
 
     def download(self, pointers: PathsWithPointers, keep: Keep) -> None:
-        http = self._http(DOWNLOAD)
+        http = self._http_for_operation(DOWNLOAD)
         for path, answer in self._answers(http, DOWNLOAD, pointers):
             action = answer.actions.get(DOWNLOAD)
             if action is None:
@@ -146,7 +146,7 @@ class HttpServer:
             keep(answer.pointer, partial(http.download, action, answer.pointer), path)
 
     def upload(self, pointers: PathsWithPointers, path_of: Callable[[Pointer], Path | None]) -> int:
-        http, count = self._http(UPLOAD), 0
+        http, count = self._http_for_operation(UPLOAD), 0
         for path, answer in self._answers(http, UPLOAD, pointers):
             if answer.missing:
                 raise GitRefused(
@@ -172,25 +172,25 @@ class HttpServer:
         for answer in http.ask(operation, [pointer for _path, pointer in pointers]):
             yield paths[answer.pointer.oid], answer
 
-    def _http(self, operation: str) -> LfsHttp:
+    def _http_for_operation(self, operation: str) -> LfsHttp:
         # By ssh a server may give another address and token for sending than for fetching
         if operation not in self._open:
-            endpoint, headers = self._endpoint(operation)
+            endpoint, headers = self._endpoint_and_headers(operation)
             self._open[operation] = LfsHttp(endpoint, headers, self._remote.guard, self._remote.seconds)
         return self._open[operation]
 
-    def _endpoint(self, operation: str) -> tuple[str, dict[str, str]]:
+    def _endpoint_and_headers(self, operation: str) -> tuple[str, dict[str, str]]:
         address = self._remote.address
         base = f"https://{address.host}" + (f":{address.port}" if address.port not in (443, 22) else "")
         usual = f"{base}{address.path.rstrip('/').removesuffix('.git')}.git/info/lfs"
         endpoint = self._configured or usual
         if address.scheme == "ssh" and not self._configured:
-            return self._endpoint_by_ssh(operation, usual)
+            return self._endpoint_and_headers_by_ssh(operation, usual)
         own = address.scheme == "https" and is_same_origin(endpoint, f"https://{address.host}:{address.port}")
         # To another host than that of the repository no credential goes
         return endpoint, basic_authorization(self._remote.credential) if own else {}
 
-    def _endpoint_by_ssh(self, operation: str, usual: str) -> tuple[str, dict[str, str]]:
+    def _endpoint_and_headers_by_ssh(self, operation: str, usual: str) -> tuple[str, dict[str, str]]:
         remote, address = self._remote, self._remote.address
         # A shell of the server reads it: a quote in the path would end the argument
         path = "'" + address.path.lstrip("/").replace("'", "'\\''") + "'"

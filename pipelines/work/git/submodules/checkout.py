@@ -84,7 +84,7 @@ def check_out_submodules(
         )
     run = SubmoduleCheckout(access, remote, workspace, report)
     while waiting:
-        waiting += run.check_out(waiting.popleft())
+        waiting += run.check_out_and_return_inner_submodules(waiting.popleft())
     return SubmoduleFiles(run.files, tuple(run.git_folders))
 
 
@@ -98,7 +98,7 @@ class SubmoduleCheckout:
         self.files: dict[str, dict[str, Leaf]] = {}
         self.git_folders: list[str] = []
 
-    def check_out(self, item: PendingSubmodule) -> list[PendingSubmodule]:
+    def check_out_and_return_inner_submodules(self, item: PendingSubmodule) -> list[PendingSubmodule]:
         """Check one out, and return those that it has itself."""
         if len(self.git_folders) >= MOST_MODULES:
             raise GitRefused(
@@ -125,7 +125,7 @@ class SubmoduleCheckout:
                     f"The submodules have more than {MOST_BYTES // 1024**2} MB or {MOST_FILES} files together.",
                 )
             large = LargeFiles(mirror, remote, item.pin.decode(), self._report)
-            pointers = large.lay_down(place, files)
+            pointers = large.replace_pointers_by_contents(place, files)
             attempt_repository.make_repository(place, mirror, "", item.pin.decode(), files)
             inner = submodule_pins(files)
             modules = tree_modules(store, files) if inner else {}

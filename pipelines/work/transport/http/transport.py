@@ -81,7 +81,7 @@ class HttpTransport:
     async def claim_job(self, job_id: int) -> Started | None:
         return await self._claims.claim_job(job_id)
 
-    async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
+    async def unattended_jobs(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
         """`waiting` tells of all."""
         return {}
 
@@ -96,23 +96,23 @@ class HttpTransport:
 
     # Renew
 
-    def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
+    def renew_leases(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
         try:
             response = self._calls.call_once("POST", "/leases", {"abandoned": sorted(abandoned)})
         except (CallRefused, BearerRefused) as error:
             raise ServerAway(str(error)) from error
         return {int(job): uuid.UUID(key) for job, key in response["held"].items()}
 
-    def hang_up(self) -> None:
+    def close_connection_of_thread(self) -> None:
         """Connections are shared, and closed in the end."""
 
     # Fetch and store
 
-    async def material(self, started: Started) -> Material:
+    async def read_material(self, started: Started) -> Material:
         response = await self._call_about_job(started, "material")
         return wire_format.material_from_json(response)
 
-    async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
+    async def read_workspace_before_or_none(self, started: Started) -> StartingWorkspace | None:
         response = await self._call_about_job(started, "before")
         return wire_format.starting_workspace_from_json(response["before"])
 
@@ -130,7 +130,7 @@ class HttpTransport:
         except (CallRefused, LeaseLost, BearerRefused) as error:
             raise ServerAway(f"The server does not hand out a file of this job: {error}") from error
 
-    async def store(self, started: Started, left: AttemptResults) -> None:
+    async def store_results(self, started: Started, left: AttemptResults) -> None:
         sizes = {digest: size for digest, (_path, size) in left.files.items()}
         answer = await self._call_about_job(started, "wanted", {"files": sizes})
         for digest in answer["wanted"]:
@@ -178,7 +178,7 @@ class HttpTransport:
                 "POST", f"{at}{digest}/parts", {"parts": parts}, lease=started.lease
             )
 
-    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+    def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
             await self._call_about_job(started, "log", {"text": text}, again="again")
 
@@ -224,7 +224,7 @@ class HttpTransport:
 
     # Deliver: the server's own workers do it, with what was approved
 
-    async def clear(self, started: Started) -> DeliveryPermission:
+    async def permit_or_refuse_delivery(self, started: Started) -> DeliveryPermission:
         raise LeaseLost
 
     async def report_delivered(
@@ -248,7 +248,7 @@ class HttpTransport:
     async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
         raise LeaseLost
 
-    async def report_push(
+    async def report_push_by_others(
         self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
     ) -> None:
         raise LeaseLost
@@ -286,7 +286,7 @@ class BatchedCalls(ABC, Generic[Call, Answer]):
 
     def __init__(self, calls: ServerCalls) -> None:
         self._calls = calls
-        self._bundles = CallBatcher[Call, Answer](self._sent, MOST_TOGETHER)
+        self._bundles = CallBatcher[Call, Answer](self._send_batch_and_retry_each_alone, MOST_TOGETHER)
 
     async def _answer(self, call: Call) -> Answer:
         answer = await self._bundles.answer_in_batch(call)
@@ -294,14 +294,14 @@ class BatchedCalls(ABC, Generic[Call, Answer]):
         return answer
 
     @abstractmethod
-    async def _alone(self, call: Call) -> Answer:
+    async def _answer_one(self, call: Call) -> Answer:
         """:raises CallRefused, ServerAway, BearerRefused"""
 
     @abstractmethod
     async def _together(self, calls: Sequence[Call]) -> Sequence[Answer | None]:
         """None where one has to come by itself. :raises FAILED: all have to"""
 
-    async def _sent(self, calls: Sequence[Call]) -> Sequence[Answer | Exception]:
+    async def _send_batch_and_retry_each_alone(self, calls: Sequence[Call]) -> Sequence[Answer | Exception]:
         answers: Sequence[Answer | None] = [None] * len(calls)
         if len(calls) > 1:
             with suppress(*FAILED):
@@ -314,7 +314,7 @@ class BatchedCalls(ABC, Generic[Call, Answer]):
         if answer is not None:
             return answer
         try:
-            return await self._alone(call)
+            return await self._answer_one(call)
         except FAILED as error:
             return error
 
@@ -323,7 +323,7 @@ class SentClaims(BatchedCalls[int, "Claimed"]):
     async def claim_job(self, job_id: int) -> Started | None:
         return (await self._answer(job_id)).started
 
-    async def _alone(self, call: int) -> Claimed:
+    async def _answer_one(self, call: int) -> Claimed:
         return _claimed_from_json(
             (await self._calls.call_until_answered("POST", f"/jobs/{call}/claim"))["started"]
         )
@@ -349,10 +349,10 @@ class SentReports(BatchedCalls["FinishedJob", ReportAnswer]):
         done = FinishedJob(started, {"attempt": started.orders.attempt, "outcome": outcome, "go_on": go_on})
         # A large one would hold up those that go with it, until all of it is sent and read
         if len(json.dumps(outcome)) > LARGEST:
-            return await self._alone(done)
+            return await self._answer_one(done)
         return await self._answer(done)
 
-    async def _alone(self, call: FinishedJob) -> ReportAnswer:
+    async def _answer_one(self, call: FinishedJob) -> ReportAnswer:
         path = f"/jobs/{call.started.orders.job_id}/report"
         return wire_format.report_answer_from_json(
             await self._calls.call_until_answered("POST", path, call.document, lease=call.started.lease)

@@ -49,7 +49,7 @@ class BranchStates:
             token, moment, sum(begun is None or join.at <= begun for join in self._join_events)
         )
 
-    def base_entries_of_changed_files(self, token: int, moment: datetime) -> dict[str, Any] | None:
+    def base_entries_of_changed_files_or_none(self, token: int, moment: datetime) -> dict[str, Any] | None:
         """{path: its entry at the base, or None} of what this token had changed since the base by then; None where
         nothing was committed."""
         if not self._commits_of_task:
@@ -109,7 +109,7 @@ class BranchStates:
             if row.job.token_id in tokens and _is_reported_by(row, moment)
         ]
         last = rows[-1] if rows else None
-        join_index = self._index_of_last_join(tokens, joins)
+        join_index = self._index_of_last_join_or_none(tokens, joins)
         if join_index is not None and (last is None or self._join_events[join_index].at >= _end_time(last)):
             return self._state_at_join(join_index)
         if last is None:
@@ -121,7 +121,7 @@ class BranchStates:
         moved = any(token_id in tokens and job > since for token_id, job in self._deliveries_with_moved_base)
         return replace(state, packs=self._reported_packs(moment), moved=moved)
 
-    def _index_of_last_join(self, tokens: Sequence[int], joins: int) -> int | None:
+    def _index_of_last_join_or_none(self, tokens: Sequence[int], joins: int) -> int | None:
         """Return the index of the last join of branches that became one of these tokens."""
         indexes = (index for index in reversed(range(joins)) if self._join_events[index].token_id in tokens)
         return next(indexes, None)

@@ -300,8 +300,10 @@ def _link_request(delivery: Delivery, request: Mapping[str, Any], now: datetime)
 
 def amount_too_large_to_read(job: Job) -> dict[str, Any]:
     """{too_large_to_read: {files, bytes}} of what a delivery brings, else empty. `job` with its task loaded."""
-    before = BranchStates(job.task).base_entries_of_changed_files(job.token_id, job.created_at) or {}
-    _digest, manifest = task_trees(job.task_id).workspace_at(job.token_id, job.created_at) or ("", ())
+    before = BranchStates(job.task).base_entries_of_changed_files_or_none(job.token_id, job.created_at) or {}
+    _digest, manifest = task_trees(job.task_id).digest_and_manifest_at_or_none(
+        job.token_id, job.created_at
+    ) or ("", ())
     now = {str(entry["path"]): entry for entry in manifest}
     amount = files_and_bytes_if_oversized(
         (old, now.get(path)) for path, old in before.items() if old != now.get(path)

@@ -49,8 +49,8 @@ def accepted_change(task_id: int) -> AcceptedChange | None:
     if delivery is None:
         return None
     token_id, moment = delivery.job.token_id, delivery.cleared_at
-    stored = task_trees(task_id).workspace_at(token_id, moment)
-    changed = BranchStates(delivery.job.task).base_entries_of_changed_files(token_id, moment)
+    stored = task_trees(task_id).digest_and_manifest_at_or_none(token_id, moment)
+    changed = BranchStates(delivery.job.task).base_entries_of_changed_files_or_none(token_id, moment)
     if stored is None or changed is None:
         return None
     return AcceptedChange(_by_path(stored[1]), frozenset(changed))

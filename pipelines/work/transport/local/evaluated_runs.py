@@ -79,7 +79,7 @@ class EvaluatedRun:
             packs = (*packs, f"{PACK}{git.pack}")
         return GitState(git.branch, git.base_branch, git.base, git.head, git.tree, packs)
 
-    def end_of_station(self, outcome: dict[str, Any]) -> Job | None:
+    def end_of_station_or_none(self, outcome: dict[str, Any]) -> Job | None:
         """Keep the outcome of the station; return the recorded run of the check, where it is to be run."""
         self.outcome = outcome
         trial = StationTrial.objects.select_related("evaluation").get(pk=self.trial_id)

@@ -26,5 +26,5 @@ def fork_files(task: Task, plan: ForkPlan) -> ForkFiles:
     state = BranchStates(task).state_at(token, at, at)
     if state.heads:
         return ForkFiles(state.head or state.heads[0], state.tree)
-    _digest, manifest = task_trees(task.pk).workspace_at(token, at) or ("", ())
+    _digest, manifest = task_trees(task.pk).digest_and_manifest_at_or_none(token, at) or ("", ())
     return ForkFiles(files=sum(not entry.get("folder") for entry in manifest))

@@ -99,7 +99,7 @@ class LocalTransport:
             lambda: jobs.start_jobs_without_time(token_id, self._claim.refresh_and_store(), most)
         )
 
-    async def unattended(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
+    async def unattended_jobs(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
         return await self._call_once(
             lambda: claimable.unattended_jobs(self._claim.refresh_and_store(), room, older_than)
         )
@@ -112,7 +112,7 @@ class LocalTransport:
 
     # Renew
 
-    def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
+    def renew_leases(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
         """Renew the leases by one statement, on a connection of the calling thread's own: neither a busy
         event loop nor a full pool may cost a lease."""
         try:
@@ -122,12 +122,12 @@ class LocalTransport:
         except (DatabaseError, InterfaceError) as error:
             raise ServerAway(str(error).split("\n")[0]) from error
 
-    def hang_up(self) -> None:
+    def close_connection_of_thread(self) -> None:
         connection.close()
 
     # Fetch and store
 
-    async def material(self, started: Started) -> Material:
+    async def read_material(self, started: Started) -> Material:
         orders = started.orders
         return await self.engine.call_until_connected(
             stored_results.job_material,
@@ -137,7 +137,7 @@ class LocalTransport:
             orders.scope["input"],
         )
 
-    async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
+    async def read_workspace_before_or_none(self, started: Started) -> StartingWorkspace | None:
         return await self.engine.call_until_connected(stored_results.last_snapshot, started.orders.job_id)
 
     def fetch(self, stored: str, path: Path) -> None:
@@ -147,7 +147,7 @@ class LocalTransport:
 
         repeat_while_away(copy)
 
-    async def store(self, started: Started, left: AttemptResults) -> None:
+    async def store_results(self, started: Started, left: AttemptResults) -> None:
         known = await self.engine.call_until_connected(storage.keep_stored_digests, left.files)
         # In no thread of the database: no connection waits for a disk
         stored = await asyncio.to_thread(stored_results.store_new_bytes, left.root, left.files, known)
@@ -156,7 +156,7 @@ class LocalTransport:
             stored_results.write_results, orders.job_id, orders.task_id, started.lease, left, stored
         )
 
-    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+    def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:
         writer = logs.Writer(started.orders.job_id, started.orders.attempt)
 
         async def append(text: str) -> None:
@@ -190,7 +190,7 @@ class LocalTransport:
 
     # Deliver
 
-    async def clear(self, started: Started) -> DeliveryPermission:
+    async def permit_or_refuse_delivery(self, started: Started) -> DeliveryPermission:
         return await self.engine.call_until_connected(
             deliveries.permit_or_refuse_delivery, started.orders.job_id, started.lease
         )
@@ -226,7 +226,7 @@ class LocalTransport:
             deliveries.record_base_moved, started.orders.job_id, started.lease, onto, tree
         )
 
-    async def report_push(
+    async def report_push_by_others(
         self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
     ) -> None:
         arguments = (started.orders.job_id, started.lease, commit, list(who), list(logins))

@@ -92,16 +92,16 @@ class LocalTrial:
     async def keep_alive(self) -> bool:
         return await self._database.call_until_connected(mark_worker_present, self._trial)
 
-    async def next_station(self, outcome: Mapping[str, Any]) -> Started | None:
+    async def start_next_station_or_none(self, outcome: Mapping[str, Any]) -> Started | None:
         # What cannot be stored is refused by `end`, which says why
         if self._evaluated is None or self._evaluated.checks or unstorable_reason(outcome):
             return None
-        job = await self._database.call_until_connected(self._evaluated.end_of_station, dict(outcome))
+        job = await self._database.call_until_connected(self._evaluated.end_of_station_or_none, dict(outcome))
         if job is None:
             return None
         return await self._database.call_until_connected(started_check, self._trial, job)
 
-    async def end(self, outcome: Mapping[str, Any]) -> str:
+    async def end_or_say_why_unstorable(self, outcome: Mapping[str, Any]) -> str:
         ended = [dict(outcome)]
         if self._evaluated is not None and self._evaluated.checks:
             # The last outcome is that of the check
@@ -118,14 +118,14 @@ class LocalTrial:
 
     # What its execution asks
 
-    async def material(self, started: Started) -> Material:
+    async def read_material(self, started: Started) -> Material:
         state = self._evaluated.state if self._evaluated else None
         return await self._database.call_until_connected(
             trial_material, self._source, started.orders.project_id, started.orders.scope["input"], state
         )
 
-    async def read_workspace_before(self, started: Started) -> StartingWorkspace | None:
-        return (await self.material(started)).before
+    async def read_workspace_before_or_none(self, started: Started) -> StartingWorkspace | None:
+        return (await self.read_material(started)).before
 
     def fetch(self, stored: str, path: Path) -> None:
         if self._evaluated is not None and stored.startswith(PACK):
@@ -133,12 +133,12 @@ class LocalTrial:
             return
         storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
 
-    async def store(self, started: Started, left: AttemptResults) -> None:
+    async def store_results(self, started: Started, left: AttemptResults) -> None:
         """Nothing of it is kept; what an evaluation made of a task is compared with what was accepted."""
         if self._evaluated is not None:
             await self._database.call_until_connected(self._evaluated.store, left)
 
-    def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
+    def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
             # A station that prints without end fills a row of the database otherwise
             if self._length < LOG_CHARACTERS:
@@ -161,7 +161,7 @@ class LocalTrial:
 
     # A delivery is of a task: no such station is run by itself
 
-    async def clear(self, started: Started) -> DeliveryPermission:
+    async def permit_or_refuse_delivery(self, started: Started) -> DeliveryPermission:
         raise_lease_lost()
 
     async def report_delivered(
@@ -185,7 +185,7 @@ class LocalTrial:
     async def report_base_moved(self, started: Started, onto: str, tree: str) -> None:
         raise_lease_lost()
 
-    async def report_push(
+    async def report_push_by_others(
         self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
     ) -> None:
         raise_lease_lost()

@@ -35,7 +35,7 @@ class WorkerClaim:
 
     def refresh_and_store(self) -> Claim:
         """Return what it may take at this moment, and write it into its row where that has changed."""
-        if self._config.for_one_owner:
+        if self._config.serves_one_owner:
             owners = up_to_two_owners_with_work(self._config.owners)
             claim = self._reduced if len(owners) > 1 else self._whole
             if claim.offers != self.now.offers:

@@ -35,7 +35,7 @@ class SnapshotHead:
 def job_workspace(job_id: int) -> tuple[str, Manifest] | None:
     """The digest and the manifest; None where nothing was left yet."""
     job = Job.objects.only("task_id", "token_id", "created_at").get(pk=job_id)
-    return _build_trees(job.task_id).workspace_at(job.token_id, job.created_at)
+    return _build_trees(job.task_id).digest_and_manifest_at_or_none(job.token_id, job.created_at)
 
 
 def ancestor_ids(first: int, above: Callable[[int], int | None]) -> list[int]:
@@ -65,7 +65,9 @@ def _build_trees(task_id: int) -> WorkspaceTrees:
     base = None
     until = fork_time(task) if task.fork_event else task.follows and task.follows.ended_at
     if task.retry_of and until and not is_retry_from_first_station(task):
-        base = _build_trees(task.retry_of.task_id).workspace_at(task.retry_of.token_id, until)
+        base = _build_trees(task.retry_of.task_id).digest_and_manifest_at_or_none(
+            task.retry_of.token_id, until
+        )
     left = [SnapshotHead(*row) for row in _snapshot_rows(task=task_id) if row[-1]]
     tokens = {token.pk: token for token in Token.objects.filter(task=task_id).defer("wait")} if left else {}
     return WorkspaceTrees(tokens, left, base)
@@ -102,7 +104,7 @@ class WorkspaceTrees:
         self.tokens, self.left, self.base = tokens, left, base
         self._read: dict[int, tuple[str, Manifest]] = {}
 
-    def workspace_at(self, token: int, at: datetime) -> tuple[str, Manifest] | None:
+    def digest_and_manifest_at_or_none(self, token: int, at: datetime) -> tuple[str, Manifest] | None:
         """Return the digest and manifest of the workspace that a token sees at a moment; None where nothing was
         left yet."""
         if not self.left:
@@ -115,13 +117,13 @@ class WorkspaceTrees:
             return self.base
         # No branch was joined: the last snapshot holds all files, and nothing is merged
         if not any(self.tokens[snapshot.token].joined_id for snapshot in own_snapshots):
-            return self._read_snapshot(own_snapshots[-1])
+            return self._digest_and_manifest_of_snapshot(own_snapshots[-1])
         merged: Manifest = self.base[1] if self.base else ()
         # Law §7: each station's changes, in the order in which the stations were left
         for snapshot in own_snapshots:
-            before = self.workspace_at(snapshot.token, snapshot.began)
+            before = self.digest_and_manifest_at_or_none(snapshot.token, snapshot.began)
             merged = manifest_with_changes(
-                merged, before[1] if before else (), self._read_snapshot(snapshot)[1]
+                merged, before[1] if before else (), self._digest_and_manifest_of_snapshot(snapshot)[1]
             )
         return manifest_digest(merged), merged
 
@@ -143,7 +145,7 @@ class WorkspaceTrees:
     def _token_and_ancestors(self, token: int) -> list[int]:
         return ancestor_ids(token, lambda pk: self.tokens[pk].parent_id)
 
-    def _read_snapshot(self, left: SnapshotHead) -> tuple[str, Manifest]:
+    def _digest_and_manifest_of_snapshot(self, left: SnapshotHead) -> tuple[str, Manifest]:
         if left.pk not in self._read:
             snapshot = Snapshot.objects.get(pk=left.pk)
             self._read[left.pk] = snapshot.digest, tuple(snapshot.manifest)

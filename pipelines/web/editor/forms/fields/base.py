@@ -67,9 +67,9 @@ class FormField:
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         """Return the fragment with the typed text written to this field. Raises FieldRefused."""
-        return self.put(fragment, self.parse_value(typed[0] if typed else ""))
+        return self.with_value(fragment, self.parse_value(typed[0] if typed else ""))
 
-    def put(self, fragment: Any, value: Any) -> Any:
+    def with_value(self, fragment: Any, value: Any) -> Any:
         if value is MISSING:
             # Without its value the object around it says nothing, such as `due` without `after`.
             return fragment_paths.with_value_at(fragment, self.whole or self.at, MISSING)

@@ -148,4 +148,4 @@ class SeveralField(FormField):
             value for value, words in self.choices(typed) if value in typed and value not in remaining
         ]
         usual = set(chosen) == set(self.usual)
-        return self.put(fragment, MISSING if usual or not chosen else chosen)
+        return self.with_value(fragment, MISSING if usual or not chosen else chosen)
