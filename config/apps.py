@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 
-from config.wiring.checks import REFERENCES, check_installation, check_references
+from config.wiring.checks import REFERENCES, installation_errors, reference_errors
 from pipelines.management.printing import INSTALLATION
 from pipelines.management.workspace_check import TAG, check_workspaces
 from pipelines.ports.tracing import TracingUnavailable, begin_tracing
@@ -20,5 +20,5 @@ class ConfigConfig(AppConfig):
             except TracingUnavailable as error:
                 raise ImproperlyConfigured(str(error)) from error
         checks.register(check_workspaces, TAG)
-        checks.register(check_installation, INSTALLATION)
-        checks.register(check_references, REFERENCES)
+        checks.register(installation_errors, INSTALLATION)
+        checks.register(reference_errors, REFERENCES)

@@ -40,7 +40,7 @@ def variable_number(name: str, default: int, least: int = 0) -> int:
     return int(value)
 
 
-def variable_processes(name: str, most: int) -> int:
+def variable_process_count(name: str, most: int) -> int:
     """So many processes: a number, or `auto`, one for each core and at most `most`."""
     if variable_text(name) == "auto":
         return min(

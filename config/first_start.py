@@ -28,7 +28,7 @@ Whoever comes later waits behind a migration that waits."""
 _LOCK = 0x67617465  # any number: two starts on one database wait for each other
 
 
-def prepare_database_and_find_newcomer(
+def prepare_database_and_find_newcomer_or_none(
     say: Callable[[str], None], show: Callable[[str], None]
 ) -> User | None:
     """Brings the database up to date. Answers the administrator who has no password yet, if there is one.
@@ -42,7 +42,7 @@ def prepare_database_and_find_newcomer(
         with transaction.atomic():
             if not get_user_model().objects.exists():
                 _create_first_user(show)
-    return admin_without_password()
+    return admin_without_password_or_none()
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def _move_workspaces(say: Callable[[str], None]) -> None:
     move_earlier_folders(settings.WORKSPACES, settings.WORKSPACES.choose_folder_anew(), say)
 
 
-def admin_without_password() -> User | None:
+def admin_without_password_or_none() -> User | None:
     user = User.objects.filter(username=ADMINISTRATOR, is_superuser=True, is_active=True).first()
     return user if user and not user.has_usable_password() else None
 

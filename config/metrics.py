@@ -173,7 +173,7 @@ REGISTRY.register(PoolFigures())
 def rows_with_bounded_labels(rows: Iterable[Row]) -> list[Row]:
     """Bound the labels of stations in number and length. They are shown where a token is asked for: without one a
     station whose network is open could read those of other owners here."""
-    largest = _largest_label_sets(rows)
+    largest = _labels_to_report(rows)
     values: dict[tuple[str, tuple[str, ...]], float] = {}
     for name, labels, value in rows:
         key = (name, tuple(labels))
@@ -185,7 +185,7 @@ def rows_with_bounded_labels(rows: Iterable[Row]) -> list[Row]:
     return [(name, labels, value) for (name, labels), value in values.items()]
 
 
-def _largest_label_sets(rows: Iterable[Row]) -> set[str]:
+def _labels_to_report(rows: Iterable[Row]) -> set[str]:
     jobs: dict[str, float] = defaultdict(float)
     for name, labels, value in rows:
         if name == "queue_jobs":

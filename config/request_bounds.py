@@ -24,7 +24,12 @@ from twisted.internet import reactor
 from twisted.web.http import HTTPChannel
 
 from config.metrics import REFUSED
-from config.request_callers import Credential, find_caller, remembered_caller, request_credential
+from config.request_callers import (
+    Credential,
+    find_caller_in_database,
+    remembered_caller_or_none,
+    request_credential_or_none,
+)
 from config.request_capacity import (
     BUSY,
     FULL,
@@ -36,7 +41,7 @@ from config.request_capacity import (
     Capacity,
     Refusal,
     raise_file_limit_for_connections,
-    too_large,
+    too_large_refusal,
 )
 from config.response_pace import PacedServer
 from config.socket_frames import frame_writer
@@ -181,8 +186,10 @@ class BoundedRequest(WebRequest):
             return
         self._began = self._since = time.monotonic()
         session = self.received_cookies.get(settings.SESSION_COOKIE_NAME.encode(), b"")
-        credential = request_credential(path, self._last_header(b"Authorization"), session.decode("latin-1"))
-        self._caller = remembered_caller(credential) if credential else None
+        credential = request_credential_or_none(
+            path, self._last_header(b"Authorization"), session.decode("latin-1")
+        )
+        self._caller = remembered_caller_or_none(credential) if credential else None
         self._address = (
             "" if self._caller else self.channel.address_of_client(self._last_header(b"X-Forwarded-For"))
         )
@@ -192,7 +199,7 @@ class BoundedRequest(WebRequest):
         if self._is_away:
             return
         if announced > self._most:
-            self._answer_refusal_and_drop(too_large(self._most))
+            self._answer_refusal_and_drop(too_large_refusal(self._most))
         # A small body needs no look-up: anybody may send it. None: in chunks, of unknown length.
         elif credential and not self._caller and (length is None or length > STRANGERS.small_share):
             self._wait_for_caller(credential)
@@ -205,7 +212,7 @@ class BoundedRequest(WebRequest):
         if self._is_away:
             return
         if self._size + len(data) > self._most_body_bytes:
-            self._answer_refusal_and_drop(too_large(self._most) if self._caller else STRANGER)
+            self._answer_refusal_and_drop(too_large_refusal(self._most) if self._caller else STRANGER)
         elif not self._capacity_of_caller.try_to_reserve(self._sender, len(data)):
             self._answer_refusal_and_drop(BUSY)
         else:
@@ -306,7 +313,7 @@ class BoundedRequest(WebRequest):
             else:
                 self._answer_refusal_and_drop(REFUSED_TOKEN if credential.is_token else STRANGER)
 
-        twisted_loop.run_in_executor(_LOOKING, find_caller, credential).add_done_callback(answer)
+        twisted_loop.run_in_executor(_LOOKING, find_caller_in_database, credential).add_done_callback(answer)
 
     @contextmanager
     def _answering_full_disk(self) -> Iterator[None]:

@@ -41,7 +41,7 @@ class Credential:
         return accounts.secret_digest(self.secret)
 
 
-def request_credential(path: str, authorization: str, session: str) -> Credential | None:
+def request_credential_or_none(path: str, authorization: str, session: str) -> Credential | None:
     """The token that counts below /api/ where one is sent, else the key of the session."""
     # Not startswith: the path may begin with the prefix of BASE_URL.
     if authorization and "/api/" in path:
@@ -50,7 +50,7 @@ def request_credential(path: str, authorization: str, session: str) -> Credentia
     return Credential(False, session) if session else None
 
 
-def remembered_caller(credential: Credential) -> str | None:
+def remembered_caller_or_none(credential: Credential) -> str | None:
     """Name the person or token that it is of, from memory alone."""
     caller, until = _NOTES.get(credential.digest, ("", 0.0))
     return caller if until > time.monotonic() else None
@@ -59,7 +59,7 @@ def remembered_caller(credential: Credential) -> str | None:
 def remember_caller(request: HttpRequest, status: int) -> None:
     """Keep in mind whom the application let in with this request, and forget what it did not take."""
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-    credential = request_credential(request.path, request.headers.get("Authorization", ""), session)
+    credential = request_credential_or_none(request.path, request.headers.get("Authorization", ""), session)
     if credential is None:
         return
     # Where Django keeps a user that it has looked up: request.user itself might ask the database.
@@ -70,7 +70,7 @@ def remember_caller(request: HttpRequest, status: int) -> None:
         _NOTES.pop(credential.digest, None)
 
 
-def find_caller(credential: Credential) -> str | None:
+def find_caller_in_database(credential: Credential) -> str | None:
     """Name them from the database; None: it is not in force. Raises what the database raises."""
     caller: ApiToken | AbstractBaseUser | AnonymousUser | None
     try:

@@ -82,7 +82,7 @@ class Refusal:
         return "\r\n".join([*head, "", ""]).encode() + body
 
 
-def too_large(most: int) -> Refusal:
+def too_large_refusal(most: int) -> Refusal:
     return Refusal(
         413,
         "Content Too Large",

@@ -145,7 +145,7 @@ class SingleThreadHandler(ASGIHandler):
         if scope["query_string"] or not runner_calls.ADDRESS.fullmatch(path):
             return None
         request = ASGIRequest(scope, body)
-        call = runner_calls.read_short_call(request) if self._is_admitted(request) else None
+        call = runner_calls.read_short_call_or_none(request) if self._is_admitted(request) else None
         # Read to look at the call; whoever answers it begins anew.
         body.seek(0)
         if call is None:

@@ -409,7 +409,7 @@ EVALUATOR_COMMAND = shlex.split(env.variable_text("GATELINE_EVALUATOR_COMMAND"))
 # Worker processes beside the web process of `manage.py up`; each moves tasks on one core.
 WORKERS = env.variable_number("GATELINE_WORKERS", 1, least=1)
 # Web processes of `manage.py up` behind its one port.
-WEB_PROCESSES = env.variable_processes("GATELINE_WEB", most=4)
+WEB_PROCESSES = env.variable_process_count("GATELINE_WEB", most=4)
 # Off: the server's own workers leave commands and agents to runners on other machines.
 RUN_PROGRAMS = env.variable_flag("GATELINE_RUN_PROGRAMS", True)
 # On: a worker behind Landlock runs programs of several owners, whom that does not keep apart (SECURITY.md).

@@ -60,7 +60,10 @@ def run_until_stopped(host: str, port: int, step: SetupStep) -> None:
 
 def _is_first_start(home: Path) -> bool:
     """Tell whether the embedded database has to be made; of another one only Django knows what it lacks."""
-    return not os.environ.get("DATABASE_URL") and not layout.recorded_layout(home).password_file.exists()
+    return (
+        not os.environ.get("DATABASE_URL")
+        and not layout.recorded_or_planned_layout(home).password_file.exists()
+    )
 
 
 def _commands_to_keep_running(

@@ -117,10 +117,10 @@ def translating_connection_errors(url: str) -> Iterator[None]:
     try:
         yield
     except httpx2.ConnectError as fault:
-        if isinstance(_deepest_cause(fault), ssl.SSLError):
-            raise UnreachableFailure(f"The certificate of {url} is not trusted: {_deepest_cause(fault)}",
+        if isinstance(_deepest_cause_or_none(fault), ssl.SSLError):
+            raise UnreachableFailure(f"The certificate of {url} is not trusted: {_deepest_cause_or_none(fault)}",
                               "Check the address, or name its authority: GATELINE_CA_BUNDLE.") from fault  # fmt: skip
-        raise UnreachableFailure(f"{url} cannot be reached: {_deepest_cause(fault) or fault}",
+        raise UnreachableFailure(f"{url} cannot be reached: {_deepest_cause_or_none(fault) or fault}",
                           "Check the address and the network.") from fault  # fmt: skip
     except httpx2.TimeoutException as fault:
         raise UnreachableFailure(f"{url} did not answer in time.", "Try again.") from fault
@@ -203,7 +203,7 @@ def _nonempty_query_parameters(query: dict[str, object]) -> dict[str, Any]:
     return {key.rstrip("_"): value for key, value in query.items() if value not in (None, "")}
 
 
-def _deepest_cause(fault: BaseException) -> BaseException | None:
+def _deepest_cause_or_none(fault: BaseException) -> BaseException | None:
     """Return the root cause of an error: the system's own message."""
     while (inner := fault.__cause__ or fault.__context__) is not None:
         fault = inner

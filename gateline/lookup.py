@@ -58,7 +58,7 @@ class TaskPlace:
         return client.profile.url + url_path("p", self.owner, self.project, "tasks", self.name) + "/"
 
 
-def find_project(client: Client, project: str = "") -> tuple[str, str]:
+def find_owner_and_key_of_project(client: Client, project: str = "") -> tuple[str, str]:
     """Owner and key of a project: the one named, the profile's, or the only one. Raises Usage, NotFoundFailure."""
     name = project or client.profile.project
     known = [(row["owner"], row["key"]) for row in client.get("/projects") if not row["archived"]]
@@ -76,7 +76,7 @@ def find_project(client: Client, project: str = "") -> tuple[str, str]:
 
 def find_lines(client: Client, project: str = "") -> list[LinePlace]:
     """Return all lines of the caller's projects, or of one of them. Raises NotFoundFailure."""
-    only = find_project(client, project) if project else None
+    only = find_owner_and_key_of_project(client, project) if project else None
     every = [LinePlace(row["owner"], row["project"], row["key"], row) for row in client.get("/lines")]
     return [line_place for line_place in every if only in (None, (line_place.owner, line_place.project))]
 

@@ -117,7 +117,7 @@ def _print_version(requested: bool) -> None:
 
 
 @app.callback()
-def options(
+def set_global_options(
     ctx: typer.Context,
     profile: Annotated[
         str,

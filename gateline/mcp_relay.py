@@ -44,7 +44,7 @@ async def _relay_messages(profile: Profile) -> None:
                 if not isinstance(message, Exception):
                     await to_agent.send(message)
                     # Only once it is passed on: the end waits for what is written
-                    unanswered.discard(_message_id(message))
+                    unanswered.discard(_message_id_or_none(message))
                     if not unanswered:
                         all_answered.set()
             all_answered.set()
@@ -55,7 +55,7 @@ async def _relay_messages(profile: Profile) -> None:
             if isinstance(message, Exception):
                 continue
             if isinstance(message.message, JSONRPCRequest):
-                unanswered.add(_message_id(message))
+                unanswered.add(_message_id_or_none(message))
                 all_answered.clear()
             await to_server.send(message)
         # An agent may close its side right behind its last question
@@ -67,6 +67,6 @@ async def _relay_messages(profile: Profile) -> None:
         await to_server.aclose()
 
 
-def _message_id(message: SessionMessage) -> str | int | None:
+def _message_id_or_none(message: SessionMessage) -> str | int | None:
     """Return the number of a request or of its answer; None of a notification."""
     return getattr(message.message, "id", None)

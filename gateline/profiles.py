@@ -110,12 +110,14 @@ def current_profile(name: str = "") -> Profile:
     Raises SignInFailure, Usage."""
     url, token = os.environ.get("GATELINE_URL", ""), os.environ.get("GATELINE_TOKEN", "")
     if url and token and not name:
-        return Profile("environment", server_address(url), token, os.environ.get("GATELINE_PROJECT", ""))
+        return Profile(
+            "environment", checked_server_address(url), token, os.environ.get("GATELINE_PROJECT", "")
+        )
     profile = load_profiles().get_profile(name)
     return replace(profile, project=os.environ.get("GATELINE_PROJECT") or profile.project)
 
 
-def server_address(url: str) -> str:
+def checked_server_address(url: str) -> str:
     """Return the address as it is stored, and as requests go to it. A token travels in clear only within this
     machine. Raises Usage."""
     parts = urlsplit(url if "://" in url else f"https://{url}")

@@ -75,7 +75,7 @@ class PurgedTask:
         Raises UnverifiableReceipt: one of them was changed."""
         numbers = set()
         for line in filter(None, map(bytes.strip, lines)):
-            event = _event(line)
+            event = _parse_event(line)
             if event["work_item_id"] != self.fields["task"]:
                 continue
             digest, number = _canonical_digest(event), event["sequence"]
@@ -85,7 +85,7 @@ class PurgedTask:
         return len(numbers)
 
 
-def _event(line: bytes) -> Mapping[str, Any]:
+def _parse_event(line: bytes) -> Mapping[str, Any]:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -115,14 +115,14 @@ def read_public_key(pem: bytes) -> Ed25519PublicKey:
 
 def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
     """Return the receipt, if this key signed it and it is canonical. Raises UnverifiableReceipt."""
-    statement = _signed_statement(data, key)
+    statement = _verified_statement(data, key)
     _check_statement(statement)
     return Receipt(statement)
 
 
 def verify_tombstone(data: bytes, key: Ed25519PublicKey) -> PurgedTask:
     """Return the tombstone of a purged task, as `verify_receipt` does. Raises UnverifiableReceipt."""
-    statement = _signed_statement(data, key)
+    statement = _verified_statement(data, key)
     _require_keys(statement, ("_type", "subject", "predicateType", "predicate"), "The statement")
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, TOMBSTONE_TYPE):
         raise UnverifiableReceipt("It is no tombstone of a purged task.")
@@ -137,14 +137,14 @@ def verify_tombstone(data: bytes, key: Ed25519PublicKey) -> PurgedTask:
     return PurgedTask(predicate)
 
 
-def _signed_statement(data: bytes, key: Ed25519PublicKey) -> Any:
-    envelope = _canonical_object(data, "The receipt")
+def _verified_statement(data: bytes, key: Ed25519PublicKey) -> Any:
+    envelope = _parse_canonical_object(data, "The receipt")
     _require_keys(envelope, ("payload", "payloadType", "signatures"), "The receipt")
     signatures = envelope["signatures"]
     if envelope["payloadType"] != PAYLOAD_TYPE or not isinstance(signatures, list) or len(signatures) != 1:
         raise UnverifiableReceipt(f"The receipt is not of type {PAYLOAD_TYPE} with one signature.")
     _require_keys(signatures[0], ("keyid", "sig"), "The signature")
-    payload, signature = _decoded(envelope["payload"]), _decoded(signatures[0]["sig"])
+    payload, signature = _decode_base64(envelope["payload"]), _decode_base64(signatures[0]["sig"])
     public = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     # Told apart from a wrong signature: it is the usual mistake
     if signatures[0]["keyid"] != hashlib.sha256(public).hexdigest():
@@ -156,7 +156,7 @@ def _signed_statement(data: bytes, key: Ed25519PublicKey) -> Any:
     except InvalidSignature as error:
         raise UnverifiableReceipt("The signature is wrong: the receipt was changed, or forged.") from error
     # Read after the signature held: nothing of a forged one is parsed
-    return _canonical_object(payload, "The statement")
+    return _parse_canonical_object(payload, "The statement")
 
 
 def _check_statement(statement: Mapping[str, Any]) -> None:
@@ -236,7 +236,7 @@ def _require_types(values: Mapping[str, Any], kind: type, word: str) -> None:
             raise UnverifiableReceipt(f"{name} is no {word}.")
 
 
-def _canonical_object(data: bytes, place: str) -> Any:
+def _parse_canonical_object(data: bytes, place: str) -> Any:
     if len(data) > MOST_BYTES:
         raise UnverifiableReceipt(f"{place} is larger than 1 MiB.")
     try:
@@ -250,7 +250,7 @@ def _canonical_object(data: bytes, place: str) -> Any:
     return value
 
 
-def _decoded(text: Any) -> bytes:
+def _decode_base64(text: Any) -> bytes:
     try:
         data = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
     except (binascii.Error, ValueError):

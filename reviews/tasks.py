@@ -116,10 +116,10 @@ def deliver_mail(mail_id: int) -> None:
     waiting = Mail.objects.select_related(
         "visit__task__project", "visit__job", "visit__token", "visit__asked_by__pinned"
     )
-    _deliver_row(waiting, mail_id, _review_mail)
+    _deliver_row(waiting, mail_id, _review_mail_or_none)
 
 
-def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
+def _review_mail_or_none(mail: Mail) -> EmailMultiAlternatives | None:
     """The mail, or None if its reader chose it themselves and is no longer a member, or if it became outdated while
     waiting: a decided review asks nobody, and closes nothing for people who were not asked."""
     if mail.kind == Mail.MailKind.CLOSED:

@@ -209,7 +209,7 @@ class World:
         """The open job, given to the worker if it is still queued."""
         job = self.job(task, station)
         if job.state == Job.State.QUEUED:
-            started = engine.start(job.pk, self.claim())
+            started = engine.start_claimed_job_or_none(job.pk, self.claim())
             assert started is not None
             return started
         return job

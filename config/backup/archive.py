@@ -82,7 +82,7 @@ class ArchiveWriter:
             os.fsync(self._stream.fileno())
 
 
-def unpack_archive(path: Path, folder: Path) -> dict[str, Any]:
+def unpack_archive_and_read_manifest(path: Path, folder: Path) -> dict[str, Any]:
     """Writes what the archive holds into a new folder; the manifest.
 
     :raises DamagedArchive: it is no backup, cut off or changed; it says where

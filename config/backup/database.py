@@ -33,7 +33,7 @@ def applied_migrations() -> list[str]:
     return sorted(".".join(key) for key in MigrationRecorder(connection).applied_migrations())
 
 
-def unknown_migrations(names: Iterable[str]) -> list[str]:
+def migrations_unknown_here(names: Iterable[str]) -> list[str]:
     """Steps that this Gateline does not know, neither as one of its own nor as one that was put into another."""
     loader = MigrationLoader(None, ignore_no_migrations=True)
     steps = set(loader.disk_migrations)
@@ -70,7 +70,9 @@ def dump_database(path: Path) -> None:
     """Writes one consistent state of the database into a new file, compressed.
 
     :raises LauncherError: pg_dump is not there, or has failed"""
-    command, environment = _program_command("pg_dump", "--no-owner", "--no-privileges", "--no-comments")
+    command, environment = _program_command_and_environment(
+        "pg_dump", "--no-owner", "--no-privileges", "--no-comments"
+    )
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -91,7 +93,7 @@ def load_database(path: Path, *, replace: bool) -> None:
     # -X: nobody's .psqlrc has a say here. -o: each number of a sequence that is set would be
     # printed
     words = ("-X", "-q", "-o", os.devnull, "-v", "ON_ERROR_STOP=1", "--single-transaction", "-f", "-")
-    command, environment = _program_command("psql", *words)
+    command, environment = _program_command_and_environment("psql", *words)
     server_knows, errors = server_version() >= 17, path.with_suffix(".errors")
     connection.close()
     # Errors go to a file: a pipe that is full would block psql while it is still being fed.
@@ -113,7 +115,7 @@ def _without_newer_settings(lines: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]
     return (line for line in lines if not line.startswith(NEWER_SETTING))
 
 
-def _program_command(program: str, *words: str) -> tuple[list[str], dict[str, str]]:
+def _program_command_and_environment(program: str, *words: str) -> tuple[list[str], dict[str, str]]:
     facts: dict[str, Any] = dict(settings.DATABASES["default"])
     if settings.DATABASE_DIRECT_URL:
         facts |= dj_database_url.parse(settings.DATABASE_DIRECT_URL)

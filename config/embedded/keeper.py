@@ -22,22 +22,22 @@ AFTER_A_FAILURE = 2.0
 
 def stop_when_unused(home: Path, *, durable: bool) -> None:
     """Returns when nobody uses the server any more; it is stopped then."""
-    place = layout.recorded_layout(home)
+    place = layout.recorded_or_planned_layout(home)
     while place.record_file.exists():
         # Nobody starts, or comes to share, between the look and what follows from it
         with exclusive_lock(place.start_lock_file):
             if is_unused(place):
                 return server.stop_server(place)
             try:
-                server.ensure_running(home, durable=durable)
+                server.ensure_running_and_return_layout(home, durable=durable)
             except LauncherError as error:
                 print(error, file=sys.stderr, flush=True)
-            pid = server.postmaster_pid(place)
+            pid = server.living_postmaster_pid_or_none(place)
         if pid is None:
             time.sleep(AFTER_A_FAILURE)
         else:
             # All else only where something happened: an idle look costs three calls of the system.
-            while not processes.wait_for_end(pid, USERS_SECONDS) and not is_unused(place):
+            while not processes.has_ended_within(pid, USERS_SECONDS) and not is_unused(place):
                 pass
     return None
 
@@ -45,7 +45,7 @@ def stop_when_unused(home: Path, *, durable: bool) -> None:
 def main() -> None:
     home, kind = Path(sys.argv[1]), sys.argv[2]
     try:
-        with exclusive_lock(layout.recorded_layout(home).keeper_lock_file, wait=False):
+        with exclusive_lock(layout.recorded_or_planned_layout(home).keeper_lock_file, wait=False):
             stop_when_unused(home, durable=kind == "durable")
             # The system frees the lock when this process has gone, and not before: somebody waits for that.
             sys.stderr.flush()

@@ -67,13 +67,13 @@ class Layout:
         return self.home / "postgres-keeper.lock"
 
 
-def recorded_layout(home: Path) -> Layout:
+def recorded_or_planned_layout(home: Path) -> Layout:
     """The layout as recorded by the first start, or as it would be."""
-    recorded = record_or_empty(home).get("base")
+    recorded = read_record_or_empty(home).get("base")
     return Layout(home, Path(recorded) if recorded else home / "postgres")
 
 
-def record_or_empty(home: Path) -> dict[str, Any]:
+def read_record_or_empty(home: Path) -> dict[str, Any]:
     try:
         recorded: dict[str, Any] = json.loads((home / "postgres.json").read_text())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -96,7 +96,7 @@ def connection_settings(home: Path) -> dict[str, object]:
         "NAME": NAME,
         "USER": NAME,
         "PASSWORD": password.read_text().strip() if password.exists() else "",
-        "HOST": record_or_empty(home).get("socket", str(home / "postgres" / "run")),
+        "HOST": read_record_or_empty(home).get("socket", str(home / "postgres" / "run")),
         "PORT": str(PORT),
     }
 

@@ -28,7 +28,7 @@ def is_postmaster(pid: int, data: Path) -> bool:
         time.sleep(0.01)
 
 
-def wait_for_end(pid: int, seconds: float) -> bool:
+def has_ended_within(pid: int, seconds: float) -> bool:
     """Return True when the process has ended, and False after `seconds`. Where the system does not tell of an end: True
     after a moment, for the caller to look."""
     try:

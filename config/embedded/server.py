@@ -52,29 +52,29 @@ THROWAWAY = {
 }
 
 
-def postmaster_pid(place: Layout) -> int | None:
+def living_postmaster_pid_or_none(place: Layout) -> int | None:
     """The living postmaster of this data folder, whatever postmaster.pid says."""
     pid, _ready = _pid_and_readiness_in_file(place.data_folder)
     return pid if pid and processes.is_postmaster(pid, place.data_folder) else None
 
 
-def ensure_running(home: Path, *, durable: bool) -> Layout:
+def ensure_running_and_return_layout(home: Path, *, durable: bool) -> Layout:
     """Has the server running when it returns. LauncherError with the end of the server's log if it cannot."""
-    place = layout.recorded_layout(home)
-    if postmaster_pid(place) and _pid_and_readiness_in_file(place.data_folder)[1]:
+    place = layout.recorded_or_planned_layout(home)
+    if living_postmaster_pid_or_none(place) and _pid_and_readiness_in_file(place.data_folder)[1]:
         return place
     account = choose_account(place.data_folder)
     layout.set_home_mode(home, account)
     place = layout_with_settled_base(place, account)
-    server_binaries = reachable_binaries(
-        binaries.find_binaries(_major_version_of_data(place.data_folder)), account
+    server_binaries = reachable_or_copied_binaries(
+        binaries.find_binaries(_major_version_of_data_or_none(place.data_folder)), account
     )
     if not (place.data_folder / "PG_VERSION").exists():
         _create_data_folder(place, account, server_binaries, durable)
     socket = layout.socket_folder(place.base, account)
     layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
     # It may be up already, and only not ready yet
-    if not postmaster_pid(place):
+    if not living_postmaster_pid_or_none(place):
         _clean_up_after_killed_server(place.data_folder, socket)
         _start_server(place, account, server_binaries, socket, durable)
     return place
@@ -84,11 +84,11 @@ def stop_server(place: Layout) -> None:
     """Fast shutdown; a server that does not listen is stopped hard, and recovers at its next start."""
     # To PostgreSQL: fast shutdown, immediate shutdown; the last is the system's.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-        pid = postmaster_pid(place)
+        pid = living_postmaster_pid_or_none(place)
         if pid is None:
             return
         os.kill(pid, number)
-        if _wait_until_or_time_out(lambda: postmaster_pid(place) is None, STOP_SECONDS):
+        if _wait_until_or_time_out(lambda: living_postmaster_pid_or_none(place) is None, STOP_SECONDS):
             return
 
 
@@ -101,7 +101,7 @@ def _start_server(
     _rotate_log(place.log_file)
     with open_log(place) as log:
         position = log.tell()
-        pid = spawn_detached(
+        pid = spawn_detached_and_return_pid(
             [server_binaries.postgres, "-D", place.data_folder, *words], stderr=log, account=account
         )
     _wait_until_or_time_out(
@@ -119,7 +119,7 @@ def _start_server(
         )
 
 
-def spawn_detached(
+def spawn_detached_and_return_pid(
     command: Sequence[str | Path], *, stderr: BinaryIO, account: Account | None = None, cwd: str | Path = "/"
 ) -> int:
     """The pid of a process that nobody waits for: in a session of its own, so that a Ctrl-C meant for us does not
@@ -208,7 +208,7 @@ def _write_private_file(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def _major_version_of_data(data: Path) -> int | None:
+def _major_version_of_data_or_none(data: Path) -> int | None:
     version = data / "PG_VERSION"
     return int(version.read_text().split(".")[0]) if version.exists() else None
 
@@ -234,13 +234,13 @@ def _clean_up_after_killed_server(data: Path, socket: Path) -> None:
             os.kill(pid, signal.SIGQUIT)
         _wait_until_or_time_out(lambda: not processes.processes_in_folder(data), STOP_SECONDS)
     for lock in (data / "postmaster.pid", socket / f".s.PGSQL.{layout.PORT}.lock"):
-        owner = _number_in_first_line(lock)
+        owner = _number_in_first_line_or_none(lock)
         # Of a dead process PostgreSQL's own check is the safer one
         if owner and _process_exists(owner):
             lock.unlink()
 
 
-def _number_in_first_line(path: Path) -> int | None:
+def _number_in_first_line_or_none(path: Path) -> int | None:
     first = path.read_text().partition("\n")[0].strip() if path.exists() else ""
     return int(first) if first.isdigit() else None
 
@@ -294,7 +294,7 @@ def layout_with_settled_base(place: Layout, account: Account) -> Layout:
     return Layout(place.home, base)
 
 
-def reachable_binaries(binaries: Binaries, account: Account) -> Binaries:
+def reachable_or_copied_binaries(binaries: Binaries, account: Account) -> Binaries:
     """The same binaries, copied where the account can run them if it cannot where they are."""
     if not account.switch or _can_run_binaries(binaries, account):
         return binaries

@@ -49,8 +49,8 @@ def acquire_share(home: Path, *, durable: bool = True) -> ServerShare:
     it cannot be started."""
     if home not in _shares:
         layout.make_home(home)
-        with exclusive_lock(layout.recorded_layout(home).start_lock_file):
-            place = server.ensure_running(home, durable=durable)
+        with exclusive_lock(layout.recorded_or_planned_layout(home).start_lock_file):
+            place = server.ensure_running_and_return_layout(home, durable=durable)
             # Under the start lock: a keeper could find a server without users, and stop it.
             _shares[home] = ServerShare(place)
         _start_keeper(place, durable)
@@ -105,7 +105,7 @@ def _start_keeper(place: layout.Layout, durable: bool) -> None:
         return
     kind = "durable" if durable else "throwaway"
     with server.open_log(place) as log:
-        server.spawn_detached(
+        server.spawn_detached_and_return_pid(
             [sys.executable, "-m", "config.embedded.keeper", place.home, kind],
             stderr=log,
             cwd=Path(__file__).resolve().parents[2],

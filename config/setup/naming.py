@@ -48,7 +48,7 @@ DOC_COMMENT = re.compile(r"/\*\*[\s*]*([^\s*]+)")
 
 def main() -> int:
     """The exit code: 1 where a count is over its budget, or under it where nobody commits the lower one."""
-    counts, places = count_faulty_names()
+    counts, places = counts_and_places_of_faulty_names()
     budget: dict[str, int] = json.loads(BUDGET.read_text())
     over = {kind: number for kind, number in counts.items() if number > budget.get(kind, 0)}
     for kind, number in over.items():
@@ -69,7 +69,7 @@ def main() -> int:
     return 0
 
 
-def count_faulty_names() -> tuple[dict[str, int], Mapping[str, list[str]]]:
+def counts_and_places_of_faulty_names() -> tuple[dict[str, int], Mapping[str, list[str]]]:
     """{kind: how many}, and where each of them stands."""
     places: dict[str, list[str]] = defaultdict(list)
     for path, text in _sources(PYTHON_ROOMS, "*.py"):

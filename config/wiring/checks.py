@@ -17,7 +17,7 @@ HINT = (
 )
 
 
-def check_installation(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
+def installation_errors(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
     """Errors for files and settings of this release that are missing. Loads no page."""
     missing = [
         f"The file {name} is missing." for name in record.recorded_entries("files") - record.required_files()
@@ -28,10 +28,10 @@ def check_installation(app_configs: Any, **options: Any) -> list[checks.CheckMes
     ]
     paths = record.recorded_entries("paths_of_settings")
     missing += [f"The settings lack {path}." for path in paths - record.paths_of_settings()]
-    return _check_errors(missing, "gateline.E001")
+    return _errors_of_sentences(missing, "gateline.E001")
 
 
-def check_references(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
+def reference_errors(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
     """Errors for what source, templates and settings name and is not there, and for missing routes and tasks."""
     from config.wiring import references  # noqa: PLC0415  # loads every page
 
@@ -47,8 +47,8 @@ def check_references(app_configs: Any, **options: Any) -> list[checks.CheckMessa
         f"The task {entry} is missing."
         for entry in record.recorded_entries("tasks") - references.queue_task_names()
     ]
-    return _check_errors(missing, "gateline.E002")
+    return _errors_of_sentences(missing, "gateline.E002")
 
 
-def _check_errors(sentences: Iterable[str], key: str) -> list[checks.CheckMessage]:
+def _errors_of_sentences(sentences: Iterable[str], key: str) -> list[checks.CheckMessage]:
     return [checks.Error(text, hint=HINT, id=key) for text in sorted(sentences)]

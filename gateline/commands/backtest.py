@@ -95,7 +95,7 @@ def _print_result(result: dict[str, Any]) -> None:
     if result["after_divergence"]:
         print_text(f"{result['after_divergence']:,} decisions come after their task had gone elsewhere.")
     for cell in result["cells"]:
-        effects = f"{_file_change_counts(cell['then'])} → {_file_change_counts(cell['now'])}"
+        effects = f"{_file_change_text(cell['then'])} → {_file_change_text(cell['now'])}"
         print_text(
             f"\n{WORDS[cell['verdict']]}, {cell['count']:,} at {unstyled(cell['station'])}: {unstyled(effects)}"
         )
@@ -106,7 +106,7 @@ def _print_result(result: dict[str, Any]) -> None:
         print_text(f"\n{result['more_cells']:,} more decisions of other kinds.")
 
 
-def _file_change_counts(effect: dict[str, Any] | None) -> str:
+def _file_change_text(effect: dict[str, Any] | None) -> str:
     if effect is None:
         return "unknown"
     rule = f" by {effect['rule']}" if effect["rule"] else ""

@@ -71,7 +71,7 @@ def bulk(
     body = {"action": action, "to": to, "reason": reason, "stops": stop_running, **which}
     planned = _wait_until_state_changes(server, server.post("/bulk-commands", body), "planning")
     if plan or not planned["counts"].get("planned"):
-        _print_result(planned, json, ExitCode.OK if plan else ExitCode.CONFLICT)
+        _print_result_and_exit(planned, json, ExitCode.OK if plan else ExitCode.CONFLICT)
     if not json:
         _print_plan(planned)
     if not yes:
@@ -82,7 +82,7 @@ def bulk(
     except KeyboardInterrupt:
         ended = _stop_or_read_ended_command(server, planned["id"])
     refused = ended["counts"].get("refused") or ended["counts"].get("left")
-    _print_result(ended, json, ExitCode.CONFLICT if refused else ExitCode.OK)
+    _print_result_and_exit(ended, json, ExitCode.CONFLICT if refused else ExitCode.OK)
 
 
 def _selection_filters(
@@ -90,7 +90,7 @@ def _selection_filters(
 ) -> dict[str, Any]:
     return {
         "line": str(lookup.find_line(server, line)) if line else "",
-        "project": "/".join(lookup.find_project(server, project)) if project else "",
+        "project": "/".join(lookup.find_owner_and_key_of_project(server, project)) if project else "",
         "show": show,
         "q": search,
         "requester": "me" if requested_by_me else "",
@@ -101,8 +101,8 @@ def _show_or_stop_earlier_command(server: Client, action: str, names: list[str],
     if len(names) != 1:
         raise UsageFailure("Which one?", "Add the id that the command printed.")
     if action == "stop":
-        _print_result(_stop_or_read_ended_command(server, names[0]), json, ExitCode.OK)
-    _print_result(server.get(url_path("bulk-commands", names[0])), json, ExitCode.OK)
+        _print_result_and_exit(_stop_or_read_ended_command(server, names[0]), json, ExitCode.OK)
+    _print_result_and_exit(server.get(url_path("bulk-commands", names[0])), json, ExitCode.OK)
 
 
 def _stop_or_read_ended_command(server: Client, bulk_id: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _print_plan(command: dict[str, Any]) -> None:
         print_text(f"Refused: {unstyled(reason)} {', '.join(map(unstyled, tasks))}")
 
 
-def _print_result(command: dict[str, Any], json: bool, code: ExitCode) -> None:
+def _print_result_and_exit(command: dict[str, Any], json: bool, code: ExitCode) -> None:
     """Print what became of it, and end with this exit code."""
     if json:
         output.print_json(command)

@@ -40,7 +40,7 @@ def events(
     elif line:
         address = lookup.find_line(server, line).api_path("events")
     else:
-        owner, key = lookup.find_project(server, project)
+        owner, key = lookup.find_owner_and_key_of_project(server, project)
         address = url_path("owners", owner, "projects", key, "events")
     query = {"transitions": transitions, **({"since": since} if since and not task else {})}
     # Row by row: the events of a project may be more than there is memory

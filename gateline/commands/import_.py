@@ -41,7 +41,9 @@ def import_(
     A folder with assembly-line.json is one line of ALP. The documents are sent to the server; nothing that they name is
     run, opened or fetched."""
     server = signed_in_client(ctx)
-    where = url_path("owners", *_project_path_parts(lookup.find_project(server, project)), "import")
+    where = url_path(
+        "owners", *_project_path_parts(lookup.find_owner_and_key_of_project(server, project)), "import"
+    )
     rows = [_preview_import(server, where, name, files) for name, files in find_documents(what)]
     if not json:
         print_rows(rows)

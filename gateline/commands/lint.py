@@ -45,7 +45,10 @@ def lint(
     server = signed_in_client(ctx)
     text = document_text_or_none(what)
     if text is not None:
-        report, name = lint_document(server, lookup.find_project(server, project), text), what
+        report, name = (
+            lint_document(server, lookup.find_owner_and_key_of_project(server, project), text),
+            what,
+        )
     else:
         line = lookup.find_line(server, what)
         live = None if draft else line.facts["live"]

@@ -15,7 +15,7 @@ from gateline import output, profiles
 from gateline.client import Client
 from gateline.failures import SignInFailure, UsageFailure
 from gateline.output import Json, print_text, unstyled
-from gateline.profiles import Profile, server_address
+from gateline.profiles import Profile, checked_server_address
 
 
 def login(
@@ -46,7 +46,7 @@ def login(
     input: never from the command line, where history and other users would see it. Create one at Personal settings ›
     Personal tokens; a machine's at Project settings › Tokens.
     """
-    address = server_address(url)
+    address = checked_server_address(url)
     token = _ask_for_token(address, token_stdin)
     new_profile = Profile(name or ctx.obj or urlsplit(address).netloc, address, token, project)
     # Before it is saved: a token that the server refuses is not kept.

@@ -50,7 +50,7 @@ def plan(
     text = document_text_or_none(file)
     if text is None:
         raise UsageFailure(f"There is no file {file}.")
-    owner, key = lookup.find_project(server, project)
+    owner, key = lookup.find_owner_and_key_of_project(server, project)
     report: dict[str, Any] = server.post(
         url_path("owners", owner, "projects", key, "plan"),
         content=text.encode(),

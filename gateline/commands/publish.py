@@ -124,7 +124,7 @@ def _proposal_of_file_or_draft(server: Client, what: str, project: str) -> Publi
     if text is None:
         line = lookup.find_line(server, what)
         return PublishProposal(line.owner, line.project, line.key, line)
-    owner, key = lookup.find_project(server, project)
+    owner, key = lookup.find_owner_and_key_of_project(server, project)
     examined = lint_document(server, (owner, key), text)
     if not examined["readable"] or not examined["line"]:
         raise InvalidFailure(f"{what} is no line that can be read.", places=error_places(examined))

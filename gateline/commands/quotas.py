@@ -28,7 +28,7 @@ def quotas(
 ) -> None:
     """Show what of the quotas of a project is used, and how many tasks its lines may have open at once."""
     server = signed_in_client(ctx)
-    owner, key = lookup.find_project(server, project)
+    owner, key = lookup.find_owner_and_key_of_project(server, project)
     rows = server.get(url_path("owners", owner, "projects", key, "quotas"))
     lines = [row for row in server.get(url_path("owners", owner, "projects", key, "lines")) if row["limit"]]
     if json:

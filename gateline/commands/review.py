@@ -285,7 +285,7 @@ def _post_decision(
             },
         )
     except ConflictFailure as fault:
-        changed = _changed_since_displayed(server, place, details)
+        changed = _changes_since_displayed(server, place, details)
         look = f"Look again: gateline review {place.name}"
         raise ConflictFailure(fault.message, look, changed, problem=fault.problem) from fault
     if json:
@@ -314,7 +314,7 @@ def _prompt_missing_fields(fields: list[dict[str, Any]], filled_keys: Container[
     return answers
 
 
-def _changed_since_displayed(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
+def _changes_since_displayed(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
     """Return what changed since it was displayed, as far as that can still be looked at."""
     try:
         now = server.get(place.api_path("gates", details["gate"], "review"))

@@ -67,7 +67,7 @@ def triggers(
     if line:
         rows = server.get(lookup.find_line(server, line).api_path("triggers"))
     else:
-        owner, key = lookup.find_project(server, project)
+        owner, key = lookup.find_owner_and_key_of_project(server, project)
         rows = server.get(url_path("owners", owner, "projects", key, "triggers"))
     if json:
         output.print_json(rows)

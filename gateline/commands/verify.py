@@ -61,7 +61,7 @@ def verify(
     """Verify the signed receipt of what a task delivered, without believing the server.
 
     Example: gateline verify --key gateline.pem --commit HEAD --repository . --approved"""
-    receipts = _receipt_format()
+    receipts = _import_receipts_module()
     if events:
         _verify_events(receipts, receipt, key, events)
         return
@@ -193,11 +193,11 @@ def _fetched_receipt(ctx: typer.Context, project: str, commit: str) -> bytes:
             "Name a receipt, or a commit.", "gateline verify RECEIPT --key …, or --commit HEAD"
         )
     server = signed_in_client(ctx)
-    owner, key = lookup.find_project(server, project)
+    owner, key = lookup.find_owner_and_key_of_project(server, project)
     return server.get_text(url_path("owners", owner, "projects", key, "receipts", commit)).encode()
 
 
-def _receipt_format() -> Any:
+def _import_receipts_module() -> Any:
     try:
         return import_module("gateline.receipts")
     except ModuleNotFoundError as fault:

@@ -131,7 +131,7 @@ def caller_actor(who: Caller) -> Actor:
     return Actor("machine", str(who.pk), who.name)
 
 
-def caller_requesters(who: Caller) -> list[str]:
+def requesters_of_machine_token(who: Caller) -> list[str]:
     """Name who holds the secret of a machine's token beside the machine: whoever made it (`Task.requesters`)."""
     if isinstance(who, User) or who.user is not None or who.created_by_id is None:
         return []

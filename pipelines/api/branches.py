@@ -37,7 +37,7 @@ class BranchOut(BaseModel):
 @router.get(HERE, response=BranchOut, summary="The branch of a task")
 def show(request: Request, task: Task) -> BranchOut:
     """409 where no station has worked in a repository yet."""
-    branch = _get_branch(task)
+    branch = _get_branch_or_conflict(task)
     return BranchOut(
         repository=branch.repository,
         address=branch.address,
@@ -53,7 +53,7 @@ def show(request: Request, task: Task) -> BranchOut:
 def bundle(request: Request, task: Task) -> FileResponse:
     """Return the bundle for `git fetch <file> <branch>` in a clone that has `base`. 409 where nothing was
     committed, or beyond 64 MB."""
-    branch, packs = _get_branch(task), pack_bytes_by_name(task)
+    branch, packs = _get_branch_or_conflict(task), pack_bytes_by_name(task)
     if not packs or not branch.has_changes:
         raise Conflict(f"Nothing was committed yet: the branch is at {branch.base}.")
     if sum(packs.values()) > MOST_PACKED:
@@ -69,7 +69,7 @@ def bundle(request: Request, task: Task) -> FileResponse:
     )
 
 
-def _get_branch(task: Task) -> TaskBranch:
+def _get_branch_or_conflict(task: Task) -> TaskBranch:
     branch = task_branch(task)
     if branch is None:
         raise Conflict("No station of this task has worked in a repository yet.")

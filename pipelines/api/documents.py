@@ -18,7 +18,7 @@ from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.document_export import document_dialect, export_document
 from pipelines.formats.foreign.folder_archive import MOST_FILES
 from pipelines.formats.foreign.known_systems import systems_by_key, written_systems
-from pipelines.formats.top_members import text_with_members
+from pipelines.formats.top_members import text_with_members_or_empty
 from pipelines.lines import publishing
 from pipelines.lines.project_lint import examine_document
 from pipelines.models import Line, Project
@@ -128,7 +128,7 @@ def _document_data(opened: document_import.ImportedDocument, project: Project, k
     if key and document.get("key") != key:
         document = {**document, "key": key}
         # Into the text as it is, for its comments to stay; where that cannot be, all of it anew
-        text = text_with_members(text, document, ["key"]) or native.dumps(document)
+        text = text_with_members_or_empty(text, document, ["key"]) or native.dumps(document)
     stations = document.get("stations")
     if not isinstance(document.get("key"), str) or not isinstance(stations, list):
         missing = "stations" if isinstance(document.get("key"), str) else "key"

@@ -127,7 +127,7 @@ def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any
     """Generate scenarios in place of those generated before, and run all."""
     user, now = require_person(request.auth), timezone.now()
     subject = _document_subject(line, payload.document)
-    rows, made = scenarios.generate_for_subject(
+    rows, made = scenarios.generate_and_store_for_subject(
         line, subject, user, now, scenarios.condition_until_generating_time_ends()
     )
     report = scenarios.run_stored_and_store_results(line, subject, now=now)
@@ -170,7 +170,7 @@ def _scenarios_body(
 ) -> dict[str, Any]:
     rows = list(line.scenarios.order_by("key")[:MAX_ROWS])
     ran = {result.scenario.key: result for result in report.results} if report else {}
-    subject = subject or _draft_subject(line)
+    subject = subject or _draft_subject_or_none(line)
     coverage = report.coverage if report else subject and scenarios.stored_coverage(line, subject)
     return {
         "scenarios": [_scenario_row(line, row, ran.get(row.key)) for row in rows],
@@ -181,7 +181,7 @@ def _scenarios_body(
     }
 
 
-def _draft_subject(line: Line) -> ScenarioSubject | None:
+def _draft_subject_or_none(line: Line) -> ScenarioSubject | None:
     try:
         return scenarios.scenario_subject(line, DRAFT_MARK)
     except DraftUnreadable:
@@ -195,7 +195,7 @@ def _scenario_row(line: Line, row: Scenario, result: ScenarioResult | None) -> d
         "source": row.get_source_display(),
         "steps": len(row.document.get("steps", ())),
         "document": row.document,
-        "run": _run_data(result) if result else _last_run_data(line, row),
+        "run": _run_data(result) if result else _last_run_data_or_none(line, row),
     }
 
 
@@ -204,9 +204,9 @@ def _run_data(result: ScenarioResult) -> dict[str, Any]:
     return {"holds": result.holds, "failures": failures, "current": True}
 
 
-def _last_run_data(line: Line, row: Scenario) -> dict[str, Any] | None:
+def _last_run_data_or_none(line: Line, row: Scenario) -> dict[str, Any] | None:
     """The last run against the stored draft; `current`: of the draft as it is now."""
-    last = scenarios.last_run_against(row, DRAFT_MARK, line.draft_number)
+    last = scenarios.last_run_against_or_none(row, DRAFT_MARK, line.draft_number)
     if last is None:
         return None
     return {"holds": last.holds, "failures": list(last.failures), "current": last.current}

@@ -19,7 +19,7 @@ from pipelines.lines import drafts, publishing
 from pipelines.lines.project_lint import examine_document
 from pipelines.models import Line, Project, User
 from pipelines.web.editor.findings import draft_findings, examination_data
-from pipelines.web.editor.routing_diff import routing_changes
+from pipelines.web.editor.routing_diff import routing_changes_or_none
 from pipelines.web.lines.lines import does_draft_differ_from_live
 
 router = Operations("drafts", COSTS)
@@ -174,7 +174,7 @@ def save_edit(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
         "draft": DraftStateOut(**drafts.authorship_dict(saved, edit.based_on)),
         "findings": {
             **examination_data(examination, saved.draft),
-            "elsewhere": routing_changes(edit.base, examination.line),
+            "elsewhere": routing_changes_or_none(edit.base, examination.line),
         },
         "differs": does_draft_differ_from_live(saved),
     }

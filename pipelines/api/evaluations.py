@@ -183,7 +183,7 @@ def _figures_out(figures: RunFigures) -> EvaluationFiguresOut:
         result=figures.result,
         check_result=figures.check_result,
         tests=None if tests is None else {key: n for key, n in tests.items() if isinstance(n, int)},
-        cost_usd=_amount(figures.spending.cost),
+        cost_usd=_amount_or_none(figures.spending.cost),
         seconds=figures.seconds,
     )
 
@@ -192,10 +192,10 @@ def _sums_out(sums: FigureSums) -> EvaluationSumsOut:
     return EvaluationSumsOut(
         passed=sums.passed,
         tests=dict(sums.tests),
-        cost_usd=_amount(sums.spending.cost),
+        cost_usd=_amount_or_none(sums.spending.cost),
         seconds=sums.seconds,
     )
 
 
-def _amount(cost: Decimal | None) -> str | None:
+def _amount_or_none(cost: Decimal | None) -> str | None:
     return None if cost is None else str(cost)

@@ -78,11 +78,13 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
             label=form_answer.label,
             refused=list(form_answer.refused),
             focus=drawn.focus_id,
-            saved=_save_answer(request, line_row, payload, form_answer),
+            saved=_save_answer_or_none(request, line_row, payload, form_answer),
         )
 
 
-def _save_answer(request: Request, line: Line, payload: FormIn, form_answer: FormAnswer) -> SavedOut | None:
+def _save_answer_or_none(
+    request: Request, line: Line, payload: FormIn, form_answer: FormAnswer
+) -> SavedOut | None:
     """Save the form's answer. If it cannot be saved as it is, the editor does it: it knows what else waits,
     and asks the person."""
     if payload.save is None or (form_answer.refused and not payload.peek):

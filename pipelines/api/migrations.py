@@ -161,10 +161,13 @@ def impact(
 
     `to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
     at these only."""
-    mapping = dict(_mapping_pair(n, each) for n, each in enumerate(map))
+    mapping = dict(_old_and_new_station_of_mapping(n, each) for n, each in enumerate(map))
     return ImpactOut.of(
         line_migration.migration_impact_of(
-            line, _target_version(line, to), mapping, _task_numbers(line, task or None)
+            line,
+            _target_version_or_none_for_draft(line, to),
+            mapping,
+            _task_numbers_or_none(line, task or None),
         )
     )
 
@@ -180,7 +183,7 @@ def migrate(request: Request, line: Line, payload: MigrateIn) -> MigrationOut:
         digest=payload.digest,
         reason=payload.reason,
         mapping=payload.mapping,
-        tasks=_task_numbers(line, payload.tasks),
+        tasks=_task_numbers_or_none(line, payload.tasks),
     )
     return MigrationOut.of(made)
 
@@ -219,7 +222,7 @@ def carry_on(request: Request, line: Line, migration: UUID) -> MigrationOut:
     return MigrationOut.of(line_migration.finish_migration(found))
 
 
-def _target_version(line: Line, to: str) -> LineVersion | None:
+def _target_version_or_none_for_draft(line: Line, to: str) -> LineVersion | None:
     if to == "draft":
         return None
     # Any number of nine digits fits the column, which has 32 bits
@@ -237,14 +240,14 @@ def _get_migration(line: Line, migration: UUID) -> Migration:
     return found
 
 
-def _mapping_pair(place: int, text: str) -> tuple[str, str]:
+def _old_and_new_station_of_mapping(place: int, text: str) -> tuple[str, str]:
     old, colon, new = text.partition(":")
     if not (old and colon and new):
         raise Invalid.at(f"map[{place}]", "has to be old:new", "For example map=build:compile.")
     return old, new
 
 
-def _task_numbers(line: Line, names: list[str] | None) -> list[int] | None:
+def _task_numbers_or_none(line: Line, names: list[str] | None) -> list[int] | None:
     if names is None:
         return None
     found = [access.task_number_or_none(line.project, name) for name in names]

@@ -10,7 +10,7 @@ from pipelines.api.auth import Request
 from pipelines.api.difference import DifferenceOut
 from pipelines.api.lint import DOCUMENT, FindingOut, GuaranteeOut, document_text
 from pipelines.api.lookup import PROJECT, Operations, costly_operation
-from pipelines.lines.publish_plan import publish_plan
+from pipelines.lines.publish_plan import plan_of_publishing
 from pipelines.models import Project
 
 router = Operations("lines")
@@ -77,4 +77,4 @@ class PlanOut(BaseModel):
 def planned(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON; its key names the line. Nothing is stored or published. A document
     that cannot be read is no error: its findings say why."""
-    return publish_plan(project, document_text(request)).to_dict()
+    return plan_of_publishing(project, document_text(request)).to_dict()

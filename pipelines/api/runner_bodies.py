@@ -54,7 +54,7 @@ def checked_job_id(job: int) -> int:
     return job
 
 
-def read_fence(place: str, entry: Any) -> tuple[int, uuid.UUID]:
+def read_job_id_and_lease(place: str, entry: Any) -> tuple[int, uuid.UUID]:
     """The job and the lease that it names."""
     if not isinstance(entry, dict):
         raise Invalid.at(place, "is no object")
@@ -93,7 +93,7 @@ def read_reports(request: HttpRequest) -> tuple[SentReport | FaultyReport, ...]:
     if not isinstance(plain, list) or len(plain) > LARGEST_BATCH:
         raise Invalid.at("reports", f"is no list of up to {LARGEST_BATCH} reports")
     # Of all first whose jobs they are: what else is wrong with one is told to that runner alone
-    fences = [read_fence(f"reports[{at}]", report) for at, report in enumerate(plain)]
+    fences = [read_job_id_and_lease(f"reports[{at}]", report) for at, report in enumerate(plain)]
     return tuple(
         _read_report_or_fault(f"reports[{at}].", job, lease, report)
         for at, ((job, lease), report) in enumerate(zip(fences, plain, strict=True))

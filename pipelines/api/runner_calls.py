@@ -54,7 +54,7 @@ class CallAnswer:
     instant: frozenset[int]
 
 
-def read_short_call(request: HttpRequest) -> SentCall | None:
+def read_short_call_or_none(request: HttpRequest) -> SentCall | None:
     """Return a call that may go together with others: it is not long, and its token was in force when it was
     last looked at. Queries no database."""
     match = ADDRESS.fullmatch(request.path_info)

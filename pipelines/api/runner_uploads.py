@@ -40,7 +40,7 @@ def upload_address(
 ) -> UploadAddressOut:
     """Return where the artifact store takes this file, for this attempt alone."""
     job_row = get_leased_job(request, runner, job, lease)
-    address = direct_uploads.issue_upload_address(job_row, lease, digest, payload.size)
+    address = direct_uploads.issue_upload_address_or_none(job_row, lease, digest, payload.size)
     if address is None:
         return UploadAddressOut(url=None)
     return UploadAddressOut(url=address.url, headers=dict(address.headers))

@@ -326,7 +326,9 @@ def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
     """Return only the workspace of the material."""
     get_leased_job(request, runner, job, lease)
     return {
-        "before": wire_format.before_json(stored_results.last_snapshot(job), files.file_namer(job, lease))
+        "before": wire_format.starting_workspace_json(
+            stored_results.last_snapshot(job), files.file_namer(job, lease)
+        )
     }
 
 

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 
 from pipelines import access, engine
-from pipelines.api.auth import Caller, Request, caller_actor, caller_requesters
+from pipelines.api.auth import Caller, Request, caller_actor, requesters_of_machine_token
 from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.lookup import (
     CHANGES,
@@ -65,7 +65,7 @@ def _start_task(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
         due_at=payload.due_at,
         depends_on=payload.depends_on,
         follows=_find_followed_task(who, owner, project, payload.follows),
-        requesters=caller_requesters(who),
+        requesters=requesters_of_machine_token(who),
     )
     return task_out(task)
 

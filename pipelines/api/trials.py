@@ -74,7 +74,7 @@ class TrialChoicesOut(BaseModel):
 @router.get(ADDRESS, response=TrialChoicesOut, summary="What a station can be run with")
 @action_required("design")
 def choices(request: Request, line: Line, station: str = Query("", max_length=200)) -> TrialChoicesOut:
-    newest = trials.newest_trial(line, require_person(request.auth), station)
+    newest = trials.newest_trial_or_none(line, require_person(request.auth), station)
     return TrialChoicesOut(
         runs=[
             _recorded_run_out(recorded_run)
@@ -107,16 +107,20 @@ def read(
 ) -> TrialOut:
     """Return the trial with the lines of its log from `from` on. 404: it is of somebody else, or older than
     an hour."""
-    return _trial_out(trials.get_trial(line, require_person(request.auth), _bounded_id(trial)), position)
+    return _trial_out(
+        trials.get_trial(line, require_person(request.auth), _id_or_zero_if_out_of_range(trial)), position
+    )
 
 
 @router.post(ADDRESS + "/{trial}/cancel", response=TrialOut, summary="Cancel it")
 @action_required("design")
 def cancel(request: Request, line: Line, trial: int) -> TrialOut:
-    return _trial_out(trials.cancel_trial(line, require_person(request.auth), _bounded_id(trial)), 0)
+    return _trial_out(
+        trials.cancel_trial(line, require_person(request.auth), _id_or_zero_if_out_of_range(trial)), 0
+    )
 
 
-def _bounded_id(trial: int) -> int:
+def _id_or_zero_if_out_of_range(trial: int) -> int:
     # PostgreSQL would refuse what no bigint holds; 0 is the id of no row.
     return trial if 0 < trial < 2**63 else 0
 

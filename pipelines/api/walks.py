@@ -139,7 +139,7 @@ def _next_choices(line: ParsedLine, here: StepRecord, index: int) -> dict[str, A
         return {"groups": [], "form": None}
     return {
         "groups": walk_choices.choice_groups(line, here.walk, position),
-        "form": walk_choices.outcome_form(line, position),
+        "form": walk_choices.outcome_form_or_none(line, position),
     }
 
 

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pipelines.formats.line_merge import GONE, IDENTITY, ORDER, is_same_value, keys_among, members_by_identity
+from pipelines.formats.line_merge import (
+    GONE,
+    IDENTITY,
+    ORDER,
+    is_same_value,
+    keys_among,
+    members_by_identity_or_none,
+)
 from pipelines.routing.basics.problems import member_path
 
 What = Literal["added", "removed", "changed", "order"]
@@ -122,7 +129,7 @@ def _object_changes(
 def _value_changes(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[DocumentChange]:
     identity = IDENTITY.get(step)
     if new is not GONE and identity is not None:
-        before, now = members_by_identity(old, identity), members_by_identity(new, identity)
+        before, now = members_by_identity_or_none(old, identity), members_by_identity_or_none(new, identity)
         # An empty list where there was none is a change, too, but has no members to tell of it.
         if before is not None and now is not None and (old is not GONE or now):
             yield from _member_changes(steps, before, now)

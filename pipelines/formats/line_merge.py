@@ -64,7 +64,7 @@ def _merge_value(
     if isinstance(mine, Mapping) and isinstance(theirs, Mapping) and isinstance(base, Mapping):
         return _merge_objects(path, base, mine, theirs, clashes)
     identity = IDENTITY.get(step)
-    before, here, there = (members_by_identity(side, identity) for side in (base, mine, theirs))
+    before, here, there = (members_by_identity_or_none(side, identity) for side in (base, mine, theirs))
     if before is not None and here is not None and there is not None:
         return _merge_lists(path, step, before, here, there, clashes)
     clashes.append(
@@ -102,7 +102,7 @@ def _merge_objects(
     return merged
 
 
-def members_by_identity(members: Any, identity: str | None) -> dict[str, Any] | None:
+def members_by_identity_or_none(members: Any, identity: str | None) -> dict[str, Any] | None:
     """None: no list of objects with different identities, which can only be taken as a whole."""
     if identity is None:
         return None

@@ -167,13 +167,13 @@ def sign_statement(statement: Mapping[str, Any], key: Ed25519PrivateKey) -> byte
 def verify_receipt(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
     """Read what the receipt says, if this key signed it. Raises ReceiptInvalid."""
     envelope = _parse_canonical(receipt, "The receipt")
-    _check_keys(envelope, ("payload", "payloadType", "signatures"), "the receipt")
+    _mapping_with_exactly_these_keys(envelope, ("payload", "payloadType", "signatures"), "the receipt")
     if envelope["payloadType"] != PAYLOAD_TYPE:
         raise ReceiptInvalid(f"payloadType is not {PAYLOAD_TYPE}.")
     signatures = envelope["signatures"]
     if not isinstance(signatures, list) or len(signatures) != 1:
         raise ReceiptInvalid("signatures is not a list of one.")
-    _check_keys(signatures[0], ("keyid", "sig"), "signatures[0]")
+    _mapping_with_exactly_these_keys(signatures[0], ("keyid", "sig"), "signatures[0]")
     payload = _decode_base64(envelope["payload"], "payload")
     if signatures[0]["keyid"] != key_fingerprint(key):
         raise ReceiptInvalid("It was signed with another key than this one.")
@@ -216,7 +216,7 @@ def _decode_base64(value: Any, place: str) -> bytes:
     return decoded
 
 
-def _check_keys(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any]:
+def _mapping_with_exactly_these_keys(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict) or set(value) != set(keys):
         raise ReceiptInvalid(
             f"{place[0].upper()}{place[1:]} does not have exactly these keys: {', '.join(keys)}."
@@ -226,7 +226,9 @@ def _check_keys(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any
 
 def read_statement(statement: Any) -> LandedChange:
     """Read the statement of a receipt. Raises ReceiptInvalid."""
-    _check_keys(statement, ("_type", "subject", "predicateType", "predicate"), "the statement")
+    _mapping_with_exactly_these_keys(
+        statement, ("_type", "subject", "predicateType", "predicate"), "the statement"
+    )
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
         raise ReceiptInvalid("The statement is of another type.")
     raw_predicate = statement["predicate"]
@@ -234,12 +236,14 @@ def read_statement(statement: Any) -> LandedChange:
     if "rebase" in there and raw_predicate["rebase"] != SAME_PATCH:
         # Any other word is refused as a key that is not known.
         there.remove("rebase")
-    predicate = dict(_check_keys(raw_predicate, _PREDICATE - (OPTIONAL - there), "predicate"))
+    predicate = dict(
+        _mapping_with_exactly_these_keys(raw_predicate, _PREDICATE - (OPTIONAL - there), "predicate")
+    )
     subjects = statement["subject"]
     if not isinstance(subjects, list) or len(subjects) != 1:
         raise ReceiptInvalid("subject is not a list of one.")
-    digest = _check_keys(
-        _check_keys(subjects[0], ("name", "digest"), "subject[0]")["digest"],
+    digest = _mapping_with_exactly_these_keys(
+        _mapping_with_exactly_these_keys(subjects[0], ("name", "digest"), "subject[0]")["digest"],
         ("gitCommit", "gitTree"),
         "digest",
     )
@@ -266,7 +270,9 @@ def _check_protection(rules: Any) -> None:
     if rules is None:
         return
     extra = ("four_eyes",) if isinstance(rules, dict) and rules.get("four_eyes") is True else ()
-    _check_keys(rules, ("approvals", "groups", "gates", "changed_by", *extra), "protection")
+    _mapping_with_exactly_these_keys(
+        rules, ("approvals", "groups", "gates", "changed_by", *extra), "protection"
+    )
     _check_type(rules["approvals"], "int", "protection.approvals")
     _check_type(rules["changed_by"], "str", "protection.changed_by")
     for key in ("groups", "gates"):
@@ -276,7 +282,7 @@ def _check_protection(rules: Any) -> None:
 def _check_amount(amount: Any) -> None:
     if amount is None:
         return
-    _check_keys(amount, ("files", "bytes"), "too_large_to_read")
+    _mapping_with_exactly_these_keys(amount, ("files", "bytes"), "too_large_to_read")
     for key, number in amount.items():
         _check_type(number, "int", f"too_large_to_read.{key}")
 
@@ -288,12 +294,15 @@ def _checked_texts(value: Any, place: str) -> tuple[str, ...]:
 
 
 def _receipt_approval(raw_approval: Any) -> ReceiptApproval:
-    members = dict(_check_keys(raw_approval, tuple(ReceiptApproval.__annotations__), "approval"))
+    members = dict(
+        _mapping_with_exactly_these_keys(raw_approval, tuple(ReceiptApproval.__annotations__), "approval")
+    )
     votes = members.pop("votes")
     if not isinstance(votes, list):
         raise ReceiptInvalid("approval.votes is not a list.")
     made = [
-        SignedVote(**_check_keys(raw_vote, tuple(SignedVote.__annotations__), "a vote")) for raw_vote in votes
+        SignedVote(**_mapping_with_exactly_these_keys(raw_vote, tuple(SignedVote.__annotations__), "a vote"))
+        for raw_vote in votes
     ]
     approval = ReceiptApproval(**members, votes=made)
     for name, kind in ReceiptApproval.__annotations__.items():

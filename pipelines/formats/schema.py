@@ -21,7 +21,7 @@ from pipelines.routing.basics.schema_parts import (
     enum_schema,
     list_schema,
     object_schema,
-    one_or_more,
+    one_or_more_schema,
     operator_schema,
 )
 from pipelines.routing.document import operators
@@ -58,15 +58,15 @@ def _condition_schema() -> Schema:
     return {
         "oneOf": [
             condition_schema("always", {"const": True}),
-            condition_schema("result", one_or_more(enum_schema((*RESULTS, "any")))),
-            condition_schema("verdict", one_or_more(enum_schema((*VERDICTS, "any")))),
+            condition_schema("result", one_or_more_schema(enum_schema((*RESULTS, "any")))),
+            condition_schema("verdict", one_or_more_schema(enum_schema((*VERDICTS, "any")))),
             condition_schema(
                 "eval",
                 object_schema(("op", "value"), op=enum_schema((*operators.COMMON, "range")), value=ANYTHING),
             ),
             condition_schema("output", _path_test_schema()),
             condition_schema("fact", _path_test_schema()),
-            condition_schema("failure_type", one_or_more(TEXT)),
+            condition_schema("failure_type", one_or_more_schema(TEXT)),
             condition_schema(
                 "edge",
                 object_schema(

@@ -17,7 +17,7 @@ _FIRST_KEY = re.compile(r"^(?=[^\s#%-])", re.MULTILINE)
 _DECODER = json.JSONDecoder()
 
 
-def text_with_members(text: str, document: Mapping[str, Any], names: Iterable[str]) -> str:
+def text_with_members_or_empty(text: str, document: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the text with the texts that `document` has under these names at its top; "" where only a person can
     change it so that it says just this document."""
     for name in names:
@@ -31,7 +31,7 @@ def text_with_members(text: str, document: Mapping[str, Any], names: Iterable[st
 
 def _text_with_member(text: str, name: str, value: str) -> str:
     if text.lstrip().startswith("{"):
-        begin, end, member = _json_member(text, name)
+        begin, end, member = _begin_end_and_template_of_json_member(text, name)
         return text[:begin] + member % value + text[end:]
     line = re.compile(rf"^([\"']?){re.escape(name)}\1[ \t]*:.*$", re.MULTILINE)
     match = line.search(text) or _FIRST_KEY.search(text)
@@ -42,7 +42,7 @@ def _text_with_member(text: str, name: str, value: str) -> str:
     return f"{text[: match.start()]}{name}: {value}{after}{text[match.end() :]}"
 
 
-def _json_member(text: str, name: str) -> tuple[int, int, str]:
+def _begin_end_and_template_of_json_member(text: str, name: str) -> tuple[int, int, str]:
     """Return where the value of a member begins and ends, and what takes its place, with %s for the new one; where
     there is no such member, the place of a first one."""
     first = at = text.index("{") + 1

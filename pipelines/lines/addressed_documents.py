@@ -30,7 +30,7 @@ def fetch_document(address: str) -> bytes:
         is_allowed = False
     if not is_allowed:
         raise Invalid.at("address", "Enter an address that begins with https://.")
-    answer = asyncio.run(_answer(address, guard))
+    answer = asyncio.run(_fetch_with_timeout(address, guard))
     if answer.status != 200:
         raise Invalid.at(
             "address", f"The server answered {answer.status}.", "Enter the address of the file itself."
@@ -47,7 +47,7 @@ def fetch_document(address: str) -> bytes:
     return answer.body
 
 
-async def _answer(address: str, guard: Guard) -> HttpAnswer:
+async def _fetch_with_timeout(address: str, guard: Guard) -> HttpAnswer:
     try:
         async with asyncio.timeout(SECONDS):
             return await fetch_url(Call("GET", address, {"accept": ACCEPT}), guard, SECONDS, MOST_BYTES)

@@ -53,17 +53,17 @@ def comment_dict(row: Comment) -> dict[str, Any]:
         "kind": row.kind,
         "key": row.key,
         "text": row.text,
-        "by": None if deleted else _person_fields(row.author),
+        "by": None if deleted else _person_fields_or_none(row.author),
         "at": row.created_at.isoformat(),
         "edited": row.edited_at.isoformat() if row.edited_at else None,
         "resolved": row.resolved_at.isoformat() if row.resolved_at else None,
-        "resolved_by": _person_fields(row.resolved_by),
+        "resolved_by": _person_fields_or_none(row.resolved_by),
         "deleted": deleted,
         "revision": row.revision,
     }
 
 
-def _person_fields(user: User | None) -> dict[str, Any] | None:
+def _person_fields_or_none(user: User | None) -> dict[str, Any] | None:
     return {"id": user.pk, "name": str(user)} if user else None
 
 
@@ -93,7 +93,7 @@ def write_comment(
         if line.comments.filter(deleted_at=None).count() >= MOST:
             raise Conflict(f"This line has {MOST} comments. Delete some that are settled.")
         thread = _checked_thread_to_answer(line, parent) if parent else None
-        place = (thread.kind, thread.key) if thread else _checked_place(kind, key)
+        place = (thread.kind, thread.key) if thread else _checked_kind_and_key(kind, key)
         row = Comment.objects.create(
             pk=pk or uuid.uuid4(),
             line=line,
@@ -105,7 +105,7 @@ def write_comment(
             created_at=now,
         )
         mentions.notify_mentioned(line, row, user, now)
-        _hint_comments_changed(line)
+        _send_hint_that_comments_changed(line)
     return row
 
 
@@ -161,7 +161,7 @@ def move_comments_to_new_keys(line: Line, rekeyed: Mapping[tuple[str, str], str]
         rows = Comment.objects.filter(line=line, kind=kind, key=first)
         changed += rows.update(key=last, revision=F("revision") + 1)
     if changed:
-        _hint_comments_changed(line)
+        _send_hint_that_comments_changed(line)
 
 
 def _comment_of_same_author_or_raise(known: Comment, line: Line, user: User) -> Comment:
@@ -179,7 +179,7 @@ def _checked_thread_to_answer(line: Line, pk: uuid.UUID) -> Comment:
     return row
 
 
-def _checked_place(kind: str, key: str) -> tuple[str, str]:
+def _checked_kind_and_key(kind: str, key: str) -> tuple[str, str]:
     """Return the kind and key of a part, checked. Whether the part exists is not checked: the draft of the
     author may be ahead of the stored one."""
     if kind not in Comment.PartKind.values:
@@ -213,10 +213,10 @@ def _get_own_comment(line: Line, pk: uuid.UUID, user: User) -> Comment:
 def _save_with_next_revision(row: Comment, *fields: str) -> None:
     row.revision += 1
     row.save(update_fields=[*fields, "revision"])
-    _hint_comments_changed(row.line)
+    _send_hint_that_comments_changed(row.line)
 
 
-def _hint_comments_changed(line: Line) -> None:
+def _send_hint_that_comments_changed(line: Line) -> None:
     hint = LineHint(line.project_id, line.pk, "comments", comments_revision(line))
     # After the commit: whoever fetches at the hint has to see the change.
     transaction.on_commit(lambda: publish_committed_hints([hint]))

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from pipelines.errors import Conflict, NotFound, existing
 from pipelines.formats.drawings import NotTheDrawing, check_geometry, checked_svg
-from pipelines.lines.shipped_drawings import is_drawn_at_set_up, shipped_drawing
+from pipelines.lines.shipped_drawings import is_drawn_at_set_up, shipped_drawing_or_none
 from pipelines.models import Drawing, Line, Project
 from pipelines.ports import queue
 from pipelines.ports.queue_tasks import DRAW, DRAWINGS
@@ -95,7 +95,7 @@ def draw_if_pending(drawing_id: int) -> None:
     row = Drawing.objects.filter(pk=drawing_id, wide="").first()
     if row is None:
         return
-    shipped = shipped_drawing(row.digest)
+    shipped = shipped_drawing_or_none(row.digest)
     if not shipped and not path_of_node_program():
         return
     try:

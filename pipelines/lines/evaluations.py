@@ -73,9 +73,9 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
     """Start it: its runs go one after another. Raises Forbidden (who may publish and start tasks, and `execute` for
     what publishing asks it for), Invalid, Conflict."""
     access.require_permission(user, "publish", line.project)
-    station = trials.check_may_run(line, user, request.document, request.station)
+    station = trials.station_that_user_may_run(line, user, request.document, request.station)
     if request.check:
-        check = trials.check_may_run(line, user, request.document, request.check)
+        check = trials.station_that_user_may_run(line, user, request.document, request.check)
         # A command judges the work of then and of now by the same measure
         if check.kind != COMMAND.key or check.key == station.key:
             raise Invalid.at("check", "The check is another station of this line that runs a command.")

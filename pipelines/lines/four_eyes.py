@@ -31,7 +31,7 @@ def is_live_version_published_by_one(line: Line, parsed: routing.ParsedLine) -> 
     )
 
 
-def publish_obstacle(line: Line, request: PublishRequest | None, user: User | AnonymousUser) -> str:
+def publish_obstacle_or_empty(line: Line, request: PublishRequest | None, user: User | AnonymousUser) -> str:
     """Return why this person cannot publish the draft, or ""."""
     if request is None:
         return "Ask another designer to publish it."
@@ -42,7 +42,9 @@ def publish_obstacle(line: Line, request: PublishRequest | None, user: User | An
     return ""
 
 
-def publish_request_to_fulfil(line: Line, parsed: routing.ParsedLine, user: User) -> PublishRequest | None:
+def publish_request_to_fulfil_or_none(
+    line: Line, parsed: routing.ParsedLine, user: User
+) -> PublishRequest | None:
     """Return the open request that this person may publish; None if no second person is needed. Raises
 
     SecondPersonNeeded."""
@@ -50,13 +52,15 @@ def publish_request_to_fulfil(line: Line, parsed: routing.ParsedLine, user: User
     if not names:
         return None
     request = open_publish_request(line)
-    if request is None or (why := publish_obstacle(line, request, user)):
+    if request is None or (why := publish_obstacle_or_empty(line, request, user)):
         protected = f"Lines that reach {', '.join(names)} are published by four eyes."
-        raise SecondPersonNeeded(f"{protected} {why if request else publish_obstacle(line, None, user)}")
+        raise SecondPersonNeeded(
+            f"{protected} {why if request else publish_obstacle_or_empty(line, None, user)}"
+        )
     return request
 
 
-def record_request(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
+def record_publish_request(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
     """Keep that somebody asks for publishing the draft of a locked line, and tell those who may. Whoever asks for the
     same again changes nothing; of somebody else it takes the place of what was asked before."""
     request = open_publish_request(line)

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid, NotFound
-from pipelines.formats.top_members import text_with_members
+from pipelines.formats.top_members import text_with_members_or_empty
 from pipelines.lines.project_lint import examine_document
 from pipelines.lines.publishing import lock_line, replace_draft
 from pipelines.models import Line, LineEvent, SampledDraw, User
@@ -38,7 +38,7 @@ def propose_sample(line: Line, gate: str, one_in: int, *, by: User) -> None:
         sampled["sample"] = {**(sampled.get("sample") or {}), "one_in": one_in}
         draft = {**stored.draft, "gates": gates}
         _check_publishable(stored, draft)
-        text = text_with_members(stored.draft_text, draft, ["gates"]) if stored.draft_text else ""
+        text = text_with_members_or_empty(stored.draft_text, draft, ["gates"]) if stored.draft_text else ""
         if stored.draft_text and not text:
             raise Conflict("The draft of this line is a text of its own. Write the sample at the gate there.")
         replace_draft(stored, draft, text, by)

@@ -36,7 +36,7 @@ from pipelines.work.hosts import table
 from pipelines.work.hosts.answers import safe_link as link_of
 from pipelines.work.hosts.hooks import IssueEvent, PushEvent
 from pipelines.work.results.text import escaped_for_storage
-from pipelines.work.transport.local.host_access import host_key, secret_or_reason
+from pipelines.work.transport.local.host_access import host_key, secret_and_reason_for_absence
 from pipelines.work.transport.local.pushes import find_members, find_people, joined_names
 
 RETENTION, FRESH = timedelta(days=8), timedelta(days=1)
@@ -68,9 +68,9 @@ def process_hook_delivery(
     """A delivery of the host of a repository. `headers`: their names in small letters.
 
     Raises Unsigned; Conflict: this one was taken already; Invalid: it is no JSON"""
-    secret, _missing = secret_or_reason(repository, repository.hook_secret)
+    secret, _missing = secret_and_reason_for_absence(repository, repository.hook_secret)
     try:
-        host_page = table.find_host(repository.host, repository.address, repository.page)
+        host_page = table.find_host_key_and_page(repository.host, repository.address, repository.page)
     except ValueError:
         host_page = None
     # Before it is read: what is signed are the bytes as they came.
@@ -89,7 +89,7 @@ def process_hook_delivery(
         if HookReceipt.objects.filter(repository=repository, digest=digest).exists():
             raise Conflict("This delivery was taken already.")
         if push is not None and push.path.lower() == host_page[1].path.lower():
-            answer = HookAnswer(*process_push(repository, push))
+            answer = HookAnswer(*process_push_into_result_and_task(repository, push))
         else:
             answer = _process_issues(
                 repository,
@@ -293,7 +293,7 @@ ANSWERS = {
 }
 
 
-def process_push(repository: Repository, push: PushEvent) -> tuple[str, Task | None]:
+def process_push_into_result_and_task(repository: Repository, push: PushEvent) -> tuple[str, Task | None]:
     """Process a push; return what became of it, and the task that it concerns."""
     tasks = Task.objects.filter(
         visit_commits__repository=repository, visit_commits__branch=push.branch[:200]

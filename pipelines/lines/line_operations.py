@@ -9,7 +9,7 @@ from django.db import transaction
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.formats.top_members import text_with_members
+from pipelines.formats.top_members import text_with_members_or_empty
 from pipelines.lines import publishing
 from pipelines.lines.publishing import replace_draft
 from pipelines.models import LimitPolicy, Line, Project, Scenario, User
@@ -36,7 +36,7 @@ def rename_line(line: Line, name: str, *, by: User) -> None:
         stored = _lock_line(line)
         if stored.draft.get("name") != name:
             draft = {**stored.draft, "name": name}
-            text = text_with_members(stored.draft_text, draft, ["name"]) if stored.draft_text else ""
+            text = text_with_members_or_empty(stored.draft_text, draft, ["name"]) if stored.draft_text else ""
             # A text with anchors or the like is left to whoever wrote it
             if stored.draft_text and not text:
                 raise Conflict(
@@ -137,7 +137,7 @@ def duplicate_line(line: Line, to: Project, *, by: User, name: str = "") -> Line
     )
     identity = {**({"key": key} if key != line.key else {}), **({"name": name} if name else {})}
     draft = {**line.draft, **identity}
-    text = text_with_members(line.draft_text, draft, identity) if line.draft_text else ""
+    text = text_with_members_or_empty(line.draft_text, draft, identity) if line.draft_text else ""
     with transaction.atomic():
         made = publishing.create_line(to, key, name or line.name, text or draft, by, line.draft_writers)
         for scenario in line.scenarios.order_by("key"):

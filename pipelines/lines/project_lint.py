@@ -53,7 +53,7 @@ def examine_document(document: Mapping[str, Any], project: Project, text: str | 
 def read_draft(document: Mapping[str, Any]) -> routing.ParsedLine | tuple[Problem, ...]:
     """Return the line of a draft with its faulty rules, or its problems if it is no line. Cached. Raises
     Invalid for what no draft may hold."""
-    return _cached_line(_DocumentKey(payload.checked_digest(document), document))
+    return _cached_line_or_problems(_DocumentKey(payload.checked_digest(document), document))
 
 
 def examine_text(text: str | bytes, project: Project) -> Examination:
@@ -110,7 +110,7 @@ class _DocumentKey:
 
 @lru_cache(maxsize=REMEMBERED)
 def _cached_examination(question: _LintRequest) -> Examination:
-    line = _cached_line(_DocumentKey(question.digest, question.document))
+    line = _cached_line_or_problems(_DocumentKey(question.digest, question.document))
     if not isinstance(line, routing.ParsedLine):
         return unreadable_examination(line)
     prove = partial(_guarantee_findings, protections=dict(question.protections))
@@ -129,7 +129,7 @@ def _guarantee_findings(
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _cached_line(text: _DocumentKey) -> routing.ParsedLine | tuple[Problem, ...]:
+def _cached_line_or_problems(text: _DocumentKey) -> routing.ParsedLine | tuple[Problem, ...]:
     """A line whose faulty rules are kept; or all problems, those of rules among them."""
     if has_more_nodes(text.document, MAX_VALUES):  # a draft from before there was this bound
         return (Problem("", _("the document holds more than %(most)s values", most=MAX_VALUES)),)

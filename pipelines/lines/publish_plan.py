@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.lines import line_migration, publishing, version_comparison
-from pipelines.lines.backtest import BacktestResult, back_test, read_selection, target_of_document
+from pipelines.lines.backtest import BacktestResult, back_test_events, read_selection, target_of_document
 from pipelines.lines.project_lint import examine_text
 from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
@@ -79,7 +79,7 @@ class PublishPlan:
         }
 
 
-def publish_plan(project: Project, text: str) -> PublishPlan:
+def plan_of_publishing(project: Project, text: str) -> PublishPlan:
     """Return the plan of a text that is stored nowhere. A text that cannot be read has its problems as
     findings. Raises nothing."""
     examination = examine_text(text, project)
@@ -104,9 +104,9 @@ def publish_plan(project: Project, text: str) -> PublishPlan:
         line,
         examination,
         _document_changes(*sides),
-        _routing_difference(*sides),
-        _backtest_result(proposed),
-        _impact_fields(proposed),
+        _routing_difference_or_none(*sides),
+        _backtest_result_or_none(proposed),
+        _impact_fields_or_none(proposed),
         before,
     )
 
@@ -136,7 +136,7 @@ def _document_changes(
     ]
 
 
-def _routing_difference(
+def _routing_difference_or_none(
     old: version_comparison.ComparedSide, new: version_comparison.ComparedSide
 ) -> dict[str, Any] | None:
     try:
@@ -156,20 +156,20 @@ def _row_with_names_for_people(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **{key: people_text(row[key]) for key in ("message", "hint", "sentence") if key in row}}
 
 
-def _backtest_result(line: Line) -> dict[str, Any] | None:
+def _backtest_result_or_none(line: Line) -> dict[str, Any] | None:
     """Return a back-test of the newest recorded decisions; None where the document could not decide them."""
     try:
         target = target_of_document(line.draft)
     except (DocumentError, Invalid):
         return None
     last: BacktestResult | None = None
-    for event in back_test(line, target, read_selection({"limit": DECISIONS})):
+    for event in back_test_events(line, target, read_selection({"limit": DECISIONS})):
         if isinstance(event, BacktestResult):
             last = event
     return last.to_dict() if last else None
 
 
-def _impact_fields(line: Line) -> dict[str, Any] | None:
+def _impact_fields_or_none(line: Line) -> dict[str, Any] | None:
     try:
         impact = line_migration.migration_impact_of(line, None)
     except (Conflict, Invalid):

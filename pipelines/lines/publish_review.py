@@ -117,7 +117,7 @@ def other_authors_of_changes(
     return [OtherAuthor(person, hand, counts[person]) for person, hand in last.items() if person != own_id]
 
 
-def draft_changes(line: Line) -> tuple[DocumentChange, ...] | None:
+def draft_changes_or_none(line: Line) -> tuple[DocumentChange, ...] | None:
     """Find what the draft changes of the live version; None where nothing is live. Raises Invalid: no readable
     draft."""
     if line.live is None:
@@ -149,10 +149,10 @@ def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> Pub
             raise publishing.PublishRefused(examination.errors)
         if findings_digest(examination) != confirmation.findings:
             raise StaleFindings
-        other_authors = other_authors_of_changes(stored, user, draft_changes(stored))
+        other_authors = other_authors_of_changes(stored, user, draft_changes_or_none(stored))
         warnings = warning_findings(examination)
         _check_all_acknowledged(warnings, other_authors, confirmation)
-        plan = _confirmed_migration_plan(stored, confirmation) if confirmation.migrate else None
+        plan = _confirmed_migration_plan_or_none(stored, confirmation) if confirmation.migrate else None
         record = {
             "warnings": [warning.message for warning in warnings],
             "others": {other.person: other.changes for other in other_authors},
@@ -201,7 +201,7 @@ def _check_all_acknowledged(
         raise Invalid(problems)
 
 
-def _confirmed_migration_plan(stored: Line, confirmation: Confirmation) -> str | None:
+def _confirmed_migration_plan_or_none(stored: Line, confirmation: Confirmation) -> str | None:
     """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
     if not confirmation.reason.strip():
         raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")

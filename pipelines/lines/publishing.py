@@ -228,7 +228,7 @@ def replace_draft(
     fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands", "draft_writers"]
     stored.save(update_fields=fields)
     _enqueue_drawing_of_draft(stored, now)
-    _hint_line_changed(stored, "draft", number)
+    _send_hint_that_line_changed(stored, "draft", number)
 
 
 def _enqueue_drawing_of_draft(line: Line, now: datetime) -> None:
@@ -239,7 +239,7 @@ def _enqueue_drawing_of_draft(line: Line, now: datetime) -> None:
     )
 
 
-def _hint_line_changed(line: Line, what: str, number: int) -> None:
+def _send_hint_that_line_changed(line: Line, what: str, number: int) -> None:
     hint = LineHint(line.project_id, line.pk, what, number)
     # After the commit: whoever fetches at the hint has to see the change.
     transaction.on_commit(lambda: publish_committed_hints([hint]))
@@ -270,7 +270,7 @@ def publish_draft(
         if over is not None:
             _check_live_is_as_seen(stored, parsed, over)
         # Behind all other checks: nobody asks for what could not be published.
-        request = four_eyes.publish_request_to_fulfil(stored, parsed, user)
+        request = four_eyes.publish_request_to_fulfil_or_none(stored, parsed, user)
         version = _create_version(stored, parsed, user, name)
         if request is not None:
             four_eyes.mark_request_published(request, version, user)
@@ -291,7 +291,7 @@ def publish_draft(
             },
         )
         four_eyes.emit_version_published(version, stored, user)
-        _hint_line_changed(stored, "live", version.number)
+        _send_hint_that_line_changed(stored, "live", version.number)
         queue.enqueue_queue_jobs(DRAW_VERSION, DRAWINGS, {"version_id": version.pk})
     return version
 

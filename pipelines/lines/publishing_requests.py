@@ -27,7 +27,7 @@ def publish_or_ask(line: Line, *, user: User, name: str = "", based_on: int) -> 
 def request_publishing(line: Line, *, user: User, name: str, based_on: int) -> PublishRequest:
     """Ask for publishing what `publishing.publish_draft` has just looked at. Raises DraftConflict."""
     stored = publishing.lock_line(line, based_on)
-    return four_eyes.record_request(stored, user, name, clock.now())
+    return four_eyes.record_publish_request(stored, user, name, clock.now())
 
 
 @transaction.atomic

@@ -62,7 +62,7 @@ def credential_problems(document: routing.ParsedLine, line: Line) -> list[Proble
 
 def _is_host_known(repository: Repository) -> bool:
     try:
-        return table.find_host(repository.host, repository.address, repository.page) is not None
+        return table.find_host_key_and_page(repository.host, repository.address, repository.page) is not None
     except ValueError:
         return False
 

@@ -196,7 +196,7 @@ def delete_scenario(line: Line, key: str, user: User) -> None:
         raise NotFound("This line has no such scenario.")
 
 
-def generate_and_store(
+def generate_and_store_scenarios(
     line: Line, user: User, now: datetime, against: str | int = "", going: Going = accept_always
 ) -> tuple[list[Scenario], GeneratedScenarios]:
     """Generate one scenario per rule that can be taken, in place of those generated before; return also why
@@ -204,10 +204,10 @@ def generate_and_store(
 
     Raises Forbidden, NotFound, DraftUnreadable.
     """
-    return generate_for_subject(line, scenario_subject(line, against), user, now, going)
+    return generate_and_store_for_subject(line, scenario_subject(line, against), user, now, going)
 
 
-def generate_for_subject(
+def generate_and_store_for_subject(
     line: Line, subject: ScenarioSubject, user: User, now: datetime, going: Going = accept_always
 ) -> tuple[list[Scenario], GeneratedScenarios]:
     """Generate one scenario per rule that can be taken, for this subject. Raises Forbidden."""
@@ -282,7 +282,7 @@ def _stored_result(result: ScenarioResult, subject: ScenarioSubject, now: dateti
     }
 
 
-def last_run_against(scenario: Scenario, mark: str, number: int | None) -> LastRun | None:
+def last_run_against_or_none(scenario: Scenario, mark: str, number: int | None) -> LastRun | None:
     """Return the last run against the draft or the live version; None if there was none. `number`: the current
     number of that draft or version."""
     stored: Mapping[str, Any] | None = scenario.runs.get(mark)
@@ -302,7 +302,7 @@ def stored_coverage(line: Line, subject: ScenarioSubject) -> Coverage:
     """Return what the last runs against this draft or version show together."""
     exercised = CoveredParts()
     for scenario in line.scenarios.all():
-        latest = last_run_against(scenario, subject.mark, subject.number)
+        latest = last_run_against_or_none(scenario, subject.mark, subject.number)
         # A run against an earlier draft says nothing of this one.
         if latest and latest.current:
             exercised = exercised | latest.shown

@@ -24,7 +24,7 @@ def is_drawn_at_set_up(digest: str) -> bool:
     return _file_of_drawing(digest).is_file()
 
 
-def shipped_drawing(digest: str) -> Drawing | None:
+def shipped_drawing_or_none(digest: str) -> Drawing | None:
     """Return what Node drew at set-up of the picture with this digest; None where it is no picture of a shipped line,
     or set-up drew none."""
     try:

@@ -66,7 +66,7 @@ class TrialRequest:
 
 def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
     """Raises Forbidden (design and submit; `execute` for what publishing asks it for), Invalid, Conflict."""
-    station = check_may_run(line, user, trial_request.document, trial_request.station)
+    station = station_that_user_may_run(line, user, trial_request.document, trial_request.station)
     payload.checked_digest(trial_request.context, "context")
     # Lost ones are closed first: one of this person's would keep them from starting another.
     now = clock.now()
@@ -75,7 +75,7 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
         line=line,
         station=station.key,
         document=dict(trial_request.document),
-        source=_checked_source_job_id(line, station.key, trial_request.source),
+        source=_checked_source_job_id_or_none(line, station.key, trial_request.source),
         by=user,
         created_at=now,
     )
@@ -96,7 +96,7 @@ def start_trial(line: Line, user: User, trial_request: TrialRequest) -> StationT
     return trial
 
 
-def check_may_run(line: Line, user: User, document: Mapping[str, Any], key: str) -> Station:
+def station_that_user_may_run(line: Line, user: User, document: Mapping[str, Any], key: str) -> Station:
     """Return a station of a document that this person may run by itself. Raises Forbidden, Invalid, NotFound,
     LineArchived."""
     access.require_permission(user, "design", line.project)
@@ -131,7 +131,7 @@ def _trial_inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
     )
 
 
-def _checked_source_job_id(line: Line, station: str, job: int | None) -> int | None:
+def _checked_source_job_id_or_none(line: Line, station: str, job: int | None) -> int | None:
     if job is None:
         return None
     job_row = existing(_done_station_runs(line, station).filter(pk=job), "This station has no such run.")
@@ -165,7 +165,7 @@ def _done_station_runs(line: Line, station: str):  # type: ignore[no-untyped-def
     return Job.objects.filter(task__line=line, station=station, purpose=Purpose.STATION, state=Job.State.DONE)
 
 
-def newest_trial(line: Line, user: User, station: str) -> StationTrial | None:
+def newest_trial_or_none(line: Line, user: User, station: str) -> StationTrial | None:
     """Return the newest trial of this person at this station, within the hour."""
     return _own_trials(line, user).filter(station=station).order_by("-pk").first()
 

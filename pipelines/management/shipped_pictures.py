@@ -11,7 +11,7 @@ from pipelines.lines.drawings import picture_digest
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.routing.analysis.lint.examination import examine_line
 from pipelines.routing.document.line import read_line
-from pipelines.web.editor.canvas_drawing import canvas_picture
+from pipelines.web.editor.canvas_drawing import canvas_picture_or_none
 from pipelines.web.editor.findings import examination_data
 from pipelines.web.lines.drawing import picture_of
 
@@ -29,7 +29,7 @@ def _demo_pictures() -> Iterator[Mapping[str, Any]]:
         yield picture_of(line).given
         # Neither people nor guarantees move anything on a canvas
         findings = examination_data(examine_line(line), draft)
-        yield canvas_picture(draft, {**findings, "taken": {}}) or {}
+        yield canvas_picture_or_none(draft, {**findings, "taken": {}}) or {}
 
 
 def _template_pictures() -> Iterator[Mapping[str, Any]]:

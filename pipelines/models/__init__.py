@@ -68,7 +68,7 @@ from pipelines.models.tasks import (
     TaskText,
     Token,
     overdue_condition,
-    running_due_at,
+    running_due_at_expression,
     with_display_status,
 )
 from pipelines.models.timers import Due
@@ -180,6 +180,6 @@ __all__ = [
     "Word",
     "Worker",
     "overdue_condition",
-    "running_due_at",
+    "running_due_at_expression",
     "with_display_status",
 ]

@@ -97,7 +97,7 @@ def overdue_condition(now: datetime | Combinable, prefix: str = "") -> Q:
     return Q(**{f"{due}__lt": now}) & (Q(**{paused: None}) | Q(**{f"{due}__lt": F(paused)}))
 
 
-def running_due_at() -> Case:
+def running_due_at_expression() -> Case:
     """Return `Deadline.running_due_at` for the database."""
     runs = Q(paused_at=None) | Q(paused_at__gte=F("due_at"))
     return Case(When(runs, then=F("due_at")), output_field=models.DateTimeField())

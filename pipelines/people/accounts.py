@@ -167,7 +167,7 @@ def find_token_and_note_use(secret: str, now: datetime) -> ApiToken | None:
     return token
 
 
-def tokens_valid_until(user: User) -> datetime | None:
+def tokens_valid_until_or_none(user: User) -> datetime | None:
     """Return until when the tokens of a person work unless they sign in with the provider again; None: until
     they expire."""
     account = SocialAccount.objects.filter(user=user).aggregate(last=Max("last_login"))

@@ -17,7 +17,7 @@ from pipelines.errors import Invalid
 from pipelines.models import Repository, User
 from pipelines.ports import audit
 from pipelines.queries.allowed_folders import may_see_server_folders
-from pipelines.routing.document.work.network import MOST_HOSTS, parsed_host
+from pipelines.routing.document.work.network import MOST_HOSTS, name_and_port_of_host_or_none
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 
 # Not $, which permits the end of a line behind it
@@ -90,7 +90,7 @@ def checked_hosts(typed: Sequence[str]) -> tuple[str, ...]:
     """Raises Invalid."""
     hosts = tuple(dict.fromkeys(typed))
     for host in hosts:
-        if parsed_host(host) is None:
+        if name_and_port_of_host_or_none(host) is None:
             wrong = "%(host)s is not the name of a host. Write it like example.com or example.com:8443."
             raise Invalid.at("hosts", wrong % {"host": host[:60]})
     if len(hosts) > MOST_HOSTS:

@@ -137,7 +137,7 @@ def may_manage_account(admin: User, user: User) -> bool:
 
 
 @transaction.atomic
-def create_reset_key(user: User, *, by: User, now: datetime) -> tuple[str, str]:
+def create_user_id_and_key_of_reset_link(user: User, *, by: User, now: datetime) -> tuple[str, str]:
     """Return the end of a link to set a new password. It works once, and not after the next sign-in or change
     of the mail address. Raises Forbidden, also where a provider alone signs them in."""
     if not may_manage_account(by, user) or not user.is_active or accounts.signs_in_by_provider(user):

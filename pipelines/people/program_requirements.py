@@ -13,7 +13,7 @@ import httpx2
 
 from pipelines.models import Project, Repository, Worker
 from pipelines.queries.workers import living_program_workers
-from pipelines.routing.document.work.network import parsed_host
+from pipelines.routing.document.work.network import name_and_port_of_host_or_none
 from pipelines.work.git.probe import Check, ConnectionFact
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.spec.ecosystems import BY_NPM, Proposal
@@ -39,7 +39,7 @@ def requirement_checks(
 ) -> Iterator[tuple[Check, Callable[[], ConnectionFact]]]:
     """Yield what there is to look for, and the look. An image has programs of its own."""
     stored = Preparation.of_dict(repository.prepare)
-    if programs := needed_programs_fact(repository, proposal, workers):
+    if programs := needed_programs_fact_or_none(repository, proposal, workers):
         yield "programs", lambda: programs
     if hosts := stored.hosts or proposal.hosts:
         yield "hosts", lambda: private_hosts_fact(hosts, stored.private, guard)
@@ -60,7 +60,7 @@ def serving_runners(now: datetime, project: Project) -> list[Worker]:
     ]
 
 
-def needed_programs_fact(
+def needed_programs_fact_or_none(
     repository: Repository, proposal: Proposal, workers: Sequence[Worker]
 ) -> ConnectionFact | None:
     """Say which of the programs lie on the path of stations, and in which version; None where nothing is needed."""
@@ -140,7 +140,7 @@ async def _host_remedies(hosts: Sequence[str], allowed: Sequence[str], guard: Gu
 
 async def _host_remedy_or_empty(entry: str, allowed: bool, guard: Guard) -> str:
     """Return what would allow the address of a host; "" where it is allowed, or nobody knows the name here."""
-    host = parsed_host(entry)
+    host = name_and_port_of_host_or_none(entry)
     if host is None:
         return ""
     # As the guard would be with the tick, so that nothing is proposed that would not help

@@ -21,7 +21,11 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Line, Project, Repository, User, Worker
 from pipelines.models.repositories import repository_name
 from pipelines.people import allowed_folders
-from pipelines.people.program_requirements import needed_programs_fact, requirement_checks, serving_runners
+from pipelines.people.program_requirements import (
+    needed_programs_fact_or_none,
+    requirement_checks,
+    serving_runners,
+)
 from pipelines.ports import audit
 from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.store import SECRET
@@ -42,7 +46,11 @@ from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.ecosystems import READ, Proposal, proposed_environment
-from pipelines.work.transport.local.host_access import host_access, nearest_secrets, secret_or_reason
+from pipelines.work.transport.local.host_access import (
+    host_access,
+    nearest_secrets,
+    secret_and_reason_for_absence,
+)
 
 TYPED = "typed"
 """Beside a proposal: {command: what people typed in its place}."""
@@ -100,7 +108,7 @@ class RepositorySettings:
         """Return the page as it is stored: "" where the address implies it."""
         page = self.page.strip()
         try:
-            host_page = table.find_host(self.host, address, page)
+            host_page = table.find_host_key_and_page(self.host, address, page)
         except ValueError as fault:
             # That there is no such host is a fault of the choice, and not of its page
             raise Invalid.at("page" if self.host in table.HOSTS else "host", str(fault)) from fault
@@ -288,8 +296,8 @@ def _record_in_audit(kind: str, repository: Repository, by: User, now: datetime,
 def test_connection(repository: Repository, *, by: User, now: datetime) -> list[dict[str, Any]]:
     """Try the connection, and keep what was found. It takes as long as the server does, within bounds. The server gets
     the secret: that is a use of it, and kept in the audit log."""
-    credential, missing = secret_or_reason(repository, repository.credential)
-    of_host, none_of_host = secret_or_reason(repository, repository.name_of_host_secret)
+    credential, missing = secret_and_reason_for_absence(repository, repository.credential)
+    of_host, none_of_host = secret_and_reason_for_absence(repository, repository.name_of_host_secret)
     with transaction.atomic():
         # Before the connection is tried: the use is recorded whatever comes of it.
         if credential or of_host:
@@ -390,7 +398,7 @@ def last_test_with_programs_now(repository: Repository, workers: Sequence[Worker
     for check in repository.tested or ():
         if check["check"] != "programs":
             checks.append(check)
-        elif fact := needed_programs_fact(repository, corrected_proposal(repository), workers):
+        elif fact := needed_programs_fact_or_none(repository, corrected_proposal(repository), workers):
             checks.append({**check, "said": fact.said, "warning": fact.warning})
     return checks
 

@@ -15,7 +15,7 @@ from procrastinate.types import JSONDict
 
 from pipelines.models import Job, Purpose
 from pipelines.models.plumbing.compiled_queries import fetch_prepared
-from pipelines.models.plumbing.django_internals import server_connection
+from pipelines.models.plumbing.django_internals import connection_and_error_context
 from pipelines.ports.queue_tasks import DRIVE_TOKEN, TASKS
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import is_instant
@@ -86,5 +86,5 @@ def enqueue_queue_jobs(
         _manager.batch_defer_jobs(new)
     except exceptions.ConnectorException as error:
         # This context makes errors of psycopg Django's.
-        with server_connection()[1]:
+        with connection_and_error_context()[1]:
             raise (error.__cause__ or error) from None

@@ -53,7 +53,7 @@ class _Recorder:
         links = []
         if request:
             attributes = {**attributes, "gateline.request_id": request}
-            if trace != (of_request := _request_trace(request)):
+            if trace != (of_request := _trace_id_of_request(request)):
                 # The span of the request has the first half of its trace's id.
                 links = [self._api.Link(self._api.SpanContext(of_request, of_request >> 64, is_remote=True))]
         self._ids.chosen = (trace, trace >> 64 if name == "request" else 0)
@@ -111,7 +111,9 @@ def set_current_request_id(request_id: str) -> None:
 def record_request(request_id: str, began: float, attributes: Mapping[str, Any]) -> None:
     """Record a request that was answered now. `began`: seconds since 1970."""
     if recorder is not None:
-        recorder.record("request", _request_trace(request_id), began, time.time(), request_id, attributes)
+        recorder.record(
+            "request", _trace_id_of_request(request_id), began, time.time(), request_id, attributes
+        )
 
 
 def record_moves(tasks: Iterable[tuple[int, str]], began: float) -> None:
@@ -120,7 +122,7 @@ def record_moves(tasks: Iterable[tuple[int, str]], began: float) -> None:
         ended, request = time.time(), current_request_id()
         for project, task in tasks:
             attributes = {"gateline.task": task}
-            recorder.record("move", _task_trace(project, task), began, ended, request, attributes)
+            recorder.record("move", _trace_id_of_task(project, task), began, ended, request, attributes)
 
 
 def record_work(
@@ -129,14 +131,14 @@ def record_work(
     """Record a part of a task's work that a worker did."""
     if recorder is not None:
         about = {"gateline.task": task, **attributes}
-        recorder.record(name, _task_trace(project, task), began, ended, current_request_id(), about)
+        recorder.record(name, _trace_id_of_task(project, task), began, ended, current_request_id(), about)
 
 
-def _task_trace(project: int, task: str) -> int:
+def _trace_id_of_task(project: int, task: str) -> int:
     return _trace_id(f"task {project} {task}")
 
 
-def _request_trace(request_id: str) -> int:
+def _trace_id_of_request(request_id: str) -> int:
     return _trace_id(f"request {request_id}")
 
 

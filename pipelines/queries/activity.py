@@ -109,7 +109,7 @@ def read_activity(projects: Sequence[Project], filters: ActivityFilter) -> Activ
             "key", "name", "project"
         )
     }
-    people = _actors_with_name_part(filters.who)
+    people = _actors_with_name_part_or_none_for_anybody(filters.who)
     ids, floors = _event_ids_and_known_moments(list(by_id), lines, filters, people)
     published, floor = _page_rows_and_earlier_moment(_publication_events(lines, filters, people))
     floors.append(floor)
@@ -133,7 +133,7 @@ def read_activity(projects: Sequence[Project], filters: ActivityFilter) -> Activ
     return ActivityPage(newest_first, end)
 
 
-def _actors_with_name_part(who: str) -> list[str] | None:
+def _actors_with_name_part_or_none_for_anybody(who: str) -> list[str] | None:
     """Return the actors with this part of a name; None: anybody."""
     if not who:
         return None

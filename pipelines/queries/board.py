@@ -101,7 +101,7 @@ def line_board(
 ) -> Board:
     """Return the board of a line. `now` is what lateness is measured against; `rows`: how many cards of a column."""
     open_tasks = Task.objects.filter(line=line, ended_at__isnull=True)
-    board_places = filtered_places(open_tasks, filters, now, user_id, BY_POSITION, rows)
+    board_places = board_places_of_filtered_tasks(open_tasks, filters, now, user_id, BY_POSITION, rows)
     cards = displayed_cards(board_places, {line.project_id: line.project}, now)
     for card in cards:
         card.task.line = line
@@ -131,7 +131,7 @@ def board_of_columns(
     return Board(
         columns,
         board_status_counts(board_places),
-        medians.median_seconds_of_line(line.pk),
+        medians.median_seconds_of_line_or_none(line.pk),
         [
             EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end), task.pk in unmerged)
             for task in newest
@@ -144,7 +144,7 @@ def board_of_columns(
     )
 
 
-def open_board(columns: list[Column], board_places: BoardPlaces, filters: Filters) -> Board:
+def board_of_open_tasks(columns: list[Column], board_places: BoardPlaces, filters: Filters) -> Board:
     """Return a board of open tasks alone."""
     return Board(
         columns,
@@ -159,7 +159,7 @@ def open_board(columns: list[Column], board_places: BoardPlaces, filters: Filter
     )
 
 
-def filtered_places(
+def board_places_of_filtered_tasks(
     open_tasks: QuerySet[Task],
     filters: Filters,
     now: datetime,

@@ -167,7 +167,9 @@ def _card_of_token(
     parsed = versions.by_id(token.task.pinned_id)
     station = parsed.stations_by_key.get(token.station)
     status = WAITING_FOR_INPUT if token.asks_question or is_manual_work(token, job) else token.status
-    card = Card(token.task, token, status, _status_since(token, job), _expected_seconds(station), job=job)
+    card = Card(
+        token.task, token, status, _status_since(token, job), _expected_seconds_or_none(station), job=job
+    )
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
     card.actor_kind, card.actor = station_actor_kind_and_name(station)
@@ -191,7 +193,7 @@ def _status_since(token: Token, job: Job | None) -> datetime:
     return token.changed_at if token.status in (Status.STUCK, *REVIEWED_BY_PEOPLE) else token.entered_at
 
 
-def _expected_seconds(station: Station | None) -> float | None:
+def _expected_seconds_or_none(station: Station | None) -> float | None:
     return station.limits.expected if station else None
 
 
@@ -223,11 +225,11 @@ def _complete_cards(cards: Sequence[Card]) -> None:
     votes = Counter(approved_visit_ids(visits=[card.visit.pk for card in cards if card.visit]))
     for card in cards:
         card.line = lines.get(card.job.pk, "") if card.job else ""
-        card.left = _retries_left_at_own_station(card)
+        card.left = _retries_left_at_own_station_or_none(card)
         card.votes = votes[card.visit.pk] if card.visit else 0
 
 
-def _retries_left_at_own_station(card: Card) -> int | None:
+def _retries_left_at_own_station_or_none(card: Card) -> int | None:
     """Return the retries left to the rule that sends a task back to its own station; None where there is no
     such limit."""
     parsed = versions.by_id(card.task.pinned_id)

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.models import WAITING_FOR_INPUT, Purpose, Status, Task, running_due_at
+from pipelines.models import WAITING_FOR_INPUT, Purpose, Status, Task, running_due_at_expression
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.late import expected_seconds_of_running_stations
 from pipelines.queries.statements import BOARD_PLACES, BY_POSITION
@@ -81,7 +81,7 @@ def board_places(
     # Without their order, which would be sorted for nothing inside of the other statement
     chosen, parameters = (
         tasks.order_by()
-        .values_list("pk", "seq", running_due_at(), "pinned_id", "line_id")
+        .values_list("pk", "seq", running_due_at_expression(), "pinned_id", "line_id")
         .query.sql_with_params()
     )
     names = {f"of_{number}": value for number, value in enumerate(parameters)}

@@ -12,7 +12,7 @@ def living_branches(tokens: Iterable[Token]) -> list[Branch]:
     """Return the branches of the living tokens of one task."""
     living = {token.pk: token for token in tokens if token.status not in ENDED}
     return [
-        Branch(token.pk, token.station, _enclosing_forks(token, living), _join_arrival(token))
+        Branch(token.pk, token.station, _enclosing_forks(token, living), _join_arrival_or_none(token))
         for token in living.values()
         if not token.forked
     ]
@@ -27,7 +27,7 @@ def _enclosing_forks(token: Token, living: Mapping[int, Token]) -> tuple[Fork, .
     return tuple(forks)
 
 
-def _join_arrival(token: Token) -> Arrival | None:
+def _join_arrival_or_none(token: Token) -> Arrival | None:
     if not token.waits_at_join:
         return None
     join = token.wait["join"]

@@ -27,7 +27,7 @@ class DateRange:
     def first_moment_and_first_after(self) -> tuple[datetime | None, datetime | None]:
         """The first moment that belongs to it, and the first after it."""
         # The next day, not 24 hours later: where clocks change, a day has 23 or 25.
-        return _begin_of_day(self.since), _begin_of_day(
+        return _begin_of_day_or_none(self.since), _begin_of_day_or_none(
             self.until + timedelta(days=1)
         ) if self.until else None
 
@@ -46,5 +46,5 @@ class DateRange:
 EVER = DateRange()
 
 
-def _begin_of_day(day: date | None) -> datetime | None:
+def _begin_of_day_or_none(day: date | None) -> datetime | None:
     return timezone.make_aware(datetime.combine(day, time.min)) if day else None

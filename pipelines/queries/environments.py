@@ -14,7 +14,7 @@ from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.workspace import GitWorkspace
 
 
-def task_repository(task: Task, line: ParsedLine) -> Repository | None:
+def task_repository_or_none(task: Task, line: ParsedLine) -> Repository | None:
     """The one that the line names, or that an input names by its address or name."""
     return find_repository(task.project_id, line, task.inputs)
 
@@ -69,7 +69,7 @@ class ImageRepositories:
 
     def all_need_images(self, work: QueuedWork) -> bool:
         """True if all these jobs need images."""
-        workspace = work_workspace(work)
+        workspace = git_workspace_of_work_or_none(work)
         return (
             workspace is not None
             and not workspace.input_key
@@ -78,11 +78,11 @@ class ImageRepositories:
 
     def input_deciding_image_need(self, work: QueuedWork) -> str:
         """Return the key of the input by which it turns out whether a job needs images; "" where there is none."""
-        workspace = work_workspace(work)
+        workspace = git_workspace_of_work_or_none(work)
         return workspace.input_key if workspace is not None and self.by_input[work.project] else ""
 
 
-def work_workspace(work: QueuedWork) -> GitWorkspace | None:
+def git_workspace_of_work_or_none(work: QueuedWork) -> GitWorkspace | None:
     """Return the workspace whose environment these jobs run in."""
     line = versions.by_id(work.version)
     runs = work.purpose == Purpose.STATION and kind_executes(line.station(work.station).kind)

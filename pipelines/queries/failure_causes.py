@@ -155,7 +155,7 @@ def _last_log_lines_by_run(runs: Iterable[int]) -> dict[int, list[str]]:
     return logs
 
 
-def cause_of_last_run(jobs: Iterable[Job]) -> FailureCause | None:
+def cause_of_last_run_or_none(jobs: Iterable[Job]) -> FailureCause | None:
     """Return the cause of the run of a task that was done last, where it failed."""
     done = [job for job in jobs if job.purpose == Purpose.STATION and job.ended_at]
     last = max(done, key=lambda job: (job.ended_at, job.pk), default=None)

@@ -36,16 +36,16 @@ def health_figures(project: Project, now: datetime, line: str = "") -> list[Figu
     return [
         Figure(QUEUE, float(tasks.filter(status=Status.QUEUED).count())),
         cycle_time_figure(
-            _mean_cycle_seconds(tasks, now - WEEK, now),
-            _mean_cycle_seconds(tasks, now - WEEK - MONTH, now - WEEK),
+            _mean_cycle_seconds_or_none(tasks, now - WEEK, now),
+            _mean_cycle_seconds_or_none(tasks, now - WEEK - MONTH, now - WEEK),
         ),
         Figure(DEADLOCKS, float(_deadlock_count(tasks, now))),
-        Figure(ESCALATED, _escalated_share(tasks, now)),
+        Figure(ESCALATED, _escalated_share_or_none(tasks, now)),
         *_refusal_figures(of, now),
     ]
 
 
-def _mean_cycle_seconds(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
+def _mean_cycle_seconds_or_none(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | None:
     done = tasks.filter(
         ~unmerged_condition(), status=Status.COMPLETED, ended_at__gt=since, ended_at__lte=until
     )
@@ -57,7 +57,7 @@ def _deadlock_count(tasks: QuerySet[Task], now: datetime) -> int:
     return Deadlock.objects.filter(task__in=tasks, found_at__gt=now - WEEK).count()
 
 
-def _escalated_share(tasks: QuerySet[Task], now: datetime) -> float | None:
+def _escalated_share_or_none(tasks: QuerySet[Task], now: datetime) -> float | None:
     recent = tasks.filter(created_at__gt=now - MONTH)
     opened = Escalation.objects.filter(task=OuterRef("pk"))
     return share_or_none(recent.filter(Exists(opened)).count(), recent.count())

@@ -81,7 +81,9 @@ def feed_items_oldest_first(
 ) -> list[TimelineItem]:
     """Return some events of a task, oldest first, without how long it stayed anywhere. `who`: names of actors."""
     line = versions.by_id(task.pinned_id)
-    items = [item for event in events if (item := _timeline_item(task, line, event, who[event.actor]))]
+    items = [
+        item for event in events if (item := _timeline_item_or_none(task, line, event, who[event.actor]))
+    ]
     _fill_gate_openings(line, items, events)
     return items
 
@@ -96,7 +98,7 @@ def latest_change_sentence(task: Task) -> str:
     return f"{item.by}: {item.source} → {item.target}." if item.move else f"{item.text}."
 
 
-def _timeline_item(
+def _timeline_item_or_none(
     task: Task, line: ParsedLine, event: Event, who: actor_names.ActorLabel
 ) -> TimelineItem | None:
     if event.kind in MOVES:
@@ -108,7 +110,11 @@ def _timeline_item(
     elif event.kind.startswith("permission."):
         made = _permission_item(line, event, who)
     else:
-        made = _alarm_item(line, event, who) if event.kind in ALARMS else _remark_item(line, event, who)
+        made = (
+            _alarm_item_or_none(line, event, who)
+            if event.kind in ALARMS
+            else _remark_item_or_none(line, event, who)
+        )
     if made is None:
         return None
     made.decision = str(event.decision_id or "")
@@ -213,7 +219,7 @@ OF_TASK = {
 """Verb and tone of what somebody does to a whole task, by the kind of its event."""
 
 
-def _remark_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
+def _remark_item_or_none(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
     data = event.data
     station = station_name(line, event.source)
     wait = data.get("wait") or {}
@@ -232,7 +238,7 @@ def _remark_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) ->
         case "token.stuck":
             return _dot_item(event, f"{station}: stuck", "danger")
         case "token.waits":
-            return _wait_item(event, station, wait)
+            return _wait_item_or_none(event, station, wait)
         case "task.migrated":
             text = (
                 "Migration undone: %(was)s → %(now)s" if "undoes" in data else "Migrated: %(was)s → %(now)s"
@@ -298,7 +304,7 @@ def _answer_words(answer: dict[str, Any], who: actor_names.ActorLabel) -> str:
     return _text_with_remark(sentence, text[:LONGEST])
 
 
-def _alarm_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
+def _alarm_item_or_none(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem | None:
     data = event.data
     words = {
         "what": trigger_words(str(data.get("escalated", ""))),
@@ -357,7 +363,7 @@ VOTED = {
 }
 
 
-def _wait_item(event: Event, station: str, wait: dict[str, object]) -> TimelineItem | None:
+def _wait_item_or_none(event: Event, station: str, wait: dict[str, object]) -> TimelineItem | None:
     """Waiting at a gate is shown by the gate's opening."""
     if wait.get("gates"):
         return None

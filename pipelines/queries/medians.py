@@ -19,7 +19,7 @@ def median_seconds_by_gate(line_id: int) -> dict[str, float]:
     return _median_by_key(GATE_MEDIANS, line_id)
 
 
-def median_seconds_of_line(line_id: int) -> float | None:
+def median_seconds_of_line_or_none(line_id: int) -> float | None:
     """Median seconds from start to a completed end with nothing left unmerged; None without one lately."""
     return _median_by_key(LINE_MEDIAN, line_id).get("line")
 

@@ -15,9 +15,9 @@ from pipelines.queries.board import (
     Board,
     Column,
     Filters,
+    board_of_open_tasks,
+    board_places_of_filtered_tasks,
     displayed_cards,
-    filtered_places,
-    open_board,
 )
 from pipelines.queries.board_cards import place_name_of_card
 from pipelines.queries.board_places import BoardPlace
@@ -73,7 +73,9 @@ def board_by_state(
 ) -> Board:
     """Return the open positions of these projects in columns by state. `line` narrows, as `line_filter` has it;
     `rows`: how many cards of a column."""
-    board_places = filtered_places(open_tasks_of(projects, line), filters, now, user_id, BY_STATE, rows)
+    board_places = board_places_of_filtered_tasks(
+        open_tasks_of(projects, line), filters, now, user_id, BY_STATE, rows
+    )
     by_id = {project.pk: project for project in projects}
     cards = displayed_cards(board_places, by_id, now)
     lines = Line.objects.only("key", "name").in_bulk({card.task.line_id for card in cards})
@@ -88,7 +90,7 @@ def board_by_state(
         column.count, column.oldest, column.worst = place.count, place.oldest, place.worst
     pauses = Pause.objects.filter(project__in=by_id, ended_at=None)
     mark_paused(columns.values(), list(pauses))
-    return open_board(list(columns.values()), board_places, filters)
+    return board_of_open_tasks(list(columns.values()), board_places, filters)
 
 
 def board_and_line_work(
@@ -96,7 +98,7 @@ def board_and_line_work(
 ) -> tuple[Board, list[LineWork]]:
     """Return the lines with open work, those with stuck tasks first, then the busiest; the board has the counts."""
     open_tasks = open_tasks_of(projects, line)
-    board_places = filtered_places(open_tasks, filters, now, user_id, BY_LINE)
+    board_places = board_places_of_filtered_tasks(open_tasks, filters, now, user_id, BY_LINE)
     by_id = {project.pk: project for project in projects}
     lines = Line.objects.only("key", "name", "project").in_bulk([int(key) for key in board_places.of])
     spent = usage.spending_of_open_tasks_by_line(list(by_id))
@@ -106,7 +108,7 @@ def board_and_line_work(
         row.project = by_id[row.project_id]
         rows.append(LineWork(row, place, spent.get(row.pk, NOTHING)))
     rows.sort(key=lambda work: (-work.stuck_count, -work.place.count, work.line.name))
-    return open_board([], board_places, filters), rows
+    return board_of_open_tasks([], board_places, filters), rows
 
 
 def open_tasks_of(projects: Sequence[Project], line: str) -> QuerySet[Task]:

@@ -25,20 +25,20 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
     """Return the landed change of the delivery of this job, else of the last one; None where nothing landed."""
     if task.is_purged:
         receipts = KeptReceipt.objects.filter(task=task)
-        return _last_kept_change(receipts.filter(pk=job) if job else receipts)
+        return _last_kept_change_or_none(receipts.filter(pk=job) if job else receipts)
     landed = _landed_deliveries().filter(task=task)
-    return _last_change(landed.filter(job=job) if job else landed)
+    return _last_change_or_none(landed.filter(job=job) if job else landed)
 
 
-def landed_commit(project: Project, commit: str) -> LandedChange | None:
+def landed_change_with_commit(project: Project, commit: str) -> LandedChange | None:
     """Return the landed change with this commit, of a task of the project; None where there is none."""
     # One after the other: hardly any receipt is asked for of a task that was purged
-    return _last_change(
+    return _last_change_or_none(
         _landed_deliveries().filter(task__project=project, commit=commit)
-    ) or _last_kept_change(KeptReceipt.objects.filter(task__project=project, commit=commit))
+    ) or _last_kept_change_or_none(KeptReceipt.objects.filter(task__project=project, commit=commit))
 
 
-def _last_kept_change(receipts: QuerySet[KeptReceipt]) -> LandedChange | None:
+def _last_kept_change_or_none(receipts: QuerySet[KeptReceipt]) -> LandedChange | None:
     receipt = receipts.order_by("-landed_at", "-pk").first()
     return None if receipt is None else read_statement(receipt.statement)
 
@@ -49,7 +49,7 @@ def _landed_deliveries() -> QuerySet[Delivery]:
     )
 
 
-def _last_change(deliveries: QuerySet[Delivery]) -> LandedChange | None:
+def _last_change_or_none(deliveries: QuerySet[Delivery]) -> LandedChange | None:
     delivery = deliveries.order_by("-landed_at", "-job").first()
     if delivery is None or delivery.landed_at is None:
         return None
@@ -66,7 +66,7 @@ def _last_change(deliveries: QuerySet[Delivery]) -> LandedChange | None:
         commit=delivery.commit,
         tree=delivery.landed_tree or delivery.tree,
         at=_utc_text(delivery.landed_at),
-        approval=_receipt_approval(delivery.visit) if delivery.visit else None,
+        approval=_receipt_approval_or_none(delivery.visit) if delivery.visit else None,
         rebase=SAME_PATCH if delivery.approved else "",
         host=str((delivery.request or {}).get("host", "")) if delivery.way else "",
         # Null where it was cleared before this was kept.
@@ -87,7 +87,7 @@ def check_change_in_repository(change: LandedChange, folder: Path) -> None:
         raise ReceiptInvalid(f"{change.commit} has another tree in the repository.")
 
 
-def _receipt_approval(visit: GateVisit) -> ReceiptApproval | None:
+def _receipt_approval_or_none(visit: GateVisit) -> ReceiptApproval | None:
     if visit.decided_at is None:
         return None
     votes = Vote.objects.filter(visit=visit).select_related("user", "stands_for").order_by("at", "pk")

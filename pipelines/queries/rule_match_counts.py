@@ -14,8 +14,8 @@ from pipelines.queries.why import condition_tests
 from pipelines.routing.analysis.condition_matching import (
     ConditionAnswer,
     RuleAnswer,
-    answers_of_tested_rules,
-    without_gate,
+    answers_of_tested_rules_or_none,
+    line_without_station_gate,
 )
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine
@@ -93,11 +93,11 @@ def count_station_matches(row: Line, line: ParsedLine, station: str) -> StationM
     """`line`: with the rules that are asked, stored or not; of its rules those that can be read. Two statements."""
     rules = [rule for rule in line.station(station).rules if rule.fault is None]
     matches = StationMatches({rule.id: RuleMatches() for rule in rules})
-    open_line = without_gate(line, station)
+    open_line = line_without_station_gate(line, station)
     # A bound on tests, not on outcomes: a station may have many rules
     for recorded in _recorded_outcomes(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
         try:
-            rule_answers = answers_of_tested_rules(open_line, recorded.situation, rules)
+            rule_answers = answers_of_tested_rules_or_none(open_line, recorded.situation, rules)
         except Malformed:
             matches.unread += 1
             continue

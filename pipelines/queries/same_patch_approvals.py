@@ -51,7 +51,7 @@ def _delivers_same_patch(station: Station) -> bool:
     return str(work.get("rebase") or NEVER) == SAME_PATCH
 
 
-def same_patch_approval(
+def same_patch_approval_or_none(
     line: ParsedLine, job: Job, gate: str, *, delivers: bool = False
 ) -> SamePatchApproval | None:
     """Return the approval that stands as of `job`, whose outcome is decided about, or which `delivers`. None

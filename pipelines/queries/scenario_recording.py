@@ -41,7 +41,7 @@ class _RecordedStep:
     stop: str = ""
 
 
-def record_scenario(task: Task, key: str) -> Recording:
+def scenario_recorded_from_task(task: Task, key: str) -> Recording:
     """Record the task as a scenario, under the version on which it started, with the result of that walk as its
     expectation."""
     line = versions.by_id(_first_version_id(task))
@@ -142,7 +142,7 @@ def _recorded_steps(task: Task) -> Iterator[_RecordedStep]:
     jobs = {job.pk: job for job in Job.objects.filter(token__task=task)}
     visits = {str(visit.pk): visit for visit in task.gate_visits.select_related("job")}
     for event in task.events.order_by("seq"):
-        happened = _recorded_step(event, jobs, visits)
+        happened = _recorded_step_or_none(event, jobs, visits)
         if happened is not None:
             # What was decided again by the facts of now is told by every event of that decision.
             decision = (
@@ -184,7 +184,7 @@ STOPS = {
 """After which no scenario goes on, by kind and trigger."""
 
 
-def _recorded_step(
+def _recorded_step_or_none(
     event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVisit]
 ) -> _RecordedStep | None:
     match event.kind, event.trigger:

@@ -49,7 +49,7 @@ class DeliveryReceipt:
     task before anything was pushed (law §15); "" where the delivery named none. `approved`: the tree that
     people approved, where the same change landed as another on a base that moved; else "". `host`: which
     merged it, by its own call or queue; `as_approved`: whether its files are those that were cleared, or
-    the host's. `too_large`: {files, bytes} of what is more than a person can read, else empty.
+    the host's. `too_large_refusal`: {files, bytes} of what is more than a person can read, else empty.
     `overridden`: by an administrator, instead of the people that the gate asks; `by` is "" where its due
     time approved it."""
 

@@ -49,7 +49,7 @@ def _first_ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[
 def search_words_condition(words: str) -> Q:
     """Return the condition that matches tasks by number (`WI-app-42`, `42`), title or label, row by row."""
     matches = Q(title__icontains=words) | Q(labels__contains=[words])
-    number = _task_number_in(words)
+    number = _task_number_in_or_none(words)
     return matches if number is None else matches | Q(number=number)
 
 
@@ -57,14 +57,14 @@ def indexed_search_words_condition(words: str) -> Q:
     """Return the same condition, looked up in the text index. Words of one character are matched row by row."""
     if len(words) < 2:
         return search_words_condition(words)
-    number = _task_number_in(words)
+    number = _task_number_in_or_none(words)
     texts = [words] if number is None else [words, f"#{number}\n"]
     # Tasks that may have one of these in title, labels or number: those that have all of its parts somewhere.
     had = [Q(HasGrams(Grams("text"), Grams(Upper(Value(text))))) for text in texts]
     return search_words_condition(words) & Q(pk__in=TaskText.objects.filter(reduce(or_, had)).values("task"))
 
 
-def _task_number_in(words: str) -> int | None:
+def _task_number_in_or_none(words: str) -> int | None:
     number = words.rpartition("-")[2]
     # Any number of 18 digits fits a bigint
     return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None

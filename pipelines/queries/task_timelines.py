@@ -13,7 +13,14 @@ from django.db.models import DateTimeField, Q, QuerySet
 from pipelines.models import GateVisit, Job, Line, Project, Purpose, Task, Token
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries import versions
-from pipelines.queries.board import Board, EndedCard, Filters, board_of_columns, filtered_places, open_board
+from pipelines.queries.board import (
+    Board,
+    EndedCard,
+    Filters,
+    board_of_columns,
+    board_of_open_tasks,
+    board_places_of_filtered_tasks,
+)
 from pipelines.queries.board_cards import Card, displayed_cards, place_name_of_card
 from pipelines.queries.open_work import open_tasks_of
 from pipelines.queries.time_bars import TimeBar, bars_by_token_id, job_bars, task_bars, visit_bar
@@ -91,7 +98,7 @@ def line_timelines(
     """Return the open tasks of a line, and what ended there in the last day. `hours`: of the stretch of time; None: as
     long as the oldest displayed task is there, at most a day."""
     open_tasks = Task.objects.filter(line=line, ended_at__isnull=True)
-    board_places = filtered_places(open_tasks, filters, now, user_id, ALL, {"all": MOST_ROWS})
+    board_places = board_places_of_filtered_tasks(open_tasks, filters, now, user_id, ALL, {"all": MOST_ROWS})
     cards = displayed_cards(board_places, {line.project_id: line.project}, now)
     for card in cards:
         card.task.line, card.place = line, place_name_of_card(card)
@@ -108,7 +115,7 @@ def open_timelines(
     hours: int | None = None,
 ) -> TaskTimelines:
     """Return the open tasks of these projects. `line` narrows, as `line_filter` has it; `hours` as above."""
-    board_places = filtered_places(
+    board_places = board_places_of_filtered_tasks(
         open_tasks_of(projects, line), filters, now, user_id, ALL, {"all": MOST_ROWS}
     )
     cards = displayed_cards(board_places, {project.pk: project for project in projects}, now)
@@ -116,7 +123,9 @@ def open_timelines(
     for card in cards:
         card.task.line = lines[card.task.line_id]
         card.place = place_name_of_card(card)
-    return _timelines_of_cards(open_board([], board_places, filters), cards, now, hours, names_lines=True)
+    return _timelines_of_cards(
+        board_of_open_tasks([], board_places, filters), cards, now, hours, names_lines=True
+    )
 
 
 def _timelines_of_cards(

@@ -31,8 +31,8 @@ from pipelines.models import (
 from pipelines.queries import task_rows, usage, versions
 from pipelines.queries import why as whys
 from pipelines.queries.environment_preparation import PreparationProgress, preparation_progress_by_job
-from pipelines.queries.environments import task_repository
-from pipelines.queries.failure_causes import FailureCause, cause_of_last_run, failure_causes
+from pipelines.queries.environments import task_repository_or_none
+from pipelines.queries.failure_causes import FailureCause, cause_of_last_run_or_none, failure_causes
 from pipelines.queries.history import TimelineItem, timeline_items_newest_first
 from pipelines.queries.join_waits import join_wait_sentence_by_token
 from pipelines.queries.positions import PositionView
@@ -215,12 +215,12 @@ class TaskView:
     @cached_property
     def failure_cause(self) -> FailureCause | None:
         """Cause of a failed task, where the run that was done last failed."""
-        return cause_of_last_run(self.jobs) if self.task.status == Status.FAILED else None
+        return cause_of_last_run_or_none(self.jobs) if self.task.status == Status.FAILED else None
 
     @cached_property
     def environment_repository(self) -> Repository | None:
         """Repository whose environment a failure might lack."""
-        return task_repository(self.task, self.line)
+        return task_repository_or_none(self.task, self.line)
 
     @cached_property
     def open_gates_text(self) -> str:

@@ -34,16 +34,16 @@ def unanswered_sentence_by_token(project: Project, tokens: Iterable[Token]) -> d
     sentences = {}
     for job in jobs:
         sentence = (
-            _missing_machine_sentence(job.kind, able)
+            _missing_machine_sentence_or_none(job.kind, able)
             if job.kind in MACHINES
-            else _missing_program_sentence(job, owner, offered)
+            else _missing_program_sentence_or_none(job, owner, offered)
         )
         if sentence:
             sentences[job.token_id] = sentence
     return sentences
 
 
-def _missing_machine_sentence(kind: str, able: frozenset[str]) -> ProblemAndRemedy | None:
+def _missing_machine_sentence_or_none(kind: str, able: frozenset[str]) -> ProblemAndRemedy | None:
     if kind in able:
         return None
     if kind == MODEL:
@@ -61,7 +61,9 @@ def _missing_machine_sentence(kind: str, able: frozenset[str]) -> ProblemAndReme
     )
 
 
-def _missing_program_sentence(job: Job, owner: str, offered: Sequence[Claim]) -> ProblemAndRemedy | None:
+def _missing_program_sentence_or_none(
+    job: Job, owner: str, offered: Sequence[Claim]
+) -> ProblemAndRemedy | None:
     station = versions.by_id(job.pinned_id).station(job.station)
     if any(
         claim.serves_owner_and_labels(owner, station.labels) and claim.meets_need(PROGRAMS)

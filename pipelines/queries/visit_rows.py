@@ -98,14 +98,14 @@ class TaskTimelineView:
     rounds: Sequence[RoundBand] = ()
 
 
-def visit_rows(view: TaskView) -> TaskTimelineView:
+def task_timeline_view(view: TaskView) -> TaskTimelineView:
     rows = [*(_job_row(view, job) for job in view.jobs), *_visit_rows(view)]
     _add_waits(view, rows)
     rows.sort(key=lambda row: (row.since, row.shape == "gate"))
     latest = rows[-MOST:]
     earlier = len(rows) - len(latest)
     begin = latest[0].since if earlier else view.task.created_at
-    return TaskTimelineView(begin, latest, earlier, _rounds(view))
+    return TaskTimelineView(begin, latest, earlier, _round_bands(view))
 
 
 def _job_row(view: TaskView, job: Job) -> VisitRow:
@@ -142,7 +142,7 @@ def _visit_rows(view: TaskView) -> Iterable[VisitRow]:
             [visit_bar(visit, name)],
         )
         row.repeat = f"round {visit.round}" if visit.round > 1 else ""
-        marks = decisions.get(str(visit.pk)) or _decision_of_visit(visit)
+        marks = decisions.get(str(visit.pk)) or _decision_marks_of_visit(visit)
         row.remarks, row.visit_id = [mark.label for mark in marks], visit.pk
         row.marks = [mark for mark in marks if mark.tone]
         row.tone = "" if visit.decided_at else "attention"
@@ -163,7 +163,7 @@ def _decisions_by_visit(view: TaskView) -> dict[str, list[DecisionMark]]:
     return marks
 
 
-def _decision_of_visit(visit: GateVisit) -> list[DecisionMark]:
+def _decision_marks_of_visit(visit: GateVisit) -> list[DecisionMark]:
     if not visit.word or not visit.decider or visit.decided_at is None:
         return []
     label = f"{visit.get_word_display()}: {visit.decider}"
@@ -184,7 +184,7 @@ def _add_waits(view: TaskView, rows: Sequence[VisitRow]) -> None:
             row.is_branch |= row.token_id == token.pk and token.parent_id is not None
 
 
-def _rounds(view: TaskView) -> list[RoundBand]:
+def _round_bands(view: TaskView) -> list[RoundBand]:
     turns = [visit.decided_at for visit in view.visits if visit.word in SENT_BACK and visit.decided_at]
     if not turns:
         return []

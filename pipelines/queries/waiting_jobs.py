@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from pipelines.models import Job, Project, Purpose, Repository
 from pipelines.queries import versions
-from pipelines.queries.environments import work_workspace
+from pipelines.queries.environments import git_workspace_of_work_or_none
 from pipelines.queries.queued_work import QueuedWork, queued_work_in_project
 from pipelines.routing.document.kinds import kind_executes
 
@@ -103,7 +103,7 @@ def _is_for_runners(work: QueuedWork, labels: Collection[str] | None) -> bool:
 
 def _images_by_repository(project: Project, works: Iterable[QueuedWork]) -> dict[str, str]:
     """{name or address of a repository: the image of its environment}; {} where no line works in one."""
-    if not any(work_workspace(work) is not None for work in works):
+    if not any(git_workspace_of_work_or_none(work) is not None for work in works):
         return {}
     images: dict[str, str] = {}
     for repository in Repository.objects.filter(project=project).order_by("-pk"):
@@ -113,7 +113,7 @@ def _images_by_repository(project: Project, works: Iterable[QueuedWork]) -> dict
 
 
 def _waiting_job(job: Job, work: QueuedWork, images: dict[str, str]) -> ClaimableJob:
-    station, workspace = work.published_station, work_workspace(work)
+    station, workspace = work.published_station, git_workspace_of_work_or_none(work)
     repository = ""
     if workspace is not None:
         input_text = str(job.task.inputs.get(workspace.input_key) or "")

@@ -49,7 +49,7 @@ def _choice_fields(line: ParsedLine, position: SimulatedPosition, choice: Simula
         "then": _consequence_sentence(line, position, choice),
         "step": choice.step.to_dict() if choice.step and choice.taken else None,
         "rule": choice.rule,
-        "number": _rule_number(line, choice.rule),
+        "number": _rule_number_or_none(line, choice.rule),
         "leads": choice.leads,
         "gate": choice.gate,
         "word": _gate_word(choice),
@@ -63,7 +63,7 @@ def _gate_word(choice: SimulationChoice) -> str:
     return next(iter(choice.step.gates.values()))["decision"]
 
 
-def _rule_number(line: ParsedLine, rule: str) -> int | None:
+def _rule_number_or_none(line: ParsedLine, rule: str) -> int | None:
     entry = line.rules_by_id.get(rule)
     return entry[0].rules.index(entry[1]) + 1 if entry else None
 
@@ -127,7 +127,7 @@ def _consequence_sentence(line: ParsedLine, position: SimulatedPosition, choice:
     if isinstance(decision, Move) and decision.to == (position.station,):
         return as_sentence(f"{station_name(line, position.station)} runs again")
     effect = consequence_text(line, decision.to_dict())
-    after = _position_after(choice.taken.walk, position)
+    after = _position_after_or_none(choice.taken.walk, position)
     return (after and hold_reason(line, after)) or as_sentence(effect)
 
 
@@ -148,7 +148,7 @@ def _resolution_consequence(line: ParsedLine, record: StepRecord) -> str:
     return " ".join(map(as_sentence, effects or ["nothing keeps the task from moving forward any more"]))
 
 
-def _position_after(walk: SimulatedTask, position: SimulatedPosition) -> SimulatedPosition | None:
+def _position_after_or_none(walk: SimulatedTask, position: SimulatedPosition) -> SimulatedPosition | None:
     return next((candidate for candidate in walk.positions if candidate.station == position.station), None)
 
 
@@ -159,7 +159,7 @@ def as_sentence(text: str) -> str:
 # The whole outcome, field by field
 
 
-def outcome_form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None:
+def outcome_form_or_none(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None:
     """Return what rules, gates and the form of the station read, as fields; None where nothing is to be
     reported."""
     if position.status != READY:

@@ -54,7 +54,7 @@ def _timeline_item(line: ParsedLine, step: ScenarioStep | None, record: StepReco
         "station": record.station,
         "name": station_name(line, record.station),
         "did": step_words(line, step) if step else "Start",
-        "went": _result_sentences(line, step, record),
+        "went": _result_text(line, step, record),
         "status": status,
         "word": status_word(status),
         "tone": TONES.get(Status(status), "active"),
@@ -120,7 +120,7 @@ def cut_text(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _result_sentences(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> str:
+def _result_text(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> str:
     if step is None:
         return f"{station_name(line, record.station)} is to report."
     others = [*_sentences_on_released_tokens(line, record), *_join_sentences(line, record)]

@@ -114,7 +114,7 @@ class Images:
             if code == 0:
                 # Device files take root to make, and the station's own /dev is mounted there
                 leave = ("--exclude=dev/*", "--exclude=./dev/*")
-                code, output = await _run_program(
+                code, output = await _exit_code_and_output_of_program(
                     (
                         "tar",
                         "-x",
@@ -143,7 +143,7 @@ class Images:
     async def _exit_code_and_output_of_image_program(
         self, *words: str, seconds: float = SECONDS, errors: bool = True
     ) -> tuple[int, str]:
-        return await _run_program((self.program, *words), seconds, errors=errors)
+        return await _exit_code_and_output_of_program((self.program, *words), seconds, errors=errors)
 
     def remove_unused_images(self) -> int:
         """Remove the files of images that nobody used for long."""
@@ -158,7 +158,7 @@ class Images:
 async def _check_registry(image: str, guard: Guard) -> None:
     """Check the registry that an image names as any outgoing call: podman and docker would ask whatever answers there,
     and the log shows what it says. :raises ImageAbsent"""
-    server = image_registry(image)
+    server = host_and_port_of_registry_or_none(image)
     try:
         if server is not None:
             await guard.allowed_addresses(*server)
@@ -170,7 +170,7 @@ async def _check_registry(image: str, guard: Guard) -> None:
         pass  # Nobody knows the name here: the program says so.
 
 
-def image_registry(image: str) -> tuple[str, int] | None:
+def host_and_port_of_registry_or_none(image: str) -> tuple[str, int] | None:
     """Return the host and the port that the name of an image begins with; None: those that the runner has for it."""
     first, slash, _rest = image.partition("/")
     host, colon, port = first.partition(":")
@@ -186,7 +186,9 @@ def _move_into_place(made: Path, place: Path) -> None:
         made.rename(place)
 
 
-async def _run_program(argv: Iterable[str], seconds: float, *, errors: bool = True) -> tuple[int, str]:
+async def _exit_code_and_output_of_program(
+    argv: Iterable[str], seconds: float, *, errors: bool = True
+) -> tuple[int, str]:
     """Its exit code and the end of what it wrote, of inspections standard output alone. Cancelled, it is killed."""
     process = await asyncio.create_subprocess_exec(
         *argv,

@@ -98,13 +98,13 @@ def store_upload(project: Project, name: str, file: BinaryIO, by: str, now: date
 
 
 def _store_bytes(measured: Measured, file: BinaryIO, now: datetime) -> None:
-    if not keep_stored_digests([measured.digest]):
+    if not keep_and_return_stored_digests([measured.digest]):
         file.seek(0)
         stored = save_bytes(artifact_storage(), measured.digest, file)
         record_blobs({measured.digest: (measured.size, stored)}, now)
 
 
-def keep_stored_digests(digests: Iterable[str]) -> set[str]:
+def keep_and_return_stored_digests(digests: Iterable[str]) -> set[str]:
     """Return those of these digests that are stored, and stay so: whoever asks is about to use them."""
     rows = Blob.objects.filter(pk__in=list(digests))
     stored = dict(rows.values_list("pk", "released_at"))

@@ -96,13 +96,13 @@ def timed(work: Any) -> tuple[float, float, Any]:
 
 
 def measure(line: Any, decisions: int) -> dict[str, Any]:
-    from pipelines.lines.backtest import Selection, back_test, target_of_document  # noqa: PLC0415  # after `database`
+    from pipelines.lines.backtest import Selection, back_test_events, target_of_document  # noqa: PLC0415  # after `database`
     from pipelines.lines.backtest.recorded_decisions import recorded_rows  # noqa: PLC0415  # after `database`
 
     selection = Selection(limit=decisions)
 
     def tried(given: dict[str, Any]) -> dict[str, Any]:
-        *_, last = back_test(line, target_of_document(given), selection)
+        *_, last = back_test_events(line, target_of_document(given), selection)
         return dict(last.to_dict())  # type: ignore[union-attr]
 
     read, _, count = timed(lambda: sum(1 for _ in recorded_rows(line, selection)))

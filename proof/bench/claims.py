@@ -105,7 +105,7 @@ def claims(queued: int, sets: int, rounds: int) -> Json:
             asked = clock.now()
             assert bool(jobs) == (of is not none), name
             # As a runner does: the first that nobody else was first to take.
-            assert not jobs or engine.start(next(iter(jobs)), of) is not None, name
+            assert not jobs or engine.start_claimed_job_or_none(next(iter(jobs)), of) is not None, name
             # What the server keeps is not kept from the first time on.
             if number >= WARM:
                 spent[name].append((asked - began, clock.now() - asked))

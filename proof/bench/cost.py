@@ -50,7 +50,7 @@ def begin(world: Any, version: Any, tasks: int) -> list[Any]:
 
     begun = [world.start(version).pk for _ in range(tasks)]
     jobs = Job.objects.filter(task__in=begun).order_by("pk").values_list("pk", flat=True)
-    return [engine.start(pk, world.claim()) for pk in jobs]
+    return [engine.start_claimed_job_or_none(pk, world.claim()) for pk in jobs]
 
 
 def measure(world: Any, version: Any, tasks: int, size: int, profile: cProfile.Profile | None) -> Json:

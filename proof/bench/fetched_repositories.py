@@ -123,7 +123,7 @@ def serve(target: Path, place: Path, by_name: dict[str, Path], host: GitHost) ->
             files[MODULES] = (trees.FILE, added(repo, "".join(texts).encode()))
         # It names a server elsewhere
         files.pop(CONFIG, None)
-        tree, made = trees.build_trees(files)
+        tree, made = trees.root_id_and_trees(files)
         for one in made:
             store.add_object(one)
         top = head.copy()

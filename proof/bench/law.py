@@ -99,7 +99,7 @@ class Driven:
         from pipelines import engine  # noqa: PLC0415  # after `database`
 
         claim, by = self.world.claim(), f"worker:{self.world.worker.pk}"
-        job = engine.start(job.pk, claim)
+        job = engine.start_claimed_job_or_none(job.pk, claim)
         while job is not None:
             said = (job.pk, job.attempt, job.lease_key, {"result": "success"})
             (answer,) = engine.report([engine.Report(*said, by=by, claim_next=claim, observed_by=by)])

@@ -133,7 +133,7 @@ def of_server(home: Path) -> float:
     """Seconds of the processor of PostgreSQL, with those of its processes that ended."""
     from config.embedded import layout, server  # noqa: PLC0415  # after `database`
 
-    first = server.postmaster_pid(layout.recorded_layout(home))
+    first = server.living_postmaster_pid_or_none(layout.recorded_or_planned_layout(home))
     assert first is not None
     own = [pid for pid in processes() if pid == first or parent(pid) == first]
     return sum(map(cpu_of, own)) + _of_the_ended(first)

@@ -107,7 +107,7 @@ class Fleet:
         assert member.process.returncode == 0, f"{member.name} ended with {member.process.returncode}"
 
     def kill_postgres(self) -> None:
-        pid = server.postmaster_pid(layout.recorded_layout(self.home))
+        pid = server.living_postmaster_pid_or_none(layout.recorded_or_planned_layout(self.home))
         if pid is not None:
             os.kill(pid, signal.SIGKILL)
 

@@ -75,7 +75,11 @@ def set_up() -> None:
         (Remote, "fetch", pausing(Remote.fetch, "fetch", by_remote)),
         (Remote, "push", pausing(Remote.push, "push", by_remote)),
         (attempt, "_new_commit", pausing(attempt._new_commit, "commit", by_access)),
-        (branch_joins, "merge_commit", pausing(branch_joins.merge_commit, "merge", by_access)),
+        (
+            branch_joins,
+            "create_merge_commit_and_tree",
+            pausing(branch_joins.create_merge_commit_and_tree, "merge", by_access),
+        ),
         (LocalTransport, "report", reporting(LocalTransport.report)),
     ]
     for place, name, work in changed:

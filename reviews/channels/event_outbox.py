@@ -33,21 +33,21 @@ def post_events_to_channels_of_topic(batch: Sequence[Consequence]) -> None:
     messages = [
         _unsaved_event_message(connection, item)
         for item in items
-        for connection, topics in by_place[_task_or_project_of_event(item.event)]
+        for connection, topics in by_place[_kind_and_id_of_task_or_project(item.event)]
         if item.topic in topics
     ]
     if messages:
         write_new_messages_with_tickets(messages)
 
 
-def _task_or_project_of_event(event: Any) -> tuple[str, int]:
+def _kind_and_id_of_task_or_project(event: Any) -> tuple[str, int]:
     task_id = getattr(event, "task_id", None)
     return ("project", event.project_id) if task_id is None else ("task", task_id)
 
 
 def _ids_of_tasks_and_projects(items: Sequence[TopicOccurrence]) -> tuple[list[int], list[int]]:
     """Return the ids of tasks, and of projects, to which something happened."""
-    places = {_task_or_project_of_event(item.event) for item in items}
+    places = {_kind_and_id_of_task_or_project(item.event) for item in items}
     return [pk for what, pk in places if what == "task"], [pk for what, pk in places if what == "project"]
 
 

@@ -77,10 +77,10 @@ def write_new_messages_with_tickets(messages: Sequence[ChannelMessage]) -> None:
     rows = list(written.order_by("pk").values_list("pk", "connection_id", "task_id"))
     tickets: list[JSONDict] = [{"message_id": pk} for pk, _connection, _task in rows]
     if tickets:
-        locks = [sequence_lock(connection, task) for _pk, connection, task in rows]
+        locks = [sequence_lock_or_none(connection, task) for _pk, connection, task in rows]
         enqueue_queue_jobs(SEND_CHANNEL_MESSAGE, CHANNELS, *tickets, locks=locks)
 
 
-def sequence_lock(connection: int, task: int | None) -> str | None:
+def sequence_lock_or_none(connection: int, task: int | None) -> str | None:
     """Return the lock that keeps the messages about one task in order on one channel."""
     return f"channel-{connection}-task-{task}" if task else None

@@ -61,7 +61,7 @@ def _addresses_gate_notifies(visit: GateVisit) -> Iterable[str]:
     return next((gate.notify for gate in gates if gate.key == visit.gate), ())
 
 
-def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def asked_place_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """The rows that lists read (`reviews.decision.review_access`) are those of the open visits, as the policies say."""
     if not _first_open_visit_id():
         return
@@ -90,7 +90,7 @@ def _comparable_place_fields(row: AskedPlace) -> tuple[Any, ...]:
     return (*who, tuple(row.barred), row.opened_at, row.order_at)
 
 
-def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+def asked_people_violations(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """Check that for every member of a project, SQL selects the open visits where the engine lets them
     decide, and no others."""
     if not _first_open_visit_id():
@@ -117,6 +117,6 @@ def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
 
 INVARIANTS: tuple[Invariant, ...] = (
     one_mail_per_visit_address_and_kind,
-    asked_places_match,
-    asked_people_match,
+    asked_place_violations,
+    asked_people_violations,
 )

@@ -28,7 +28,7 @@ from pipelines.web.changes.tree_comparison import (
     StoredBytes,
     StoredTree,
     TreeComparison,
-    file_sides,
+    old_and_new_side_of_file,
 )
 from pipelines.work.transport.local.station_values import task_masker
 from reviews.models import Remark
@@ -229,7 +229,9 @@ def save_draft_on_line_under_review(
     entry = counted and (counted.change.new if side == Remark.Side.NEW else counted.change.old)
     lines = None
     if counted and entry and "digest" in entry:
-        old, new = file_sides(counted.change, StoredBytes((counted.change.old, counted.change.new)))
+        old, new = old_and_new_side_of_file(
+            counted.change, StoredBytes((counted.change.old, counted.change.new))
+        )
         lines = (new if side == Remark.Side.NEW else old).lines
     if lines is None or not 1 <= line <= len(lines) or not entry:
         raise Invalid.at("line", "This line is not under review.", "Choose a line of the changes.")

@@ -65,7 +65,7 @@ def gate_records(project: Project) -> list[GateRecord]:
     records, offered = [], []
     for row in rows:
         line_id, key, decisions, unremarked, in_a_row, _visits, _tasks = row
-        gate = _live_gate(lines[line_id], key)
+        gate = _live_gate_or_none(lines[line_id], key)
         if gate is None:
             continue
         answer = reason_not_to_sample(lines[line_id], gate)
@@ -149,5 +149,5 @@ def _keys_of_gates_whose_approval_is_delivered(line: Line) -> set[str]:
     return {str(station.work.get("gate")) for station in stations if station.kind == DELIVER.key}
 
 
-def _live_gate(line: Line, gate: str) -> Gate | None:
+def _live_gate_or_none(line: Line, gate: str) -> Gate | None:
     return by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None

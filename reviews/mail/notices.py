@@ -13,7 +13,7 @@ from django.utils import timezone
 from pipelines.models import Deadlock, Escalation, Invitation, Job, Status
 from pipelines.people.invitations import invitation_secret
 from pipelines.queries.addresses import absolute_url
-from pipelines.queries.failure_causes import cause_of_last_run
+from pipelines.queries.failure_causes import cause_of_last_run_or_none
 from pipelines.queries.versions import parsed_version
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.sentences.escalations import (
@@ -243,7 +243,9 @@ def notification_mail_if_receivable(row: Notification) -> EmailMultiAlternatives
         "each": notification,
         "link": absolute_url("notification", row.pk),
         "settings": absolute_url("account-notifications"),
-        "cause": cause_of_last_run(Job.objects.filter(task=row.task_id)) if row.kind in FAILURES else None,
+        "cause": cause_of_last_run_or_none(Job.objects.filter(task=row.task_id))
+        if row.kind in FAILURES
+        else None,
     }
     return multipart_message(
         "notification",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.lines.backtest.backtest_result import MESSAGES, cell_words
+from pipelines.lines.backtest.backtest_result import MESSAGES, effects_in_words
 from pipelines.models import Decision, Task
 from pipelines.routing.analysis import redecide
 from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect
@@ -75,7 +75,7 @@ def test_why_a_task_would_be_stuck_is_said_in_words(world: World) -> None:
     now = line(FAILED, policy={"no_match": "stuck"})
     [found] = Decision.objects.filter(task=task)
     again = redecided(read_line(line(PASSED)), found.situation, found.answer, read_line(now))
-    words = cell_words("build", again, read_line(line(PASSED)), read_line(now))
+    words = effects_in_words("build", again, read_line(line(PASSED)), read_line(now))
     assert words["now"]["detail"] == "no rule matches"
 
 
@@ -110,7 +110,7 @@ def test_a_message_has_names_and_no_keys(reason: str) -> None:
     found = Redecision(
         Verdict.UNDECIDABLE, DecidedEffect("move"), None, ("look",), ("lead",), reason, "build look", ABOUT
     )
-    said = cell_words("build", found, now, now)["message"]
+    said = effects_in_words("build", found, now, now)["message"]
     assert any(name in said for name in ("Build", "Look", "Send back"))
     assert not re.search(r"\b(build|look|lead|send_back|ok)\b", said.replace("to look", ""))
 

@@ -18,7 +18,7 @@ from pipelines.lines.backtest import (
     BacktestTask,
     Progress,
     Selection,
-    back_test,
+    back_test_events,
     backtest_result,
     backtest_target,
     read_selection,
@@ -151,7 +151,7 @@ def test_progress_grows_to_the_total_and_the_result_is_last(
 ) -> None:
     monkeypatch.setattr(run, "STEP", 2)
     made = tasks(3)
-    told = list(back_test(made[0].line, target_of_document(line()), Selection()))
+    told = list(back_test_events(made[0].line, target_of_document(line()), Selection()))
     assert [(each.done, each.total) for each in told if isinstance(each, Progress)] == [
         (0, 6),
         (2, 6),
@@ -191,7 +191,7 @@ def test_closing_it_ends_the_reading(
     monkeypatch.setattr(run, "STEP", 1)
     monkeypatch.setattr(recorded_decisions, "PAGE", 1)
     made = tasks(4)
-    told = back_test(made[0].line, target_of_document(line()), Selection())
+    told = back_test_events(made[0].line, target_of_document(line()), Selection())
     with CaptureQueriesContext(connection) as asked, closing(told):
         assert [type(next(told)) for _ in range(2)] == [Progress, Progress]
     # How many there are, the first page and its decisions; the other pages were never asked for.
@@ -302,7 +302,7 @@ def test_tasks_that_come_out_the_same_are_not_told(world: World, tasks: Callable
     tasks(1, version, "failure")
     told = [
         each
-        for each in back_test(version.line, target_of_document(line("other")), Selection())
+        for each in back_test_events(version.line, target_of_document(line("other")), Selection())
         if isinstance(each, BacktestTask)
     ]
     assert len(told) == 2

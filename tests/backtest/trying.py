@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.lines.backtest import BacktestResult, BacktestTask, Selection, back_test, target_of_document
-from pipelines.lines.backtest.backtest_result import cell_words
+from pipelines.lines.backtest import (
+    BacktestResult,
+    BacktestTask,
+    Selection,
+    back_test_events,
+    target_of_document,
+)
+from pipelines.lines.backtest.backtest_result import effects_in_words
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.routing.analysis.redecide.verdict import Redecision, redecide
 from pipelines.routing.document.line import read_line
@@ -27,7 +33,7 @@ class Outcome:
 
 
 def again(version: LineVersion, document: Mapping[str, Any], **selected: Any) -> Outcome:
-    told = list(back_test(version.line, target_of_document(document), Selection(**selected)))
+    told = list(back_test_events(version.line, target_of_document(document), Selection(**selected)))
     assert isinstance(told[-1], BacktestResult)
     return Outcome([t.to_dict() for t in told if isinstance(t, BacktestTask)], told[-1].to_dict())
 
@@ -46,7 +52,7 @@ def messages(task: Task, document: Mapping[str, Any]) -> list[str]:
     """What people read of each decision of a task, in their order."""
     pinned, new = read_line(decisions(task)[0].pinned.document), read_line(document)
     found = zip(decisions(task), verdicts(task, document), strict=True)
-    return [str(cell_words(each.station, again, pinned, new)["message"]) for each, again in found]
+    return [str(effects_in_words(each.station, again, pinned, new)["message"]) for each, again in found]
 
 
 def names(found: list[Redecision]) -> list[str]:

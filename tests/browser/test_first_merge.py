@@ -30,7 +30,7 @@ def test_from_an_address_to_a_merged_commit(
     folder: Path,
     tmp_path: Path,
 ) -> None:
-    origin = RemoteRepository(Path(lint_example.ensure_repository(folder / "shop.git")))
+    origin = RemoteRepository(Path(lint_example.ensure_repository_and_return_folder(folder / "shop.git")))
     Repository.objects.all().delete()
     context = new_context(viewport=DESKTOP)
     sign_in(context, demo.admin)

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from playwright.sync_api import BrowserContext, Page, expect
 
-from config.first_start import prepare_database_and_find_newcomer
+from config.first_start import prepare_database_and_find_newcomer_or_none
 from pipelines.models import Membership, Project, Task, User
 from tests.browser.looking import tick_unopened
 from tests.factories import World, document, station
@@ -33,7 +33,7 @@ def company() -> Iterator[Provider]:
 @pytest.fixture
 def fresh(transactional_db: None, tmp_path: Path, company: Provider) -> Iterator[Site]:
     """What `make run` starts on an empty database, with a provider to sign in with."""
-    prepare_database_and_find_newcomer(lambda words: None, lambda words: None)
+    prepare_database_and_find_newcomer_or_none(lambda words: None, lambda words: None)
     demo = Project.objects.get()
     site = start_web(
         tmp_path,

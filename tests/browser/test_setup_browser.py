@@ -31,7 +31,7 @@ def test_from_an_empty_project_to_a_task_that_runs(
     folder: Path,
     tmp_path: Path,
 ) -> None:
-    origin = lint_example.ensure_repository(folder / "shop.git")
+    origin = lint_example.ensure_repository_and_return_folder(folder / "shop.git")
     # As the set-up of the demo does: else nothing within the state may be connected.
     allow(world.project.owner, origin)
     AllowedFolder.objects.update(origin=AllowedFolder.Origin.PREPARED)

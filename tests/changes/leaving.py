@@ -17,7 +17,7 @@ from tests.factories import World
 
 def manifest_of(files: Mapping[str, bytes]) -> list[dict[str, Any]]:
     digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-    known, stored = storage.keep_stored_digests(digests.values()), {}
+    known, stored = storage.keep_and_return_stored_digests(digests.values()), {}
     for path, digest in digests.items():
         if digest not in known and digest not in stored:
             name = storage.save_bytes(storage.artifact_storage(), digest, io.BytesIO(files[path]))

@@ -31,7 +31,7 @@ def hand_over(world: World, task: Task, **files: bytes) -> None:
     """Artifacts of the station that is due; `__` in a name is a dot."""
     for name, data in files.items():
         digest = hashlib.sha256(data).hexdigest()
-        if not storage.keep_stored_digests([digest]):
+        if not storage.keep_and_return_stored_digests([digest]):
             stored = storage.save_bytes(storage.artifact_storage(), digest, io.BytesIO(data))
             storage.record_blobs({digest: (len(data), stored)}, timezone.now())
         Artifact.objects.create(

@@ -132,12 +132,12 @@ def test_without_an_administrator_it_says_how_to_make_one() -> None:
 
 
 def test_a_repository_of_before_gets_the_branch_and_keeps_its_own(tmp_path: Path) -> None:
-    origin = RemoteRepository(Path(lint_example.ensure_repository(tmp_path / "basket.git")))
+    origin = RemoteRepository(Path(lint_example.ensure_repository_and_return_folder(tmp_path / "basket.git")))
     first, offered = origin.head(), origin.head(lint_example.OFFERED)
     assert first and offered and origin.commit(lint_example.OFFERED).parents == [first.encode()]
     origin.point(lint_example.OFFERED, "")
-    lint_example.ensure_repository(origin.path)
+    lint_example.ensure_repository_and_return_folder(origin.path)
     assert origin.head(lint_example.OFFERED) == offered
     moved = origin.add(origin.files("main"), branch=lint_example.OFFERED)
-    lint_example.ensure_repository(origin.path)
+    lint_example.ensure_repository_and_return_folder(origin.path)
     assert (origin.head(lint_example.OFFERED), origin.head()) == (moved, first)

@@ -106,7 +106,7 @@ def facts_of(task: Task, station: str) -> dict[str, Any]:
 @pytest.fixture
 def basket(admin: User, root: Path) -> RemoteRepository:
     """The repository of the demo, below the listed root."""
-    origin = RemoteRepository(Path(lint_example.ensure_repository(root / "basket.git")))
+    origin = RemoteRepository(Path(lint_example.ensure_repository_and_return_folder(root / "basket.git")))
     connected = ConnectedRepository.objects.get(name="basket")
     connected.address = str(origin.path)
     connected.save()

@@ -122,7 +122,9 @@ def one_step(world: World, draw: st.DrawFn, token: Token) -> None:
             return
         if token.status == "held":
             return
-        started = job if job.kind == "manual" else (engine.start(job.pk, world.claim()) or job)
+        started = (
+            job if job.kind == "manual" else (engine.start_claimed_job_or_none(job.pk, world.claim()) or job)
+        )
         if draw(st.integers(0, 4)):
             engine.report([world.report_of(started, draw(st.sampled_from(OUTCOMES)))])
     elif visits:

@@ -42,7 +42,7 @@ def drive(world: World, task: Task) -> None:
             if engine.fire(due.pk, now=due.due_at) != "fired":
                 return
             continue
-        following = engine.start(job.pk, world.claim())
+        following = engine.start_claimed_job_or_none(job.pk, world.claim())
         if following is None:
             # It waits for another worker.
             return

@@ -15,7 +15,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from pipelines.models import Absence, AdministrativeAct, GateVisit, Membership, Project, Task, User, Vote
 from pipelines.people import absences
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.invariants import asked_people_match
+from reviews.decision.invariants import asked_people_violations
 from reviews.decision.review_access import ReviewFilter, ordered_visits_user_may_decide, rows_of_who_is_asked
 from reviews.models import AskedPlace, Notification
 from tests.factories import World, make_member, make_project
@@ -207,7 +207,7 @@ def test_the_invariant_compares_lists_with_the_rule(world: World) -> None:
     task = waiting(world)
     away(world.reviewer, world.viewer)
     away(world.viewer, world.designer)
-    assert list(asked_people_match([task.pk])) == []
+    assert list(asked_people_violations([task.pk])) == []
 
 
 def test_naming_a_stand_in_is_refused_where_it_cannot_be(world: World) -> None:

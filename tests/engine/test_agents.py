@@ -116,13 +116,13 @@ def test_a_suspended_agent_gets_no_new_work_and_goes_on_when_restored(world: Wor
     version = line(world)
     task = planned(world, version)
     engine.suspend_agent(coder.pk, actor=engine.Actor.person(world.admin), reason="It pushed to main.")
-    assert engine.start(world.job(task).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is None
     other = planned(world, version)
     assert missing(world, other) == ["agent:coder"]
     engine.restore_agent(coder.pk, actor=engine.Actor.person(world.admin))
     assert timers.run_due_timers_and_triggers()["fired"] == 1
     assert world.at(other) == ["code"]
-    assert engine.start(world.job(task).pk, world.claim()) is not None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is not None
     kinds = list(coder.events.order_by("pk").values_list("kind", "data"))
     assert kinds == [("suspended", {"reason": "It pushed to main."}), ("restored", {})]
 
@@ -145,9 +145,9 @@ def test_no_more_jobs_run_at_once_than_the_agent_takes(world: World) -> None:
     version = world.line(stations=[station("code", agent="coder"), "ship"])
     first, second = world.start(version), world.start(version)
     world.started(first)
-    assert engine.start(world.job(second).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(second).pk, world.claim()) is None
     world.report(first)
-    assert engine.start(world.job(second).pk, world.claim()) is not None
+    assert engine.start_claimed_job_or_none(world.job(second).pk, world.claim()) is not None
     assert coder.capacity == 1
 
 

@@ -60,7 +60,7 @@ def test_a_backlog_is_no_deadlock(world: World, time: Clock) -> None:
     agent(world, capacity=1)
     tasks = [world.start(line(world)) for _ in range(7)]
     world.started(tasks[0])
-    assert engine.start(world.job(tasks[1]).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(tasks[1]).pk, world.claim()) is None
     one_after_the_other(world, tasks, time)
     assert [world.status(task) for task in tasks] == ["completed"] * 7
     assert not Deadlock.objects.exists()
@@ -209,7 +209,7 @@ def test_the_backlog_goes_on_when_a_deadlock_of_its_agent_is_over(world: World, 
     late, waiting = world.start(line(world)), world.start(line(world))
     world.started(late)
     time.goes(7)
-    assert engine.start(world.job(waiting).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(waiting).pk, world.claim()) is None
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM procrastinate_jobs")
     engine.resolve_deadlock(Deadlock.objects.get().pk, user=world.admin, word="escalate", reason="You say.")
@@ -218,4 +218,4 @@ def test_the_backlog_goes_on_when_a_deadlock_of_its_agent_is_over(world: World, 
             "SELECT (args ->> 'token_id')::bigint FROM procrastinate_jobs WHERE queue_name = 'drive'"
         )
         assert cursor.fetchall() == [(world.token(waiting).pk,)]
-    assert engine.start(world.job(waiting).pk, world.claim()) is not None
+    assert engine.start_claimed_job_or_none(world.job(waiting).pk, world.claim()) is not None

@@ -102,7 +102,7 @@ def claim_and_report(world: World, task: Task, _chance: random.Random) -> None:
     job = Job.objects.filter(task=task, state__in=("queued", "running")).exclude(kind="wait").first()
     if job is None:
         return
-    started = engine.start(job.pk, world.claim()) if job.state == "queued" else None
+    started = engine.start_claimed_job_or_none(job.pk, world.claim()) if job.state == "queued" else None
     if started is not None:
         report = world.report_of(started)
         assert engine.report([report])[0].status in ("accepted", "conflict", "ignored")

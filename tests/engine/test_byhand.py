@@ -103,7 +103,7 @@ def test_a_held_token_is_not_started_until_it_is_released(world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     act(world, task, engine.hold, reason="freeze")
     assert (world.status(task), world.token(task).wait["reason"]) == ("held", "freeze")
-    assert engine.start(world.job(task).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is None
     with pytest.raises(Conflict):
         act(world, task, engine.move_or_retry_by_hand)
     act(world, task, engine.release)

@@ -31,25 +31,30 @@ def test_a_claimed_job_has_its_lease_from_the_start(world: World, task: Task) ->
 
 def test_only_one_of_two_claims_gets_the_job(world: World, task: Task) -> None:
     job = world.job(task)
-    assert engine.start(job.pk, world.claim()) is not None
-    assert engine.start(job.pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(job.pk, world.claim()) is not None
+    assert engine.start_claimed_job_or_none(job.pk, world.claim()) is None
     assert world.kinds(task).count("job.started") == 1
 
 
 def test_a_claim_gets_only_what_it_offers_to_take(world: World) -> None:
     task = world.start(world.line(stations=[station("build", labels=["gpu"])]))
     job = world.job(task)
-    assert engine.start(job.pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(job.pk, world.claim()) is None
     assert (
-        engine.start(job.pk, replace(world.claim(), labels=frozenset({"gpu"}), owners=frozenset({"x"})))
+        engine.start_claimed_job_or_none(
+            job.pk, replace(world.claim(), labels=frozenset({"gpu"}), owners=frozenset({"x"}))
+        )
         is None
     )
-    assert engine.start(job.pk, replace(world.claim(), labels=frozenset({"gpu", "arm"}))) is not None
+    assert (
+        engine.start_claimed_job_or_none(job.pk, replace(world.claim(), labels=frozenset({"gpu", "arm"})))
+        is not None
+    )
 
 
 def test_a_job_for_a_person_goes_to_no_worker(world: World) -> None:
     task = world.start(world.line(stations=[station("triage", kind="manual")]))
-    assert engine.start(world.job(task).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is None
 
 
 def test_a_lost_lease_is_the_same_job_with_the_next_attempt(world: World, task: Task) -> None:

@@ -43,7 +43,7 @@ def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said:
         "seen": frozenset(
             each.key
             for each in publish_review.other_authors_of_changes(
-                line, user, publish_review.draft_changes(line)
+                line, user, publish_review.draft_changes_or_none(line)
             )
         ),
         "plan": impact.plan if impact else "",
@@ -91,7 +91,9 @@ def test_a_draft_that_somebody_put_back_is_nothing_to_publish(world: World) -> N
 
 def test_changes_of_somebody_else_have_to_be_ticked(world: World) -> None:
     line = saved(drawn(world), world.designer)
-    (other,) = publish_review.other_authors_of_changes(line, world.admin, publish_review.draft_changes(line))
+    (other,) = publish_review.other_authors_of_changes(
+        line, world.admin, publish_review.draft_changes_or_none(line)
+    )
     assert (other.person, other.changes) == (str(world.designer.pk), 1)
     with pytest.raises(Invalid) as refused:
         publish_confirmed(line, shown(line, world.admin, seen=frozenset()), world.admin)

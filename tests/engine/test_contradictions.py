@@ -46,7 +46,7 @@ def work_of(world: World, agent: str) -> bool:
     """True if the agent gets new work of another task."""
     key = f"other-{agent}"
     other = world.start(world.line(key=key, stations=[station("do", agent=agent)]))
-    return engine.start(world.job(other).pk, world.claim()) is not None
+    return engine.start_claimed_job_or_none(world.job(other).pk, world.claim()) is not None
 
 
 def resolve(world: World, task: Task, word: str, **more: Any) -> Task:

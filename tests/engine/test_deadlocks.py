@@ -77,9 +77,9 @@ def test_E22_a_move_begins_the_time_anew(world: World) -> None:
 def test_E23_its_agents_get_no_new_work(world: World) -> None:
     _task, found = late(world)
     other = world.start(line(world))
-    assert engine.start(world.job(other).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(other).pk, world.claim()) is None
     resolve(world, found, "cancel")
-    assert engine.start(world.job(other).pk, world.claim()) is not None
+    assert engine.start_claimed_job_or_none(world.job(other).pk, world.claim()) is not None
 
 
 def test_E23_the_role_is_told_type_parties_states_handoffs_and_a_suggestion(world: World) -> None:
@@ -155,7 +155,7 @@ def test_a_task_waits_for_those_that_it_depends_on(world: World) -> None:
     first = world.start(version)
     second = world.start(version, depends_on=[first.name])
     assert (world.status(second), world.token(second).wait) == ("held", {"depends_on": [first.name]})
-    assert engine.start(world.job(second).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(second).pk, world.claim()) is None
     world.report(first)
     timers.run_due_timers_and_triggers()
     assert world.status(second) == "queued"

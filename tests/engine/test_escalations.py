@@ -146,7 +146,7 @@ def test_E19_the_agent_is_suspended_at_once_and_stays_so(world: World) -> None:
     engine.escalate(task.pk, user=world.operator, trigger="contract_violation", reason="It wrote elsewhere.")
     agent.refresh_from_db()
     assert agent.suspended_at and "contract_violation" in agent.suspended_why
-    assert engine.start(world.job(task).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is None
     pass_time(task)
     assert timers.run_due_timers_and_triggers()["fired"] >= 1
     assert agent.events.filter(kind="suspended").count() == 1

@@ -183,8 +183,8 @@ def test_A26_a_person_may_answer_before_the_machine_does(world: World) -> None:
 
 def test_a_worker_takes_only_what_it_can_answer(world: World) -> None:
     task = evaluated(world)
-    assert engine.start(world.job(task).pk, Claim(worker=world.worker.pk)) is None
-    assert engine.start(world.job(task).pk, world.claim()) is not None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, Claim(worker=world.worker.pk)) is None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is not None
 
 
 @pytest.mark.parametrize(("word", "where"), [("pass", "ship"), ("block", "build")])

@@ -121,7 +121,10 @@ def test_the_third_in_a_row_waits_for_a_person(world: World) -> None:
         assert world.status(task) == "queued"
         finished(world, task, INCIDENT)
     third = followed(task)
-    assert (world.status(third), engine.start(world.job(third).pk, world.claim())) == ("held", None)
+    assert (world.status(third), engine.start_claimed_job_or_none(world.job(third).pk, world.claim())) == (
+        "held",
+        None,
+    )
     found = Escalation.objects.get(task=third)
     assert (found.trigger, found.role) == ("RetryLimitExceeded", "admin")
     engine.resolve_escalation(found.pk, user=world.admin, word="go_on", reason="The cause is found.")

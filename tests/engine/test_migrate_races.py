@@ -63,7 +63,7 @@ def test_a_start_races_and_the_job_runs_under_one_version(world: World) -> None:
     for _ in range(ROUNDS):
         task = world.start(old)
         job, claim = world.job(task), world.claim()
-        started, _ = at_once([partial(engine.start, job.pk, claim), to(task, new)])
+        started, _ = at_once([partial(engine.start_claimed_job_or_none, job.pk, claim), to(task, new)])
         job.refresh_from_db()
         assert started is not None
         assert started.pinned_id == job.pinned_id, "what the worker was told is what is judged by"

@@ -44,7 +44,7 @@ def gated(world: World, **more: Any) -> Task:
 
 def test_a_move_stops_the_work_and_its_late_report_moves_nothing(world: World) -> None:
     task = world.start(world.line(stations=["build", "test", "ship"]))
-    job = engine.start(world.job(task).pk, world.claim())
+    job = engine.start_claimed_job_or_none(world.job(task).pk, world.claim())
     assert job is not None
     assert plan(world, task, "ship") == engine.MovePlan((("ship", "queued"),), work="build")
     move(world, task, "ship", reason="no need")
@@ -77,7 +77,7 @@ def test_a_skip_goes_where_success_leads_and_its_gate_is_asked(world: World, beg
     )
     task = world.start(world.line(stations=[station("build", *rules), "ship"], gates=[REVIEW]))
     if begun:
-        engine.start(world.job(task).pk, world.claim())
+        engine.start_claimed_job_or_none(world.job(task).pk, world.claim())
     planned = plan(world, task, engine.SUCCESS)
     assert (planned.places, planned.gates) == ((("build", "awaiting_review"),), ("review",))
     move(world, task, engine.SUCCESS, reason="done elsewhere")

@@ -309,7 +309,7 @@ def test_two_workers_take_each_station_once(world: World) -> None:
         claim = Claim(worker=worker.pk)
         for task in tasks:
             queued = Job.objects.filter(task=task, state=Job.State.QUEUED).first()
-            following = engine.start(queued.pk, claim) if queued else None
+            following = engine.start_claimed_job_or_none(queued.pk, claim) if queued else None
             while following is not None:
                 by = f"worker:{worker.pk}"
                 said = world.report_of(following, claim_next=claim, by=by, observed_by=by)

@@ -71,7 +71,7 @@ def test_what_is_queued_waits_until_it_is_resumed(world: World, which: str) -> N
     made = pause(world, scope)
     assert world.status(task) == "held"
     assert world.token(task).wait["paused"] == made.pk
-    assert engine.start(world.job(task).pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is None
     assert world.status(other) == ("held" if which == "project" else "queued")
     resume(world, scope)
     assert (world.status(task), world.status(other)) == ("queued", "queued")
@@ -79,7 +79,7 @@ def test_what_is_queued_waits_until_it_is_resumed(world: World, which: str) -> N
     event = task.events.get(kind="task.resumed")
     assert (event.actor, event.data["scope"]) == (f"person:{world.operator.pk}", which)
     assert event.data.get("station") == ("build" if which == "station" else None)
-    assert engine.start(world.job(task).pk, world.claim()) is not None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is not None
     assert find_violations() == []
 
 

@@ -107,7 +107,10 @@ class Walk:
                 return
 
     def _report(self, task: Task, job: Job) -> None:
-        if job.state == Job.State.QUEUED and engine.start(job.pk, self.world.claim()) is None:
+        if (
+            job.state == Job.State.QUEUED
+            and engine.start_claimed_job_or_none(job.pk, self.world.claim()) is None
+        ):
             return
         report = self.world.report_of(Job.objects.get(pk=job.pk), drawn_outcome(self.random))
         preview = engine.preview_report(report)

@@ -36,7 +36,7 @@ from pipelines.models import (
     Token,
     Tombstone,
 )
-from pipelines.queries.receipts import landed_change, landed_commit
+from pipelines.queries.receipts import landed_change, landed_change_with_commit
 from pipelines.routing.basics.canonical import canonical_json
 from pipelines.work import expiry, storage
 from tests.factories import World, make_project, station
@@ -132,10 +132,10 @@ def test_receipts_stay_byte_for_byte(world: World) -> None:
     task = Task.objects.get()
     assert not Delivery.objects.exists()
     assert landed_change(task) == landed_change(task, before.delivery) == before
-    found = landed_commit(world.project, COMMIT)
+    found = landed_change_with_commit(world.project, COMMIT)
     assert found is not None and canonical_json(found.statement()) == canonical_json(before.statement())
     other = World(make_project("other", "other"), world.worker)
-    assert landed_commit(other.project, COMMIT) is None
+    assert landed_change_with_commit(other.project, COMMIT) is None
 
 
 def test_only_what_ended_long_enough_ago_in_a_project_with_a_retention_goes(world: World) -> None:
@@ -194,7 +194,7 @@ def test_bytes_that_are_asked_for_again_stay(world: World) -> None:
     digest = keep_file(ended(world), b"again")
     now = timezone.now()
     Blob.objects.update(released_at=now)
-    assert storage.keep_stored_digests([digest, "0" * 64]) == {digest}
+    assert storage.keep_and_return_stored_digests([digest, "0" * 64]) == {digest}
     assert expiry.delete_some_released_bytes(now + timedelta(days=2)) == 0
     Blob.objects.update(released_at=now)
     storage.record_blobs({digest: (5, "elsewhere")}, now)

@@ -55,7 +55,9 @@ def against_a_report(world: World, version: LineVersion) -> Task:
 
 def against_a_claim(world: World, version: LineVersion) -> Task:
     task = world.start(version)
-    started, made = at_once([partial(engine.start, world.job(task).pk, world.claim()), forking(world, task)])
+    started, made = at_once(
+        [partial(engine.start_claimed_job_or_none, world.job(task).pk, world.claim()), forking(world, task)]
+    )
     assert started is not None
     assert world.status(task) == "running"
     return forked_once(task, made, "build")

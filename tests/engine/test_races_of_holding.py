@@ -130,7 +130,7 @@ def start_against_suspending(world: World, version: LineVersion) -> Task:
     """What has begun goes on, and nothing begins after."""
     task, coder = world.start(version), Agent.objects.get(project=world.project)
     world.report(task)
-    start = partial(engine.start, world.job(task).pk, world.claim())
+    start = partial(engine.start_claimed_job_or_none, world.job(task).pk, world.claim())
     suspend = partial(engine.suspend_agent, coder.pk, actor=engine.ENGINE, reason="No.")
     started, _ = at_once([start, suspend])
     assert world.status(task) == ("running" if started else "queued")

@@ -90,7 +90,9 @@ def against_a_claim(world: World, version: LineVersion) -> Task:
     """What is taken before the move is stopped by it, or the move is told; what comes after it finds nothing to do."""
     task = world.start(version)
     job = world.job(task)
-    _started, moved = at_once([partial(engine.start, job.pk, world.claim()), moving(world, task)])
+    _started, moved = at_once(
+        [partial(engine.start_claimed_job_or_none, job.pk, world.claim()), moving(world, task)]
+    )
     if isinstance(moved, Conflict):
         assert world.at(task) == ["build"]
         assert world.started(task).state == Job.State.RUNNING

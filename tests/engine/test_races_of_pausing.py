@@ -52,10 +52,12 @@ def resuming(world: World, version: LineVersion) -> Callable[[], None]:
 def against_a_claim(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     job = world.job(task)
-    started, _paused = at_once([partial(engine.start, job.pk, world.claim()), pausing(world, version)])
+    started, _paused = at_once(
+        [partial(engine.start_claimed_job_or_none, job.pk, world.claim()), pausing(world, version)]
+    )
     timers.run_due_timers_and_triggers()
     assert world.status(task) == ("running" if started else "held")
-    assert engine.start(job.pk, world.claim()) is None
+    assert engine.start_claimed_job_or_none(job.pk, world.claim()) is None
     resumed(world, version)
     assert world.status(task) == ("running" if started else "queued")
     return task

@@ -56,8 +56,8 @@ def test_the_page_of_a_task_says_until_when_it_waits(world: World) -> None:
 def test_no_worker_ever_takes_a_wait(world: World) -> None:
     task = world.start(world.line(stations=[waiting(**{"for": 60})]))
     job = world.job(task)
-    assert engine.start(job.pk, world.claim()) is None
-    assert jobs.start_open_job_of_token(job.token_id, world.claim()) is None
+    assert engine.start_claimed_job_or_none(job.pk, world.claim()) is None
+    assert jobs.start_open_job_of_token_or_none(job.token_id, world.claim()) is None
     assert claimable.unattended_jobs(world.claim(), {"drive": 9, "quick": 9}, 0.0) == {}
     assert timers.expire_due_leases() == {}
     with pytest.raises(NotFound):

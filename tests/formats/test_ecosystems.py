@@ -11,7 +11,7 @@ import pytest
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.lines.starters.commands import (
     StationCommands,
-    report_artifact_of_command,
+    report_artifact_of_command_or_none,
     template_with_commands,
 )
 from pipelines.routing.analysis.lint.run import lint_line
@@ -269,8 +269,8 @@ def test_what_lint_left_is_read_by_its_report_else_by_whether_it_passed_else_not
 
 
 def test_a_report_is_known_by_the_arguments() -> None:
-    assert report_artifact_of_command(["jest", "--reporters=jest-junit"]) == {
+    assert report_artifact_of_command_or_none(["jest", "--reporters=jest-junit"]) == {
         "path": "junit.xml",
         "kind": "junit",
     }
-    assert report_artifact_of_command(["eslint", "."]) is None
+    assert report_artifact_of_command_or_none(["eslint", "."]) is None

@@ -164,7 +164,7 @@ async def test_a_flood_is_cut_and_the_last_word_is_said_with_the_next_beat() -> 
     ],
 )
 def test_what_is_no_presence_is_ignored(said: str | None) -> None:
-    assert presence.parse_presence(said) is None
+    assert presence.parse_presence_or_none(said) is None
 
 
 async def test_other_lines_and_other_pages_of_the_project_are_not_told(

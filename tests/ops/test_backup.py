@@ -159,7 +159,7 @@ def test_what_runs_or_is_not_empty_is_not_overwritten(installation: Installation
 
 def test_it_is_wiped_and_put_back(installation: Installation) -> None:
     installation.up.interrupt()
-    base = layout.recorded_layout(installation.home).base
+    base = layout.recorded_or_planned_layout(installation.home).base
     shutil.rmtree(installation.home)
     shutil.rmtree(base, ignore_errors=True)
     done = installation.manage("restore", str(installation.archive))

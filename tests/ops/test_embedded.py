@@ -26,7 +26,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the serve
 
 
 def postmaster(home: Path) -> int:
-    pid = server.postmaster_pid(layout.recorded_layout(home))
+    pid = server.living_postmaster_pid_or_none(layout.recorded_or_planned_layout(home))
     assert pid is not None
     return pid
 
@@ -73,7 +73,7 @@ def test_it_asks_for_a_password_even_on_its_socket(home: Path) -> None:
 
 def test_nobody_else_can_read_the_password_or_enter_the_folders(home: Path) -> None:
     user = ServerUser(home)
-    place = layout.recorded_layout(home)
+    place = layout.recorded_or_planned_layout(home)
     socket = Path(str(layout.connection_settings(home)["HOST"]))
     modes = {
         path: stat.S_IMODE(path.stat().st_mode)
@@ -129,7 +129,11 @@ def test_a_killed_server_is_started_again_with_every_commit(home: Path) -> None:
     killed = postmaster(home)
     os.kill(killed, signal.SIGKILL)
     until(
-        lambda: server.postmaster_pid(layout.recorded_layout(home)) not in (None, killed) and answers(home),
+        lambda: (
+            server.living_postmaster_pid_or_none(layout.recorded_or_planned_layout(home))
+            not in (None, killed)
+            and answers(home)
+        ),
         what="a new server",
     )
     with connect(home) as database:
@@ -153,7 +157,7 @@ def test_the_next_start_recovers_after_everything_was_killed(home: Path) -> None
 @pytest.mark.wide
 def test_a_pid_that_lives_on_as_somebody_else_does_not_count(home: Path) -> None:
     ServerUser(home).leave()
-    stale = layout.recorded_layout(home).data_folder / "postmaster.pid"
+    stale = layout.recorded_or_planned_layout(home).data_folder / "postmaster.pid"
     with subprocess.Popen(["sleep", "60"]) as somebody:
         stale.write_text(f"{somebody.pid}\n{stale.parent}\n")
         user = ServerUser(home)
@@ -260,12 +264,12 @@ def test_what_that_user_cannot_reach_is_copied_where_it_can(
     monkeypatch.setattr(server, "SHARED", (shared,))
     state = tmp_path / "state"
     state.mkdir()
-    place = server.ensure_running(state, durable=False)
+    place = server.ensure_running_and_return_layout(state, durable=False)
     try:
         assert place.base.is_relative_to(shared) and answers(state)
-        program = os.readlink(f"/proc/{server.postmaster_pid(place)}/exe")
+        program = os.readlink(f"/proc/{server.living_postmaster_pid_or_none(place)}/exe")
         assert Path(program).is_relative_to(shared)
-        assert layout.recorded_layout(state) == place, "the next start would not find its data"
+        assert layout.recorded_or_planned_layout(state) == place, "the next start would not find its data"
     finally:
         server.stop_server(place)
 

@@ -97,18 +97,18 @@ def test_one_web_process_needs_no_number_and_several_have_one_each() -> None:
 @pytest.mark.parametrize(("text", "number"), [("", 1), ("1", 1), ("3", 3), ("9", 9)])
 def test_it_is_a_number(monkeypatch: pytest.MonkeyPatch, text: str, number: int) -> None:
     monkeypatch.setenv("GATELINE_WEB", text)
-    assert environment.variable_processes("GATELINE_WEB", most=4) == number
+    assert environment.variable_process_count("GATELINE_WEB", most=4) == number
 
 
 def test_auto_is_one_for_each_core_and_at_most_four(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GATELINE_WEB", "auto")
     for cores, number in ((1, 1), (2, 2), (32, 4)):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False)
-        assert environment.variable_processes("GATELINE_WEB", most=4) == number
+        assert environment.variable_process_count("GATELINE_WEB", most=4) == number
 
 
 @pytest.mark.parametrize("text", ["0", "many", "-1", "2.5"])
 def test_anything_else_stops_the_start_with_its_name(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("GATELINE_WEB", text)
     with pytest.raises(ImproperlyConfigured, match="GATELINE_WEB"):
-        environment.variable_processes("GATELINE_WEB", most=4)
+        environment.variable_process_count("GATELINE_WEB", most=4)

@@ -34,7 +34,7 @@ def _drawn_at_set_up() -> None:
 @pytest.mark.parametrize("number", range(len(example.KEYS) * 2 + len(STARTERS)))
 def test_set_up_draws_what_node_draws_for_a_running_product(number: int, drawer: Drawer) -> None:
     digest, picture = [*shipped_pictures().items()][number]
-    assert shipped_drawings.shipped_drawing(digest) == drawer.drawings_wide_and_narrow(picture)
+    assert shipped_drawings.shipped_drawing_or_none(digest) == drawer.drawings_wide_and_narrow(picture)
 
 
 @pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_what_another_program_drew_is_not_taken(monkeypatch: pytest.MonkeyPatch,
     drawings.PROGRAM.write_text("another")
     drawings._program_digest.cache_clear()
     try:
-        assert shipped_drawings.shipped_drawing(drawings.picture_digest(picture)) is None
+        assert shipped_drawings.shipped_drawing_or_none(drawings.picture_digest(picture)) is None
     finally:
         drawings._program_digest.cache_clear()
 

@@ -203,6 +203,6 @@ def test_two_installations_with_one_collector_have_traces_of_their_own(
     ids = set()
     for attributes in ("", "service.namespace=staging", "host.name=a,service.namespace=production"):
         monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", attributes)
-        ids.add(tracing._task_trace(1, "WI-1"))
+        ids.add(tracing._trace_id_of_task(1, "WI-1"))
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "service.namespace=staging,host.name=b")
-    assert len(ids) == 3 and tracing._task_trace(1, "WI-1") in ids
+    assert len(ids) == 3 and tracing._trace_id_of_task(1, "WI-1") in ids

@@ -304,7 +304,7 @@ def _statements_logged(database: psycopg.Connection) -> Iterator[None]:
 
 def _statements(up: Up) -> list[str]:
     """The first line of each that the product has sent."""
-    lines = layout.recorded_layout(up.home).log_file.read_text(errors="replace").splitlines()
+    lines = layout.recorded_or_planned_layout(up.home).log_file.read_text(errors="replace").splitlines()
     return [line for line in lines if re.match(r"gateline\S* ?\w* LOG:  (statement|execute)", line)]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.outgoing.proxy import HostProxy, NotPassed, ProxyLimits, connect_target
+from pipelines.work.outgoing.proxy import HostProxy, NotPassed, ProxyLimits, host_and_port_of_connect_request
 from tests.waiting import LONG
 
 HOSTS = frozenset({("good.test", 443)})
@@ -176,4 +176,4 @@ async def test_connections_and_notes_are_bounded(tmp_path: Path) -> None:
 )
 def test_no_target_is_guessed(target: str) -> None:
     with pytest.raises(NotPassed):
-        connect_target(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode())
+        host_and_port_of_connect_request(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode())

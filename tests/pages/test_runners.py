@@ -79,7 +79,9 @@ def test_the_page_says_what_runners_offer_and_do(world: World) -> None:
     world.runner("y")
     line = world.line(stations=[station("build", {"id": "on", "to": "completed"}, name="Build it")])
     task = world.start(line)
-    assert engine.start(task.jobs.get().pk, Claim(worker=far.pk, project=world.project.pk))
+    assert engine.start_claimed_job_or_none(
+        task.jobs.get().pk, Claim(worker=far.pk, project=world.project.pk)
+    )
     said = client_of(world.viewer).get(at(world)).content.decode()
     known = ("Claude Code 2.1.330", "git 2.47.0", "gpu", task.name, "Build it")
     for words in ("Online", "Offline", "Never started", *known):

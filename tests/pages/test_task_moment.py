@@ -89,7 +89,7 @@ def act(world: World, task: Task, chance: random.Random) -> None:
     if doing in ("start", "report", "lose") and jobs:
         job = chance.choice(jobs)
         if job.state == Job.State.QUEUED and job.kind != "manual":
-            started = engine.start(job.pk, world.claim())
+            started = engine.start_claimed_job_or_none(job.pk, world.claim())
             if started is None or doing == "start":
                 return
             job = started

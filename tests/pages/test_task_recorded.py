@@ -8,7 +8,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.lines import scenarios
 from pipelines.models import Scenario, Task
-from pipelines.queries.scenario_recording import record_scenario
+from pipelines.queries.scenario_recording import scenario_recorded_from_task
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -37,7 +37,7 @@ def task(world: World) -> Task:
 
 
 def test_it_says_what_happened_and_holds(world: World, task: Task) -> None:
-    made = record_scenario(task, "one")
+    made = scenario_recorded_from_task(task, "one")
     assert made.rest == ""
     assert [step.kind for step in made.scenario.steps] == [
         "outcome",
@@ -84,7 +84,7 @@ def test_answers_and_retries_by_hand_are_steps(world: World) -> None:
         token.pk, user=world.operator, token_version=token.version, reason="Once more"
     )
     world.report(task)
-    made = record_scenario(task, "one")
+    made = scenario_recorded_from_task(task, "one")
     assert made.rest == ""
     kinds = [step.kind for step in made.scenario.steps]
     assert kinds == ["outcome", "answer", "outcome", "retry", "outcome"]
@@ -96,7 +96,7 @@ def test_a_cancelled_task_says_where_its_test_ends(world: World, signed_in: As) 
     task = world.start(world.line(LINE))
     world.report(task, {"result": "failure"})
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator), reason="No more")
-    made = record_scenario(task, "one")
+    made = scenario_recorded_from_task(task, "one")
     assert len(made.scenario.steps) == 1
     assert made.rest == "The task was then cancelled by hand."
     client = signed_in(world.designer)
@@ -116,7 +116,7 @@ def test_branches_name_their_station(world: World) -> None:
     world.report(task)
     world.report(task, station="right")
     world.report(task, station="left")
-    made = record_scenario(task, "one")
+    made = scenario_recorded_from_task(task, "one")
     assert made.rest == ""
     assert [step.at for step in made.scenario.steps] == [None, "right", None]
     assert made.scenario.expect.status == "completed"

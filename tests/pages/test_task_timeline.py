@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from pipelines import engine
 from pipelines.models import Task, User
 from pipelines.queries.task_view import TaskView
-from pipelines.queries.visit_rows import TaskTimelineView, visit_rows
+from pipelines.queries.visit_rows import TaskTimelineView, task_timeline_view
 from tests.browser.looking import look
 from tests.engine.joining import begun, gate5
 from tests.engine.stateful import clock
@@ -42,7 +42,7 @@ def cost(dollars: float) -> dict[str, object]:
 
 def timeline_of(task: Task) -> TaskTimelineView:
     task.refresh_from_db()
-    return visit_rows(TaskView(task, timezone.now()))
+    return task_timeline_view(TaskView(task, timezone.now()))
 
 
 def sent_back_once(world: World) -> Task:

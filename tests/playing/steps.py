@@ -62,7 +62,7 @@ def _reported(stage: Stage, token: Token, job: Job, outcome: dict[str, Any], by:
     station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
     name = by or str((station.work.get("agent") if station else "") or job.station)
     claim = stage.cast.claim(name, station.labels if station else ())
-    started = engine.start(job.pk, claim)
+    started = engine.start_claimed_job_or_none(job.pk, claim)
     if started is None:
         raise CannotHappen(f"{job.station} cannot be started: {_standing(token)}")
     by = f"worker:{claim.worker}"

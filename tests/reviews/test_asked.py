@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from pipelines import engine
 from pipelines.models import GateVisit, Membership, User
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.invariants import asked_people_match, asked_places_match
+from reviews.decision.invariants import asked_people_violations, asked_place_violations
 from reviews.decision.review_access import (
     ReviewFilter,
     ordered_open_visits_of_projects,
@@ -75,8 +75,8 @@ def test_sql_names_the_people_of_the_rule(world: World, people: list[User], kind
         if not may or world.at(task) != ["build"]:
             break
         world.vote(task, "approve", by=may[0])
-    assert list(asked_places_match(None)) == []
-    assert list(asked_people_match(None)) == []
+    assert list(asked_place_violations(None)) == []
+    assert list(asked_people_violations(None)) == []
 
 
 def test_what_changes_with_people_is_looked_up(world: World) -> None:
@@ -118,8 +118,10 @@ def test_the_invariant_names_what_differs(world: World) -> None:
     world.report(task)
     assert world.reviewer.is_active
     AskedPlace.objects.update(name="designer")
-    assert [each.subject for each in asked_places_match([task.pk])] == [f"gate visit {world.visit(task).pk}"]
-    assert any(asked_people_match([task.pk]))
+    assert [each.subject for each in asked_place_violations([task.pk])] == [
+        f"gate visit {world.visit(task).pk}"
+    ]
+    assert any(asked_people_violations([task.pk]))
     AskedPlace.objects.update(name="reviewer")
 
 

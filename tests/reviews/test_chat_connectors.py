@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from pipelines.models import Membership, Task, User, Vote
-from pipelines.queries.receipts import _receipt_approval
+from pipelines.queries.receipts import _receipt_approval_or_none
 from reviews.models import ChannelConnection
 from tests.factories import World, make_member
 from tests.pages.conftest import client_of
@@ -119,6 +119,6 @@ def test_review_history_receipt_and_events_name_the_chat(forger: Forger) -> None
     assert [(vote["via"], vote["chat"]) for vote in votes] == [("slack", "Reviews")]
     assert "(in the chat Reviews)" in read("task", "acme", task.project.key, task.name)
     visit.refresh_from_db()
-    approval = _receipt_approval(visit)
+    approval = _receipt_approval_or_none(visit)
     assert approval is not None
     assert approval.votes[0].by == f"{forger.world.reviewer.username} in the chat Reviews"

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import GateVisit, Repository, Task, VisitCommit
-from pipelines.work.host_notifications.texts import commit_status
+from pipelines.work.host_notifications.texts import commit_state_and_description
 from reviews.models import Notification
 from reviews.review.detail import build_review_detail
 from tests.factories import World
@@ -54,7 +54,7 @@ def test_whoever_may_give_the_approval_more_is_told(
     task = pushed(world, by_host=by_host)
     heard = Notification.objects.filter(task=task, kind="review").values_list("user_id", flat=True)
     assert sorted(known.get(pk, str(pk)) for pk in heard) == told
-    assert commit_status(task, "3" * 40)[1] == said
+    assert commit_state_and_description(task, "3" * 40)[1] == said
 
 
 def test_a_review_shows_what_was_pushed_before_it_and_nothing_later(world: World) -> None:

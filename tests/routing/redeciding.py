@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import answer_without_trace, decide_again
 from pipelines.routing.analysis.redecide.verdict import Redecision, redecide
 from pipelines.routing.document.line import ParsedLine, read_line
 
@@ -32,7 +32,7 @@ def tried(
     old: ParsedLine, new: ParsedLine, outcome: dict[str, Any] | None = None, **facts: Any
 ) -> Redecision:
     situation = {"station": "build", "outcome": outcome or PASSED, "facts": facts}
-    return redecide(old, situation, stored_answer(decide_again(old, situation)), new)
+    return redecide(old, situation, answer_without_trace(decide_again(old, situation)), new)
 
 
 def word(decision: str, gate: str = "look", **more: str) -> dict[str, Any]:

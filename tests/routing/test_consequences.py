@@ -19,7 +19,7 @@ from pipelines.routing.decide.effects import (
     facts_with_answer,
     facts_with_votes,
     gate_question,
-    origin_after,
+    origin_after_or_none,
     reworks_in_a_row_after,
     stay_of_decision,
     variables_and_context_to_store,
@@ -53,9 +53,9 @@ def finish(end: str = "completed", rule: str | None = "r4", by: str = "rule") ->
 
 
 def test_only_a_move_elsewhere_changes_the_origin() -> None:
-    assert origin_after("a", "z", "b") == "a"
-    assert origin_after("a", "z", "a") == "z"
-    assert origin_after("a", None, "a") is None
+    assert origin_after_or_none("a", "z", "b") == "a"
+    assert origin_after_or_none("a", "z", "a") == "z"
+    assert origin_after_or_none("a", None, "a") is None
 
 
 def test_who_waits_at_a_join_has_not_entered_it() -> None:

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.migration_impact import (
     MigratingPosition,
     MigrationEffect,
     compose_mappings,
-    mapped_station_key,
+    mapped_station_key_or_none,
     migration_effect,
     next_stations,
     remapped_situation,
@@ -54,12 +54,12 @@ def outline(effect: MigrationEffect) -> tuple[str, str, str, str]:
 
 
 def test_a_station_lands_at_its_name_or_where_the_mapping_says_if_that_is_there() -> None:
-    assert mapped_station_key(OLD, {}, "a") == "a"
-    assert mapped_station_key(OLD, {"x": "c"}, "x") == "c"
-    assert mapped_station_key(OLD, {"a": "c"}, "a") == "c"
-    assert mapped_station_key(OLD, {}, "x") is None
-    assert mapped_station_key(OLD, {"a": "x"}, "a") is None
-    assert mapped_station_key(OLD, {}, "completed") is None
+    assert mapped_station_key_or_none(OLD, {}, "a") == "a"
+    assert mapped_station_key_or_none(OLD, {"x": "c"}, "x") == "c"
+    assert mapped_station_key_or_none(OLD, {"a": "c"}, "a") == "c"
+    assert mapped_station_key_or_none(OLD, {}, "x") is None
+    assert mapped_station_key_or_none(OLD, {"a": "x"}, "a") is None
+    assert mapped_station_key_or_none(OLD, {}, "completed") is None
 
 
 def test_one_mapping_after_another_leads_from_the_first_names_to_the_last() -> None:

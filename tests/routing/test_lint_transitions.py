@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint.finding import Finding
-from pipelines.routing.analysis.lint.rule_liveness import station_liveness
+from pipelines.routing.analysis.lint.rule_liveness import liveness_of_all_stations
 from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
-from pipelines.routing.analysis.lint.visits import strong_components, transition_limit
+from pipelines.routing.analysis.lint.visits import strong_components, transition_limit_or_none
 from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line, ruled
 
@@ -135,13 +135,13 @@ def test_a_way_is_gone_as_often_as_its_budgets_allow(
 ) -> None:
     of = line({"rules": [{"id": "r1", "to": "b", **rule}]}, target)
     [way] = [way for way in LintSubject(of).transitions if way.rule]
-    assert transition_limit(of, way) == expected
+    assert transition_limit_or_none(of, way) == expected
 
 
 def test_an_end_is_reached_once() -> None:
     of = ruled(TO_END)
     [way] = [way for way in LintSubject(of).transitions if way.rule]
-    assert transition_limit(of, way) == 1
+    assert transition_limit_or_none(of, way) == 1
 
 
 def test_components_are_found_whole_and_what_leads_to_them_after_them() -> None:
@@ -236,7 +236,7 @@ def test_where_rules_stand_is_told_whole() -> None:
         {"when": {"verdict": "fail"}, "to": "c"},
         {"when": {"all": [{"result": "failure"}, {"verdict": "fail"}]}},
     )
-    told = station_liveness(LintSubject(of))[0].to_dict()
+    told = liveness_of_all_stations(LintSubject(of))[0].to_dict()
     for each in told["rules"]:
         witness = each.pop("witness")
         each["outcome"] = witness and witness["situation"]["outcome"]

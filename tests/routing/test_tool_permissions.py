@@ -9,7 +9,7 @@ import pytest
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 from pipelines.routing.document.publishable import publishing_problems
-from pipelines.routing.document.work.tool_permissions import ToolPolicy, tool_policy
+from pipelines.routing.document.work.tool_permissions import ToolPolicy, tool_policy_or_none
 
 POLICY = ToolPolicy(
     ("git", "make", "tool:WebSearch"), ("git push", "tool:WebFetch"), ("npm publish",), "deny"
@@ -61,7 +61,7 @@ def test_the_strictest_list_that_matches_counts(tool: str, arguments: dict[str, 
     ],
 )
 def test_what_no_list_names_goes_as_the_station_says(work: dict[str, Any], unlisted: str | None) -> None:
-    policy = tool_policy(work)
+    policy = tool_policy_or_none(work)
     assert (policy and policy.unlisted) == unlisted
 
 

@@ -330,7 +330,7 @@ def test_a_mirror_is_bounded_and_expires(tmp_path: Path) -> None:
      (b"x\n" * 3000, b"x\n" * 2990 + b"y\n" * 20, (20, 10))],
 )  # fmt: skip
 def test_lines_are_counted(old: bytes, new: bytes, counted: tuple[int, int]) -> None:
-    added, removed = facts.changed_lines(old, new, StepBudget())
+    added, removed = facts.added_and_removed_lines(old, new, StepBudget())
     assert (len(added), len(removed)) == counted
 
 

@@ -152,7 +152,7 @@ def test_what_cannot_be_taken_together_is_taken_alone(
     def broken(*_: Any) -> Any:
         raise RuntimeError("together it does not work")
 
-    monkeypatch.setattr(engine, "start_all", broken)
+    monkeypatch.setattr(engine, "start_claimed_jobs", broken)
     drive(bench, task)
     assert world.status(task) == "completed"
 

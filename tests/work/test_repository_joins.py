@@ -13,7 +13,7 @@ from pipelines import engine
 from pipelines.formats.evidence.trees.line_diff import StepBudget
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Job, Task, Token, VisitCommit
-from pipelines.work.git.tree_merge import lines_merged
+from pipelines.work.git.tree_merge import merged_lines_and_is_clean
 from tests.factories import World, station
 from tests.pages.conftest import client_of
 from tests.work.driving import Bench, command, done, drive_token, outcome_of, text_of
@@ -276,6 +276,6 @@ def text(lines: str) -> list[bytes]:
     ],
 )
 def test_lines_of_both(base: str, ours: str, theirs: str, merged: str | None) -> None:
-    found, clean = lines_merged(text(base), text(ours), text(theirs), ("o", "t"), StepBudget())
+    found, clean = merged_lines_and_is_clean(text(base), text(ours), text(theirs), ("o", "t"), StepBudget())
     assert clean == (merged is not None)
     assert found == text(merged) if merged is not None else b"=======\n" in found

@@ -15,7 +15,7 @@ from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.spec.handler_io import Attempt
 from pipelines.work.storage import artifact_storage
 from pipelines.work.worker.attempt_io import Packed
-from pipelines.work.worker.secret_files import file_stamps, outcome_without_secret_files
+from pipelines.work.worker.secret_files import file_stamps, outcome_and_packed_without_secret_files
 from pipelines.work.workspaces import picture_of_workspace
 from tests.factories import World
 from tests.vault.conftest import Put, key_file, put
@@ -99,7 +99,7 @@ def test_a_link_that_was_written_anew_counts(tmp_path: Path, how: str) -> None:
     place.unlink()
     place.symlink_to(TOKEN)
     packed = Packed((), {}, picture_of_workspace(attempt.workspace))
-    outcome, left = outcome_without_secret_files(
+    outcome, left = outcome_and_packed_without_secret_files(
         attempt, {"result": "success"}, packed, SecretFinder([TOKEN]), stood
     )
     assert outcome["failure_type"] == "secret_in_file" and left.picture is None

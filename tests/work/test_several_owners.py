@@ -121,6 +121,6 @@ def test_what_another_owner_brings_after_the_count_is_not_claimed(world: World) 
     other = World(make_project("elsewhere", "other"), world.worker, {})
     run = station("run", {"id": "end", "to": "completed"}, kind="command", work={"argv": ["true"]})
     theirs = other.start(other.line(stations=[run]))
-    assert engine.start(Job.objects.get(task=theirs).pk, counted) is None
-    assert engine.start(Job.objects.get(task=own).pk, counted) is not None
+    assert engine.start_claimed_job_or_none(Job.objects.get(task=theirs).pk, counted) is None
+    assert engine.start_claimed_job_or_none(Job.objects.get(task=own).pk, counted) is not None
     assert claim.refresh_and_store().offers != counted.offers

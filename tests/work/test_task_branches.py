@@ -130,31 +130,36 @@ def test_a_push_closes_an_open_review(world: World, bench: Bench, origin: Remote
     first = world.visit(task)
     said = PushEvent("acme/app", api(world, task).json()["branch"], push(world, origin, task), ("rosa",), ())
     repository = Repository.objects.get()
-    assert "goes on with what was pushed" in issue_tasks.process_push(repository, said)[0]
+    assert (
+        "goes on with what was pushed" in issue_tasks.process_push_into_result_and_task(repository, said)[0]
+    )
     first.refresh_from_db()
     assert first.state == "closed" and world.status(task) == "queued"
-    assert "knows this commit" in issue_tasks.process_push(repository, said)[0]
+    assert "knows this commit" in issue_tasks.process_push_into_result_and_task(repository, said)[0]
     run(bench, task)
     assert world.status(task) == "awaiting_review" and world.visit(task).producers == ["unknown"]
     assert api(world, task).json()["pushed"] == said.commit
-    assert "knows this commit" in issue_tasks.process_push(repository, said)[0]
+    assert "knows this commit" in issue_tasks.process_push_into_result_and_task(repository, said)[0]
     ours = outcome_of(task, "fix")["facts"]["git"]["head"]
-    assert "knows this commit" in issue_tasks.process_push(repository, replace(said, commit=ours))[0]
-    assert issue_tasks.process_push(repository, replace(said, branch="other")) == (
+    assert (
+        "knows this commit"
+        in issue_tasks.process_push_into_result_and_task(repository, replace(said, commit=ours))[0]
+    )
+    assert issue_tasks.process_push_into_result_and_task(repository, replace(said, branch="other")) == (
         "No task works on this branch.",
         None,
     )
     # Whom the commits name is not barred, and the pusher not freed, where the host says who pushed.
     EmailAddress.objects.create(user=world.reviewer, email="somebody@example.com", verified=True)
     by_host = replace(said, logins=(world.admin.username,), authors=("somebody@example.com",))
-    assert "knows this commit" in issue_tasks.process_push(repository, by_host)[0]
+    assert "knows this commit" in issue_tasks.process_push_into_result_and_task(repository, by_host)[0]
     found = ObservedPush(said.commit, "somebody@example.com", (world.reviewer.pk,), 1)
     assert engine.record_push_visit(task.pk, found) == "known"
     assert list(BranchPush.objects.get().people.all()) == [world.admin]
     # Nor is whom it named freed when the same commit is pushed again, by an account that nobody knows or by another.
     stranger = replace(by_host, logins=("stranger",))
-    assert "knows this commit" in issue_tasks.process_push(repository, stranger)[0]
+    assert "knows this commit" in issue_tasks.process_push_into_result_and_task(repository, stranger)[0]
     assert list(BranchPush.objects.get().people.all()) == [world.admin]
     again = replace(by_host, logins=(world.operator.username,))
-    assert "knows this commit" in issue_tasks.process_push(repository, again)[0]
+    assert "knows this commit" in issue_tasks.process_push_into_result_and_task(repository, again)[0]
     assert set(BranchPush.objects.get().people.all()) == {world.admin, world.operator}

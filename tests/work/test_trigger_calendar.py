@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.work.triggers import calendar
-from pipelines.work.triggers.calendar import Cadence, CronFault, checked_cron, plain_cadence, slots_after
+from pipelines.work.triggers.calendar import (
+    Cadence,
+    CronFault,
+    checked_cron,
+    plain_cadence_or_none,
+    slots_after,
+)
 
 # Summer time begins on 2026-03-29 and ends on 2026-10-25 in Berlin, on 2026-03-08 and 2026-11-01 in New York, and on
 # 2026-10-04 (by half an hour) and 2026-04-05 on Lord Howe.
@@ -111,7 +117,7 @@ def test_a_plain_choice_is_an_expression_and_comes_back(
     cadence: Cadence, expression: str, words: str
 ) -> None:
     assert cadence.expression() == checked_cron(expression) == expression
-    assert plain_cadence(expression) == cadence
+    assert plain_cadence_or_none(expression) == cadence
     assert calendar.schedule_sentence(expression) == words
 
 
@@ -119,5 +125,5 @@ def test_a_plain_choice_is_an_expression_and_comes_back(
     "expression", ["*/5 * * * *", "0 9,17 * * *", "0 9 1 1 *", "0 * 3 * *", "0 9 1 * 1", "0 9 * * 7"]
 )
 def test_another_expression_is_no_plain_choice_and_has_words(expression: str) -> None:
-    assert plain_cadence(expression) is None
+    assert plain_cadence_or_none(expression) is None
     assert calendar.schedule_sentence(expression)[0].isupper()

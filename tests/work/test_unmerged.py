@@ -221,4 +221,4 @@ def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
         1,
         0,
     )
-    assert medians.median_seconds_of_line(task.line_id) is None
+    assert medians.median_seconds_of_line_or_none(task.line_id) is None

@@ -255,7 +255,7 @@ async def test_a_route_names_a_refusal(sink: Collected, attempt: Attempt) -> Non
         spec = Spec("route", attempt, prompt="Which?", outgoing=its.outgoing(), labels=("a", "b"))
         outcome = await route.run(spec, sink)
         request = CompletionRequest([{"role": "user", "content": "?"}])
-        reply = await ask_model(request, its.outgoing(), chat.stream_to_log(sink, print))
+        reply = await ask_model(request, its.outgoing(), chat.text_callback_to_log(sink, print))
     assert outcome["facts"]["output"] == {"refused": "I cannot."}
     assert reply.refusal == "I cannot."
 

@@ -16,7 +16,7 @@ from django.core import checks
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from config.first_start import prepare_database_and_find_newcomer
+from config.first_start import prepare_database_and_find_newcomer_or_none
 from config.setup.steps import DATABASE, START, SetupStep
 from config.sign_in_link import is_output_hidden_from_stations, sign_in_address
 from config.wiring.checks import REFERENCES
@@ -48,7 +48,7 @@ class Command(BaseCommand):
     def handle(self, *, host: str, port: int, tell: int, **options: Any) -> None:
         begins = {options["step"]: options["began"]}
         with SetupStep(DATABASE, begins.get(DATABASE)) as database:
-            newcomer = prepare_database_and_find_newcomer(self._say, database.show)
+            newcomer = prepare_database_and_find_newcomer_or_none(self._say, database.show)
         # One that was killed is alive to others for a while yet, and is none of those that start here.
         before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
         with os.fdopen(tell, "w") as pipe:

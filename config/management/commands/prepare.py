@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from config.first_start import prepare_database_and_find_newcomer
+from config.first_start import prepare_database_and_find_newcomer_or_none
 
 
 class Command(BaseCommand):
@@ -15,7 +15,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        newcomer = prepare_database_and_find_newcomer(self.stdout.write, self.stdout.write)
+        newcomer = prepare_database_and_find_newcomer_or_none(self.stdout.write, self.stdout.write)
         if newcomer:
             self.stdout.write(
                 f"Set the administrator's password: manage.py changepassword {newcomer.username}"

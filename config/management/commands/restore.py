@@ -33,7 +33,7 @@ class Command(printing.Command):
         check_installation(replace)
         shutil.rmtree(fresh, ignore_errors=True)
         try:
-            manifest = archive.unpack_archive(file, fresh)
+            manifest = archive.unpack_archive_and_read_manifest(file, fresh)
             check_archive(manifest)
             # No start may migrate the database meanwhile.
             with exclusive_start():
@@ -75,7 +75,7 @@ def check_installation(replace: bool) -> None:
 
 def check_archive(manifest: dict[str, Any]) -> None:
     """Raises CommandError where the archive asks for more than this installation is."""
-    steps = database.unknown_migrations(manifest["migrations"])
+    steps = database.migrations_unknown_here(manifest["migrations"])
     if manifest["format"] > archive.FORMAT or steps:
         reason = f"its database has {', '.join(steps[:3])}" if steps else f"format {manifest['format']}"
         raise CommandError(f"The backup is of a newer Gateline ({reason}). Update Gateline, then restore.")

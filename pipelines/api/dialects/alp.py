@@ -88,7 +88,7 @@ def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut 
     """Return at most one job, the most urgent whose labels the runner has all: it is claimed with the answer.
     204: nothing waits, or the runner has one already. A runner that is silent for two minutes loses it to
     another."""
-    dispatched = alp_runners.lease_most_urgent_job(get_token_runner(request, owner, project))
+    dispatched = alp_runners.lease_most_urgent_job_or_none(get_token_runner(request, owner, project))
     return (
         Status(204, None) if dispatched is None else Status(200, AlpJobsOut(jobs=[alp_job_body(dispatched)]))
     )
@@ -112,7 +112,7 @@ def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload:
             payload.jobResult == "success", payload.exitCode, payload.summary or payload.error
         )
         _deliver_outcome(its, job, outcome)
-    return _runner_state(its, job, payload.jobResult)
+    return _mark_present_and_state_out(its, job, payload.jobResult)
 
 
 @router.patch(
@@ -136,7 +136,7 @@ def tell_run(
         _append_log(job_row, payload.logs)
     if payload.status == "in_progress":
         _renew_lease_or_conflict(its, job_row)
-        return _runner_state(its, job_row, payload.status)
+        return _mark_present_and_state_out(its, job_row, payload.status)
     timed_out = TIMEOUTS.get(payload.completionReason or "")
     outcome = _reported_outcome(payload.conclusion == "success", payload.exitCode, payload.summary)
     if timed_out:
@@ -145,7 +145,7 @@ def tell_run(
     if payload.sessionId:
         outcome["comment"] = f"Session {payload.sessionId}"
     _deliver_outcome(its, job_row, outcome)
-    return _runner_state(its, job_row, str(payload.conclusion))
+    return _mark_present_and_state_out(its, job_row, str(payload.conclusion))
 
 
 @router.post(
@@ -277,7 +277,7 @@ def _deliver_outcome(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
         raise Invalid.at(answer.path, answer.detail)
 
 
-def _runner_state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
+def _mark_present_and_state_out(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
     alp_runners.mark_present(runner)
     job.task.refresh_from_db(fields=["status"])
     return AlpStateOut(

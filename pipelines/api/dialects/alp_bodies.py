@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, StrictInt
 
 from pipelines.models import Job
 from pipelines.queries import versions
-from pipelines.queries.environments import task_repository
+from pipelines.queries.environments import task_repository_or_none
 from pipelines.work.runners.alp_runners import Dispatched
 
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\w")]
@@ -153,7 +153,7 @@ def alp_job_body(dispatched: Dispatched) -> AlpJobOut:
     its = line.station(job.station)
     own = _trigger_keys(its.extra)
     branch = f"task-{job.task.name}" if own.get("initBranch") is True else None
-    repository = task_repository(job.task, line) if line.workspace is not None else None
+    repository = task_repository_or_none(job.task, line) if line.workspace is not None else None
     return AlpJobOut(
         id=str(job.pk),
         runId=alp_run_id(job),

@@ -116,7 +116,7 @@ class Execution:
                 station_id=station_id(job.pinned_id, job.station),
                 station_name=_station_name(job),
                 status=self.job_status(job),
-                output_data=_output_text(job.outcome),
+                output_data=_output_text_or_none(job.outcome),
                 attempt_number=number,
                 started_at=job.started_at,
                 completed_at=job.ended_at,
@@ -159,7 +159,7 @@ def _station_name(job: Job) -> str:
     return station.name if station else job.station
 
 
-def _output_text(outcome: dict[str, Any] | None) -> str | None:
+def _output_text_or_none(outcome: dict[str, Any] | None) -> str | None:
     output = (outcome or {}).get("output")
     return None if output is None else json.dumps(output, ensure_ascii=False)
 

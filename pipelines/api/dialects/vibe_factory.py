@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from pydantic import BaseModel, Field
 
 from pipelines import access, engine
-from pipelines.api.auth import Caller, Request, caller_actor, caller_requesters, require_person
+from pipelines.api.auth import Caller, Request, caller_actor, requesters_of_machine_token, require_person
 from pipelines.api.dialects.executions import (
     RUNNING,
     Execution,
@@ -94,7 +94,7 @@ def _start_task(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
         title=payload.title or payload.task_id,
         description=payload.description,
         inputs={**branch_input, **payload.inputs},
-        requesters=caller_requesters(who),
+        requesters=requesters_of_machine_token(who),
     )
     out = Execution.of(task).to_out()
     return ExecutedOut(

@@ -25,14 +25,14 @@ from pipelines.ports.leases import MAX_ATTEMPTS, Claim
 LOST = {"result": "cancelled", "reason": "lease_lost"}
 
 
-def start(job_id: int, claim: Claim) -> Job | None:
+def start_claimed_job_or_none(job_id: int, claim: Claim) -> Job | None:
     """Give a queued job to a worker. None when it cannot start: another worker was first, the task is held or has
     ended, its agent is suspended or at capacity, or the claim does not fit the station. The lease is set here and
     never null (house §4)."""
-    return next(iter(start_all([job_id], claim)), None)
+    return next(iter(start_claimed_jobs([job_id], claim)), None)
 
 
-def start_all(job_ids: Collection[int], claim: Claim) -> list[Job]:
+def start_claimed_jobs(job_ids: Collection[int], claim: Claim) -> list[Job]:
     """Several jobs in one transaction; those that cannot start are left out."""
     return run_in_transaction(partial(_start_jobs, job_ids, claim))
 
@@ -96,7 +96,7 @@ def _take_back_job(job_id: int, attempt: int, lease: UUID, *, expired: bool, aft
     job = batch.jobs.get(job_id)
     if job is None or (job.state, job.attempt, job.lease_key) != (Job.State.RUNNING, attempt, lease):
         return "kept"
-    if not _take_lease_from_worker(job_id, lease, expired):
+    if not _try_to_take_lease_from_worker(job_id, lease, expired):
         return "kept"
     # law §1: the outcome is then cancelled with `lease_lost`, and routed like any other.
     if expired and attempt >= MAX_ATTEMPTS:
@@ -130,7 +130,7 @@ def _enqueue_token(batch: Batch, job: Job, token: Token) -> None:
         queue.enqueue_token_tickets([token.pk], queue.queue_of_open_job(job), not_before=job.not_before)
 
 
-def _take_lease_from_worker(job_id: int, lease: UUID, expired: bool) -> bool:
+def _try_to_take_lease_from_worker(job_id: int, lease: UUID, expired: bool) -> bool:
     """Take the lease away; return whether that happened. A worker renews without locking the task, so the row
     itself settles whether the lease has expired."""
     return execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease]) == 1

@@ -30,9 +30,9 @@ from pipelines.engine.moves.deadlock_records import (
 )
 from pipelines.engine.moves.pausing import (
     hold_token_and_its_job,
-    hold_token_with_open_work,
     is_hold_paused_by,
     release_matching_holds,
+    try_to_hold_token_with_open_work,
 )
 from pipelines.engine.moves.releases import DEPENDENCY, save_deadlock_as_resolved
 from pipelines.errors import Conflict
@@ -60,7 +60,7 @@ def open_deadlock_if_work_is_late(batch: Batch, due: Due) -> None:
         batch.flush()
         return
     deadlock = unsaved_deadlock(task, TIMEOUT)
-    if hold_token_with_open_work(batch, task, token, ENGINE, str(deadlock.pk), deadlock=TIMEOUT):
+    if try_to_hold_token_with_open_work(batch, task, token, ENGINE, str(deadlock.pk), deadlock=TIMEOUT):
         save_deadlock_and_notify(batch, deadlock, [position_as_deadlock_party(task, token)])
         batch.flush()
 
@@ -78,7 +78,7 @@ def open_deadlock_for_new_circle(batch: Batch, task: Task, circle: Sequence[Task
         (member, token) for member in circle for token in batch.living_tokens(member) if not token.forked
     ]
     for member, token in parties:
-        hold_token_with_open_work(batch, member, token, ENGINE, str(deadlock.pk), deadlock=CIRCULAR)
+        try_to_hold_token_with_open_work(batch, member, token, ENGINE, str(deadlock.pk), deadlock=CIRCULAR)
     save_deadlock_and_notify(batch, deadlock, [position_as_deadlock_party(*party) for party in parties])
 
 

@@ -91,8 +91,10 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
     history.pinned = event.data.get("pinned", history.pinned)
     moved = event.kind in TRANSITIONS
     source, target = (
-        _comma_separated_worker_names(history.line_of_pinned_version, event.source),
-        _comma_separated_worker_names(history.line_of_pinned_version, _comma_separated_target_states(event)),
+        _comma_separated_worker_names_or_none(history.line_of_pinned_version, event.source),
+        _comma_separated_worker_names_or_none(
+            history.line_of_pinned_version, _comma_separated_target_states(event)
+        ),
     )
     told_as = {
         "event_id": f"EVT-{event.pk}",
@@ -104,10 +106,10 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
             "trigger": _gate_result_trigger_of_event(event) or event.trigger or event.kind,
         },
         "agent": {"source": source, "target": target},
-        "handoff_id": _handoff_id_of_event(event, source, target) if moved else None,
+        "handoff_id": _handoff_id_of_event_or_none(event, source, target) if moved else None,
         "gate_results": _gate_results_of_event(history, event),
         "trust_level": event.data.get("trust_level"),
-        "human_approval": _decider_fields(history, event),
+        "human_approval": _decider_fields_or_none(history, event),
         "duration_seconds": _seconds_in_left_state_or_since_event(history, event, moved),
         "kind": event.kind,
         "sequence": event.seq,
@@ -142,14 +144,14 @@ def handoff_id(source: str, target: str, at: datetime) -> str:
     return f"HO-{_text_as_id_part(source)}-{_text_as_id_part(target)}-{_in_utc(at):%Y%m%dT%H%M%S}"
 
 
-def _handoff_id_of_event(event: Event, source: str | None, target: str | None) -> str | None:
+def _handoff_id_of_event_or_none(event: Event, source: str | None, target: str | None) -> str | None:
     """The id of a handoff of work. A fork hands over to several stations, a join takes over from several."""
     if event.kind != "token.moved" or event.source == event.target or not source or not target:
         return None
     return str(event.data.get("handoff") or handoff_id(source, target, event.at))
 
 
-def _comma_separated_worker_names(line: ParsedLine, places: str) -> str | None:
+def _comma_separated_worker_names_or_none(line: ParsedLine, places: str) -> str | None:
     """Return who works at each station: its agent, or else the station itself. Ends have nobody."""
     stations = [line.stations_by_key.get(place) for place in places.split(",")]
     names = [_agent_or_station_key(station) for station in stations if station]
@@ -180,7 +182,7 @@ def _gate_results_of_event(history: _ExportState, event: Event) -> dict[str, str
     return gate_results.pass_or_fail_by_check(event.decision)
 
 
-def _decider_fields(history: _ExportState, event: Event) -> dict[str, Any] | None:
+def _decider_fields_or_none(history: _ExportState, event: Event) -> dict[str, Any] | None:
     """Return who decided, for the event of the decision and for the transition it led to."""
     visit = None
     if event.kind == "gate.decided":

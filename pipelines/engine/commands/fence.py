@@ -61,7 +61,7 @@ def answer_of_first_report(job: Job) -> ReportResult:
     )
 
 
-def stored_answer(result: ReportResult) -> dict[str, Any]:
+def answer_to_store(result: ReportResult) -> dict[str, Any]:
     """Return the answer as it is stored with the job, for a report that is repeated."""
     return {
         "decision": result.decision,

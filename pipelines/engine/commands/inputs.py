@@ -204,7 +204,7 @@ def form_fields_of_manual_station(station: Station) -> tuple[Input, ...]:
     return kind.form(station) if kind else ()
 
 
-def parse_local_time(text: str, at: str = "due_at") -> datetime | None:
+def parse_local_time_or_none(text: str, at: str = "due_at") -> datetime | None:
     """A time as people write it, `2026-12-31T17:00`, in the current time zone unless it names one; "" is none. Raises
     `InputError`."""
     if not text.strip():

@@ -222,7 +222,7 @@ def _station_key_in_pinned_version(task: Task, token: Token) -> str:
     if it is gone."""
     last = decided_or_last_job(token)
     place = (
-        decision_application.mapped_station_key(versions.by_id(task.pinned_id), last, token.station)
+        decision_application.mapped_station_key_or_none(versions.by_id(task.pinned_id), last, token.station)
         if last
         else token.station
     )
@@ -286,13 +286,13 @@ def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
 
 
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
-    batch, task = lock_open_task(task_id)
+    batch, task = lock_batch_and_open_task(task_id)
     cancel_task(batch, task, actor, reason)
     batch.flush()
     return task
 
 
-def lock_open_task(task_id: int) -> tuple[Batch, Task]:
+def lock_batch_and_open_task(task_id: int) -> tuple[Batch, Task]:
     """Return the batch and the task, locked. Raises NotFound, Conflict (it has ended)."""
     batch = Batch.of_tasks(task_id)
     task = batch.tasks.get(task_id)

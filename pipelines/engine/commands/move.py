@@ -22,7 +22,7 @@ from pipelines.engine.core.decision_context import ids_of_token_and_its_past
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor, Report
 from pipelines.engine.moves.completion import close_job_and_visits_of_token
-from pipelines.engine.moves.entitlement import entitled_person
+from pipelines.engine.moves.entitlement import entitled_person_or_none
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Decision, GateVisit, Job, Purpose, Role, Status, Task, Token, User, Vote, Word
 from pipelines.queries import environments, versions
@@ -342,7 +342,7 @@ def check_broken_promises_accepted(
     if not broken:
         return
     # A program has no roles, so that it breaks no promise
-    person = entitled_person(project_id, user) if user else None
+    person = entitled_person_or_none(project_id, user) if user else None
     if person is None or Role.ADMIN not in person.roles:
         raise Forbidden(
             f"Only an administrator of the project can {what} a task against what its line promises."

@@ -19,7 +19,11 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import VoteResult
-from pipelines.engine.moves.entitlement import EntitledPerson, entitled_person, reason_person_is_barred
+from pipelines.engine.moves.entitlement import (
+    EntitledPerson,
+    entitled_person_or_none,
+    reason_person_is_barred,
+)
 from pipelines.engine.moves.gates import get_visit_with_context
 from pipelines.errors import Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Role, User, Word
@@ -73,7 +77,7 @@ def _override_gate(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteRe
 
 def administrator_for_override(visit: GateVisit, user: User | None) -> EntitledPerson:
     """Return the administrator who overrides the gate. Raises NotFound, Forbidden."""
-    person = entitled_person(visit.task.project_id, user) if user else None
+    person = entitled_person_or_none(visit.task.project_id, user) if user else None
     if person is None:
         raise NotFound()
     if Role.ADMIN not in person.roles:

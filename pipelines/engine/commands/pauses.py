@@ -285,12 +285,12 @@ def _shift_displayed_due_times(batch: Batch, task: Task, due: Due, shift: timede
             visit.save(update_fields=["due_at"])
     elif due.kind == ESCALATION_DUE:
         for row in Escalation.objects.filter(pk=due.key, due_at__isnull=False):
-            row.due_at = _shifted_time(row.due_at, shift)
+            row.due_at = _shifted_time_or_none(row.due_at, shift)
             row.save(update_fields=["due_at"])
     elif due.kind == TASK_DUE and task.due_at is not None:
         task.due_at += shift
         batch.mark_task_changed(task, "due_at")
 
 
-def _shifted_time(at: datetime | None, shift: timedelta) -> datetime | None:
+def _shifted_time_or_none(at: datetime | None, shift: timedelta) -> datetime | None:
     return at + shift if at else None

@@ -88,7 +88,7 @@ def purge_records(now: datetime, limit: int) -> PurgedTasks:
         Tombstone.objects.bulk_create(_tombstones(tasks))
         KeptReceipt.objects.bulk_create(_kept_receipts(tasks))
         execute(ALLOW_PURGE)
-        _scrub(ids, now)
+        _reduce_tasks_to_tombstones(ids, now)
         _delete_rows(ids)
         execute(REFUSE_PURGE)
     return PurgedTasks(len(ids), digests)
@@ -152,7 +152,7 @@ def _kept_receipts(tasks: Sequence[Task]) -> Iterator[KeptReceipt]:
         )
 
 
-def _scrub(ids: Sequence[int], now: datetime) -> None:
+def _reduce_tasks_to_tombstones(ids: Sequence[int], now: datetime) -> None:
     """Leave of the task what a tombstone says: number, line, version, outcome, times and counters."""
     Task.objects.filter(pk__in=ids).update(
         retention=Retention.TOMBSTONE,
@@ -195,7 +195,7 @@ def rows_of_tasks() -> tuple[_RowsOfTasks, ...]:
     parents: list[type[Model]] = [Task]
     for parent in parents:
         for model in apps.get_models(include_auto_created=True):
-            columns = [field for field in model._meta.fields if _names_row_of(field, parent)]
+            columns = [field for field in model._meta.fields if _is_reference_to(field, parent)]
             is_known = any(rows.model is model for rows in ways)
             # Rows between two tables name both, and each of the two can be another task's.
             if model not in STAYS and columns and (not is_known or model._meta.auto_created):
@@ -204,7 +204,7 @@ def rows_of_tasks() -> tuple[_RowsOfTasks, ...]:
     return tuple(ways)
 
 
-def _names_row_of(field: Field[Any, Any], parent: type[Model]) -> bool:
+def _is_reference_to(field: Field[Any, Any], parent: type[Model]) -> bool:
     return (
         isinstance(field, ForeignKey)
         and field.related_model is parent

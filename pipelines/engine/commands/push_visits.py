@@ -7,7 +7,7 @@ from functools import partial
 
 from django.db.models import Q
 
-from pipelines.engine.commands.manual_actions import lock_open_task, open_another_visit
+from pipelines.engine.commands.manual_actions import lock_batch_and_open_task, open_another_visit
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
@@ -47,7 +47,7 @@ def record_push_visit(task_id: int, push: ObservedPush) -> str:
 
 def _record_push_visit(task_id: int, push: ObservedPush) -> str:
     try:
-        batch, task = lock_open_task(task_id)
+        batch, task = lock_batch_and_open_task(task_id)
     except (Conflict, NotFound):
         return "ended"
     if _replace_people_if_push_was_recorded(task, push):
@@ -110,7 +110,7 @@ def _last_changing_or_first_station(line: ParsedLine, task: Task) -> str:
     changed = [job for job in jobs if _has_changed_files(job)]
     # The latest that changed files knows most of them; else whoever worked there first
     for job in (*reversed(changed), *jobs):
-        if station := decision_application.mapped_station_key(line, job, job.station):
+        if station := decision_application.mapped_station_key_or_none(line, job, job.station):
             return station
     return ""
 

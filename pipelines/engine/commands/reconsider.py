@@ -16,7 +16,7 @@ from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import decision_application
 from pipelines.models import Decision, Due, Job, Status, Task, Token
-from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import answer_without_trace, decide_again
 from pipelines.routing.decide import effects
 
 
@@ -94,4 +94,4 @@ def decide_again_when_agent_is_free(batch: Batch, due: Due) -> None:
 def _would_hold_for_same_reason(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
     """Return whether the new decision would hold the token for the same reason."""
     # Facts change often: what would come out the same leaves no decision and no event behind
-    return stored_answer(decide_again(turn.judging_line, situation)) == before.answer
+    return answer_without_trace(decide_again(turn.judging_line, situation)) == before.answer

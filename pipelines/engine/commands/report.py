@@ -140,7 +140,7 @@ def _report_stations_that_do_nothing(
             result = record_outcome_and_move(batch, member)
             # The decision stays that of the report; what follows is that of the last station.
             results[place] = replace(result, decision=results[place].decision)
-            batch.jobs[chunk[place].job_id].report_answer = fence.stored_answer(results[place])
+            batch.jobs[chunk[place].job_id].report_answer = fence.answer_to_store(results[place])
 
 
 def checked_report_or_refusal(job_report: Report, known: Known) -> CheckedReport | ReportResult:
@@ -151,7 +151,7 @@ def checked_report_or_refusal(job_report: Report, known: Known) -> CheckedReport
         stored_outcome = (
             job_report.outcome if job_report.observed_by else with_facts_as_claims(job_report.outcome)
         )
-        key = _hashable_short_outcome(stored_outcome) if job_report.observed_by else None
+        key = _hashable_short_outcome_or_none(stored_outcome) if job_report.observed_by else None
         if key is not None and key in known:
             return CheckedReport(job_report, *known[key], stored_outcome)
         outcome = read_outcome(stored_outcome, "outcome")
@@ -167,7 +167,7 @@ def checked_report_or_refusal(job_report: Report, known: Known) -> CheckedReport
         return ReportResult("invalid", 400, fault.message, fault.path)
 
 
-def _hashable_short_outcome(outcome: Any) -> OutcomeKey | None:
+def _hashable_short_outcome_or_none(outcome: Any) -> OutcomeKey | None:
     """A short outcome of nothing but texts, as a key; None of any other."""
     if type(outcome) is not dict or len(outcome) > SHORT:
         return None
@@ -238,7 +238,7 @@ def record_outcome_and_move(batch: Batch, member: CheckedReport) -> ReportResult
     # law §5 step 9: effects
     decision_application.apply_decision(turn, answer)
     result = _accepted_result(batch, turn, answer)
-    job.report_answer = fence.stored_answer(result)
+    job.report_answer = fence.answer_to_store(result)
     return result
 
 

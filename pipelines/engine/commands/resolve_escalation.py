@@ -25,10 +25,10 @@ from pipelines.engine.moves.releases import CIRCLE
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Decision, Escalation, Job, Status, Task, Token, User
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import answer_without_trace, decide_again
 from pipelines.routing.decide.effects import facts_of_waiting_token_now
 from pipelines.routing.decide.escalation_targets import escalation_targets
-from pipelines.routing.decide.transitions import escalation_feedback
+from pipelines.routing.decide.transitions import escalation_feedback_or_none
 from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 
 DEADLOCK = "deadlock"
@@ -62,7 +62,7 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
 
 
 def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation:
-    batch, task = manual_actions.lock_open_task(task_id)
+    batch, task = manual_actions.lock_batch_and_open_task(task_id)
     line = versions.by_id(task.pinned_id)
     opened = escalations.open_escalation(batch, task, line, trigger, Actor.person(user), reason=reason)
     batch.flush()
@@ -104,7 +104,7 @@ def _resolve_escalation(escalation_id: UUID, answer: EscalationAnswer) -> Task:
 
 
 def _do_what_answer_says(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnswer) -> None:
-    token = token_whose_decision_escalated(batch, escalation)
+    token = token_whose_decision_escalated_or_none(batch, escalation)
     if answer.word in ("retry", "route") and token is None:
         raise Invalid.at("word", "it holds no station", "Let it continue, or cancel the task.")
     target = _checked_route_target(task, token, answer.route) if token and answer.word == "route" else ""
@@ -129,7 +129,7 @@ def _do_what_answer_says(batch: Batch, task: Task, escalation: Escalation, answe
     if token is None or answer.word == "cancel":
         return
     # Where branches of a join contradict each other, it starts with the values written last.
-    feedback = escalation_feedback(answer.word, answer.reason, "decision" in token.wait)
+    feedback = escalation_feedback_or_none(answer.word, answer.reason, "decision" in token.wait)
     if feedback is None:
         _decide_again(batch, task, token, escalation, answer)
         return
@@ -140,7 +140,7 @@ def _do_what_answer_says(batch: Batch, task: Task, escalation: Escalation, answe
     )
 
 
-def token_whose_decision_escalated(batch: Batch, escalation: Escalation) -> Token | None:
+def token_whose_decision_escalated_or_none(batch: Batch, escalation: Escalation) -> Token | None:
     """Return the position that the escalation holds because its decision was to escalate; None if it only keeps
     branches from moving forward."""
     token = batch.tokens.get(escalation.token_id) if escalation.token_id else None
@@ -182,7 +182,7 @@ def _decide_again(
         **before.situation,
         "facts": facts_of_waiting_token_now(before.situation["facts"], facts_for_deciding_again(turn)),
     }
-    if stored_answer(decide_again(turn.judging_line, situation)).get("decision") == "escalate":
+    if answer_without_trace(decide_again(turn.judging_line, situation)).get("decision") == "escalate":
         raise Conflict(
             "The same would be escalated again. Run the station again, send the task on, or cancel it."
         )

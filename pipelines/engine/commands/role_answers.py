@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
-from pipelines.engine.moves.entitlement import entitled_person
+from pipelines.engine.moves.entitlement import entitled_person_or_none
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Deadlock, Escalation, User
 from pipelines.routing.sentences.escalations import role_words
@@ -33,7 +33,7 @@ def checked_row_to_answer(
 ) -> Answerable:
     """Return the row that is answered. `words`: every known word; `offered`: those allowed here. Raises NotFound (no
     such row, or not a member), Forbidden (asked of another role), Invalid (path `word` or `reason`)."""
-    if record is None or entitled_person(record.task.project_id, answer.user) is None:
+    if record is None or entitled_person_or_none(record.task.project_id, answer.user) is None:
         raise NotFound()
     if not roles.may_user_answer_for_roles(record.task.project_id, record.roles, answer.user):
         raise Forbidden(f"This is for {role_words(record.role)}.")

@@ -51,9 +51,9 @@ def submit(
 ) -> Task:
     """Start a task of this version's line. Without a title it gets one from its inputs, which are checked and filled
     with defaults. `depends_on`: names of tasks of the project, such as WI-app-7, that must be completed before it
-    does any work. `due_at`: a time, or text as for `inputs.parse_local_time`. The requester is the actor if that is
-    a person; `requesters`: who else may have asked for it, see `Task.requesters`. `follows`: an ended task of the
-    project that this one follows up (AEEF E13). Raises `InputError` with every problem."""
+    does any work. `due_at`: a time, or text as for `inputs.parse_local_time_or_none`. The requester is the actor if
+    that is a person; `requesters`: who else may have asked for it, see `Task.requesters`. `follows`: an ended task
+    of the project that this one follows up (AEEF E13). Raises `InputError` with every problem."""
     line = versions.parsed_version(version)
     due, unread = _due_time_and_problems(due_at)
     # Collected before any is raised, so that a form shows them all
@@ -127,7 +127,7 @@ def repository_protection_problems(version: LineVersion, inputs: Mapping[str, An
 def _due_time_and_problems(due_at: datetime | str | None) -> tuple[datetime | None, list[Problem]]:
     """The time, and what is wrong with how it is written."""
     try:
-        return (forms.parse_local_time(due_at), []) if isinstance(due_at, str) else (due_at, [])
+        return (forms.parse_local_time_or_none(due_at), []) if isinstance(due_at, str) else (due_at, [])
     except InputError as fault:
         return None, list(fault.problems)
 

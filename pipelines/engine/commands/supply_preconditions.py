@@ -51,7 +51,7 @@ def _store_handoff_and_decide_again(token_id: int, user: User, token_version: in
     batch, task, token = _lock_unchanged_held_token(token_id, token_version)
     if not is_held_for_missing_handoff(token):
         raise Conflict(str(CHANGED))
-    turn, situation = _reconsidered_situation(batch, task, token, user, "handoff")
+    turn, situation = _reconsidered_context_and_situation(batch, task, token, user, "handoff")
     problems = handoff_faults(document, turn.judging_line.handoff_schema(token.station))
     if problems:
         raise Invalid(problems)
@@ -94,7 +94,7 @@ def _supply_metadata_and_decide_again(
     batch, task, token = _lock_unchanged_held_token(token_id, token_version)
     if not values:
         raise Invalid.at("", "Fill in at least one field.")
-    turn, situation = _reconsidered_situation(batch, task, token, user, "metadata")
+    turn, situation = _reconsidered_context_and_situation(batch, task, token, user, "metadata")
     fields = {field.key: field for field in fields_for_missing_metadata(turn.judging_line, token)}
     if not fields.keys() >= values.keys():
         raise Conflict(str(CHANGED))
@@ -159,7 +159,7 @@ def _lock_unchanged_held_token(token_id: int, token_version: int) -> LockedToken
     return locked
 
 
-def _reconsidered_situation(
+def _reconsidered_context_and_situation(
     batch: Batch, task: Task, token: Token, user: User, why: str
 ) -> tuple[DecisionContext, dict[str, Any]]:
     turn, situation, _before = held_token_context_and_situation(batch, task, token, Actor.person(user), why)

@@ -16,7 +16,7 @@ from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.errors import Conflict, Invalid, existing
 from pipelines.models import Job, ToolPermission, User
 from pipelines.ports.observers import PermissionAnswered, PermissionAsked
-from pipelines.routing.document.work.tool_permissions import command_text
+from pipelines.routing.document.work.tool_permissions import command_text_or_none
 
 State = ToolPermission.State
 MOST_OPEN: Final = 20
@@ -155,7 +155,7 @@ def call_text(tool: str, arguments: dict[str, Any]) -> str:
     """Return the call as one text that leaves nothing out: the command where it only runs one, else all arguments."""
     # A `description` is the agent's own word, and could play the command down
     others = {key for key in arguments if key not in ("command", "cmd", "description")}
-    command = command_text(arguments)
+    command = command_text_or_none(arguments)
     if command is not None and not others:
         return f"{tool}: {command}"
     return f"{tool} {json.dumps(arguments, ensure_ascii=False, indent=2)}"

@@ -28,12 +28,12 @@ from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.absences import Seat
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import (
-    entitled_person,
+    entitled_person_or_none,
     is_allowed_only_as_sole_member,
-    person_from_rows,
+    person_from_rows_or_none,
     person_query,
     tally_of_votes,
-    unanimous_voters,
+    unanimous_voters_or_none,
 )
 from pipelines.engine.moves.gates import (
     approval_policy_of_visit,
@@ -103,7 +103,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         visit = get_visit_with_context(stale_visit.pk)
         # For what it refuses: a stranger, or who may not vote here, is not told who decided
         seat_and_policy_of_vote(
-            visit, request, list(visit.votes.all()), entitled_person(project_id, request.user)
+            visit, request, list(visit.votes.all()), entitled_person_or_none(project_id, request.user)
         )
         raise already_decided_error(visit)
     # law §12: entitlement is what holds when the vote is cast, so it is read after the lock.
@@ -115,7 +115,9 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     )
     visit = visit_among(stale_visit.pk, together)
     task = visit.task = batch.tasks[task_id]
-    seat, policy = seat_and_policy_of_vote(visit, request, votes, person_from_rows(request.user, memberships))
+    seat, policy = seat_and_policy_of_vote(
+        visit, request, votes, person_from_rows_or_none(request.user, memberships)
+    )
     request = replace(request, fields=approval_field_values(visit, request))
     token = token_if_vote_is_current(batch, visit, request, votes)
     # law §12: refused here, and the gate stays open.
@@ -141,7 +143,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
 
 def _votes_decide_visit(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
     """Return whether the votes decide the visit, by the people who are asked at this moment."""
-    return tally_of_votes(policy, votes, unanimous_voters(task, visit, policy)).word is not None
+    return tally_of_votes(policy, votes, unanimous_voters_or_none(task, visit, policy)).word is not None
 
 
 def _store_vote(
@@ -239,7 +241,7 @@ def _unanimous_voters_data(task: Task, visit: GateVisit, request: VoteRequest) -
     policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
     if request.word != Word.APPROVE or request.overrides or not policy.is_unanimous:
         return {}
-    return {"everyone": sorted(voter.person for voter in unanimous_voters(task, visit, policy) or ())}
+    return {"everyone": sorted(voter.person for voter in unanimous_voters_or_none(task, visit, policy) or ())}
 
 
 def _approval_votes(visit: GateVisit, votes: Sequence[Vote] | None) -> list[Vote]:

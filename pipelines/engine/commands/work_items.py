@@ -15,7 +15,7 @@ from pipelines.engine.commands.event_export import handoff_id
 from pipelines.engine.core.handoffs import agent_or_station_name
 from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Retention, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.decide.budget_usage import rework_kind
+from pipelines.routing.decide.budget_usage import rework_kind_or_none
 from pipelines.routing.document.line import ParsedLine
 
 AT_ONCE = 50
@@ -58,8 +58,8 @@ def _exchange_items_of_chunk(tasks: Sequence[Task]) -> Iterator[Item]:
         yield {
             "id": task.name,
             "title": task.title,
-            "risk_tier": _valid_risk_tier(task),
-            "data_classification": _valid_data_classification(task),
+            "risk_tier": _valid_risk_tier_or_none(task),
+            "data_classification": _valid_data_classification_or_none(task),
             "current_state": ",".join(token.station for token in living[task.pk]) or task.end or None,
             "current_agent": ",".join(_worker_names_of_positions(line, living[task.pk])) or None,
             "created_at": _iso_utc_text(task.created_at),
@@ -119,13 +119,13 @@ def _visited_stage_item(
         "agent": job.agent or agent_or_station_name(line, job.station),
         "entered_at": _iso_utc_text(job.created_at),
         "exited_at": _iso_utc_text(job.ended_at),
-        "result": _stage_result(job, following, escalations),
+        "result": _stage_result_or_none(job, following, escalations),
         "handoff_id": handoffs.get(job.pk),
         "iteration": job.visit,
     }
 
 
-def _stage_result(job: Job, following: Job | None, raised: Sequence[Escalation]) -> str | None:
+def _stage_result_or_none(job: Job, following: Job | None, raised: Sequence[Escalation]) -> str | None:
     """Return `pass`, `fail` or `escalate`; None while the job is open. `escalate`: it is blocked, or an
     escalation was opened after it."""
     if job.ended_at is None:
@@ -169,16 +169,16 @@ def _times_sent_back(line: ParsedLine, task: Task) -> int:
     """Return how often the task was sent back: by a rule, to an earlier stage or to its own; and by a person
     at a gate."""
     edges = ((edge.partition("->"), count) for edge, count in task.edges.items())
-    by_rule = sum(count for (source, _, target), count in edges if rework_kind(line, source, target))
+    by_rule = sum(count for (source, _, target), count in edges if rework_kind_or_none(line, source, target))
     return by_rule + sum(task.rounds.values())
 
 
-def _valid_risk_tier(task: Task) -> int | None:
+def _valid_risk_tier_or_none(task: Task) -> int | None:
     tier = str(_input_or_context_value(task, "risk_tier"))
     return int(tier) if tier in TIERS else None
 
 
-def _valid_data_classification(task: Task) -> str | None:
+def _valid_data_classification_or_none(task: Task) -> str | None:
     classification = str(_input_or_context_value(task, "data_classification")).lower()
     return classification if classification in CLASSES else None
 

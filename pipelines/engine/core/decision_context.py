@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.handoffs import last_handoff_added_by_hand
+from pipelines.engine.core.handoffs import last_handoff_added_by_hand_or_none
 from pipelines.engine.core.sampling import DRAWN, draw_result_by_gate, keep_request_drawn_until_approved
 from pipelines.engine.core.sampling_fallback import CONTRADICTED, make_gates_ask_about_every_task
 from pipelines.engine.core.values import Actor
@@ -18,7 +18,7 @@ from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
-from pipelines.queries.same_patch_approvals import same_patch_approval, version_same_patch_gates
+from pipelines.queries.same_patch_approvals import same_patch_approval_or_none, version_same_patch_gates
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.analysis.redecide.stored_trace import compact_entries
 from pipelines.routing.basics.outcome import Outcome, read_outcome
@@ -167,7 +167,7 @@ def _still_valid_approvals_fact(turn: DecisionContext) -> dict[str, Any]:
     that moved (law §15)."""
     approvals = {}
     for gate in version_same_patch_gates(turn.judge_version_id):
-        stands = same_patch_approval(turn.judging_line, turn.job, gate)
+        stands = same_patch_approval_or_none(turn.judging_line, turn.job, gate)
         # law §15: people approved this very change, and only what it stands on has moved
         if stands is not None:
             approvals[gate] = {"rule": stands.rule, "approved": stands.approved, "tree": stands.tree}
@@ -263,7 +263,7 @@ def situation_with_current_facts(turn: DecisionContext, situation: dict[str, Any
         facts = {**facts, "agents": turn.batch.agents.facts_by_agent_key(turn.task, line.agents)}
     if (
         HANDOFF in line.requirements_of(situation["station"])
-        and last_handoff_added_by_hand(turn.job) is not None
+        and last_handoff_added_by_hand_or_none(turn.job) is not None
     ):
         facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}
     return situation if facts is situation["facts"] else {**situation, "facts": facts}

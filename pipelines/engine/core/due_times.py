@@ -64,11 +64,13 @@ def pauses_stopping_clock(batch: LockedTasks, due: Due, pauses: Collection[Pause
     if due.kind not in CLOCKS or not pauses:
         return []
     # A pause of the whole task covers it wherever it is
-    station = _station_waiting_for_due_time(batch, due) if any(pause.station for pause in pauses) else None
+    station = (
+        _station_waiting_for_due_time_or_none(batch, due) if any(pause.station for pause in pauses) else None
+    )
     return [pause for pause in pauses if pause.covers_work_at_station(station)]
 
 
-def _station_waiting_for_due_time(batch: LockedTasks, due: Due) -> str | None:
+def _station_waiting_for_due_time_or_none(batch: LockedTasks, due: Due) -> str | None:
     """Return the station whose position waits for it; None: it is of the task as a whole."""
     if due.job_id is not None:
         job = batch.jobs.get(due.job_id)

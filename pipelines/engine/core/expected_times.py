@@ -19,14 +19,14 @@ NEXT_LOOK = 60.0
 """Seconds until it is looked again while the agent is suspended: nobody tells the tasks when it is restored."""
 
 
-def expected_seconds_of_station(job: Job) -> float | None:
+def expected_seconds_of_station_or_none(job: Job) -> float | None:
     """Seconds, by the version under which the job starts: its station may have another name in the task's by now."""
     return versions.by_id(job.pinned_id).station(job.station).limits.expected
 
 
 def set_late_due_time(batch: Batch, task: Task, token: Token, job: Job) -> None:
     """Set the due time at which the job, which starts now, is late."""
-    seconds = expected_seconds_of_station(job)
+    seconds = expected_seconds_of_station_or_none(job)
     # A wait takes as long as its line says.
     if seconds and job.kind != WAIT and versions.by_id(job.pinned_id).policy.deadlocks:
         _schedule_late_due_time(batch, task, token, deadlock_limit(seconds))
@@ -40,7 +40,7 @@ def drop_late_due_time(batch: Batch, task: Task, token: Token) -> None:
 def is_job_late_or_reschedule(batch: Batch, task: Task, token: Token, job: Job) -> bool:
     """Return whether a running job has taken too long, without the time in which its agent was suspended. If
     not, set the time of the next check."""
-    seconds = expected_seconds_of_station(job)
+    seconds = expected_seconds_of_station_or_none(job)
     if not seconds or job.started_at is None:
         return False
     total, suspended = _working_seconds_and_is_suspended(

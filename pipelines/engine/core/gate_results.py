@@ -42,7 +42,7 @@ def gate_passed_or_failed_trigger(decision: Decision) -> str:
     failed = next((key for key, passed in judged.items() if not passed), None)
     if failed:
         return f"{failed}_failed"
-    own = _station_gate(line, decision)
+    own = _station_gate_or_none(line, decision)
     passed = next((key for key in judged if key != own or _went_forward_by_gate(line, decision)), None)
     return f"{passed}_passed" if passed else ""
 
@@ -89,7 +89,7 @@ def _check_names_with_passed(entry: dict[str, Any]) -> Iterator[tuple[str, bool]
         yield f"{key}: tool", not detail.removeprefix(TOOL).startswith("fail")
 
 
-def _station_gate(line: ParsedLine, decision: Decision) -> str | None:
+def _station_gate_or_none(line: ParsedLine, decision: Decision) -> str | None:
     station = line.stations_by_key.get(decision.station)
     return station.gate if station else None
 

@@ -21,7 +21,7 @@ def agent_or_station_name(line: ParsedLine, station: str) -> str:
     return definition.agent or station if definition else station
 
 
-def last_handoff_added_by_hand(job: Job) -> Handoff | None:
+def last_handoff_added_by_hand_or_none(job: Job) -> Handoff | None:
     """The last document that a person added to the outcome of this job."""
     # A handoff gets its name from the move that takes it along, which is still to come
     return Handoff.objects.filter(job=job, name="").order_by("-at").first()

@@ -31,8 +31,8 @@ def draw_result_by_gate(line: ParsedLine, task: Task, outcome: Mapping[str, Any]
     chain, change = ids_of_tasks_that_led_here(task), _changed_lines_digest(outcome)
     subjects = [
         SampledDraw.ALL,
-        _task_chain_subject(chain[0]),
-        _request_digest_subject(task),
+        _sampling_key_of_task_chain(chain[0]),
+        _sampling_key_of_request(task),
         *([change] if change else []),
     ]
     before = SampledDraw.objects.filter(line=task.line_id, about__in=subjects)
@@ -51,7 +51,7 @@ def _draw_result_for_gate(gate: Gate, line_id: int, chain: Sequence[int], prior_
     # With the line: another one may have a gate of this key, and would draw the same tasks
     key, place, one_in = sampling_key(), f"{line_id}/{gate.key}", gate.sample.one_in
     by_key = any(is_chain_drawn(key, place, str(task_id), one_in) for task_id in chain)
-    if by_key or _task_chain_subject(chain[0]) in prior_subjects:
+    if by_key or _sampling_key_of_task_chain(chain[0]) in prior_subjects:
         return DRAWN
     if SampledDraw.ALL in prior_subjects:
         return FELL_BACK
@@ -66,7 +66,10 @@ def always_ask_about_change_from_now(visit: GateVisit, gate: Gate, outcome: Mapp
     if gate.sample is None:
         return
     change = _changed_lines_digest(outcome)
-    abouts = [_task_chain_subject(ids_of_tasks_that_led_here(visit.task)[0]), *([change] if change else [])]
+    abouts = [
+        _sampling_key_of_task_chain(ids_of_tasks_that_led_here(visit.task)[0]),
+        *([change] if change else []),
+    ]
     rows = [SampledDraw(line_id=visit.task.line_id, gate=gate.key, about=about) for about in abouts]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -77,20 +80,22 @@ def keep_request_drawn_until_approved(task: Task, draws: Mapping[str, str]) -> N
     drawn."""
     drawn = [gate for gate, draw in draws.items() if draw == DRAWN]
     rows = [
-        SampledDraw(line_id=task.line_id, gate=gate, about=_request_digest_subject(task)) for gate in drawn
+        SampledDraw(line_id=task.line_id, gate=gate, about=_sampling_key_of_request(task)) for gate in drawn
     ]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def allow_new_draw_for_request(gate: Gate, task: Task) -> None:
     """Let what asks the same draw anew, now that somebody approved it."""
-    SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request_digest_subject(task)).delete()
+    SampledDraw.objects.filter(
+        line=task.line_id, gate=gate.key, about=_sampling_key_of_request(task)
+    ).delete()
 
 
 def is_request_drawn_and_unapproved(gate: Gate, task: Task) -> bool:
     """Return whether what this task asks for was drawn at the gate, and nobody has approved it yet."""
     return SampledDraw.objects.filter(
-        line=task.line_id, gate=gate.key, about=_request_digest_subject(task)
+        line=task.line_id, gate=gate.key, about=_sampling_key_of_request(task)
     ).exists()
 
 
@@ -102,11 +107,11 @@ def ids_of_tasks_that_led_here(task: Task) -> list[int]:
     return [int(number) for (number,) in fetch(TASK_CHAIN, [task.pk])] or [int(task.pk)]
 
 
-def _task_chain_subject(root: int) -> str:
+def _sampling_key_of_task_chain(root: int) -> str:
     return f"task:{root}"
 
 
-def _request_digest_subject(task: Task) -> str:
+def _sampling_key_of_request(task: Task) -> str:
     """Name what a task asks for, whatever its spacing: its inputs, or its words where its line takes none."""
     return (
         f"request:{payload.json_digest(_with_single_spaces(task.inputs or [task.title, task.description]))}"

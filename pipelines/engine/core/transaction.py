@@ -42,13 +42,13 @@ def run_in_transaction(work: Callable[[], T]) -> T:
                 return work()
         except OperationalError as error:
             # Inside an outer transaction a rerun is impossible: the outer one is broken.
-            if pause is None or connection.in_atomic_block or _sqlstate(error) not in RERUN:
+            if pause is None or connection.in_atomic_block or _sqlstate_or_none(error) not in RERUN:
                 raise
         sleep(pause)
     raise AssertionError("unreachable")
 
 
-def _sqlstate(error: OperationalError) -> str | None:
+def _sqlstate_or_none(error: OperationalError) -> str | None:
     # Only psycopg's error, which Django wraps, has the code.
     return getattr(error.__cause__, "sqlstate", None)
 

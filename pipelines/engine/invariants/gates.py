@@ -102,7 +102,9 @@ def _decided_visit_fault(
         if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
             return f"vote {vote.pk} is about other evidence"
     tally = tally_of_votes(
-        policy, votes, None if visit.word == Word.APPROVE else _placeholder_for_missing_approver(policy)
+        policy,
+        votes,
+        None if visit.word == Word.APPROVE else _placeholder_for_missing_approver_or_none(policy),
     )
     voters = {vote.entitled_as["username"] for vote in votes} | {vote.user.username for vote in votes}
     if visit.word == Word.APPROVE and not voters.issuperset(everyone):
@@ -132,11 +134,11 @@ def _undeclared_timeout_fault(line: ParsedLine, visit: GateVisit, votes: list[Vo
     if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
         return f"decided {visit.word} by nobody before it was due"
     policy = approval_policy_of_visit(visit, line)
-    tally = tally_of_votes(policy, votes, _placeholder_for_missing_approver(policy))
+    tally = tally_of_votes(policy, votes, _placeholder_for_missing_approver_or_none(policy))
     return "" if tally.word is None else "decided by nobody although votes decide it"
 
 
-def _placeholder_for_missing_approver(policy: Approval) -> list[Voter] | None:
+def _placeholder_for_missing_approver_or_none(policy: Approval) -> list[Voter] | None:
     """Return a placeholder for somebody who was asked and did not approve, for a unanimous policy that was not
     approved. Who it was is not stored."""
     names = frozenset(need.name for need in policy.who if need.everyone)

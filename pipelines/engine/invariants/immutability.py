@@ -42,18 +42,22 @@ _TEXT: TextField[str, str] = TextField()
 def cross_project_key_violations(task_ids: Ids) -> Iterable[Violation]:
     """I13: no foreign key leads across projects (nor, below a task, across tasks)."""
     for what, model, pk in fetch_prepared(
-        *(_crossings_statement_over_all_tasks() if task_ids is None else _crossings_statement(task_ids))
+        *(
+            _crossings_sql_and_values_over_all_tasks()
+            if task_ids is None
+            else _crossings_sql_and_values(task_ids)
+        )
     ):
         yield Violation("I13", f"{model} {pk}", what)
 
 
 @cache
-def _crossings_statement_over_all_tasks() -> tuple[str, tuple[Any, ...]]:
+def _crossings_sql_and_values_over_all_tasks() -> tuple[str, tuple[Any, ...]]:
     """Return the statement over all tasks. It is always the same, and costly to build."""
-    return _crossings_statement(None)
+    return _crossings_sql_and_values(None)
 
 
-def _crossings_statement(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
+def _crossings_sql_and_values(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
     """Build all checks as one statement: there are many kinds and, if all is well, no row."""
     tasks, jobs, visits, decisions, entries = (
         _rows_of_tasks(model, name, task_ids)

@@ -9,7 +9,7 @@ from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import Decision, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import answer_without_trace, decide_again
 from pipelines.routing.analysis.redecide.stored_trace import is_reproducible
 
 Ids = Sequence[int] | None
@@ -23,7 +23,7 @@ def decision_replay_violations(task_ids: Ids) -> Iterable[Violation]:
         for decision in record.decisions:
             # law §12: only decisions made under the revision of their version are recomputed.
             same = decision.revision == versions.by_id(decision.pinned_id).revision
-            now = _decide_again(decision) if same else decision.answer
+            now = _recomputed_answer(decision) if same else decision.answer
             if now != decision.answer:
                 yield record.violation("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
             elif same and not _is_trace_reproduced(decision):
@@ -72,8 +72,8 @@ def wait_decision_violations(task_ids: Ids) -> Iterable[Violation]:
                     )
 
 
-def _decide_again(decision: Decision) -> dict[str, Any]:
-    return stored_answer(decide_again(versions.by_id(decision.pinned_id), decision.situation))
+def _recomputed_answer(decision: Decision) -> dict[str, Any]:
+    return answer_without_trace(decide_again(versions.by_id(decision.pinned_id), decision.situation))
 
 
 def _is_trace_reproduced(decision: Decision) -> bool:

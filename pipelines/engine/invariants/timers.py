@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.core.expected_times import LATE, expected_seconds_of_station
+from pipelines.engine.core.expected_times import LATE, expected_seconds_of_station_or_none
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import ENDED, Due, GateVisit, Job, Purpose
@@ -64,7 +64,7 @@ def _needs_late_due_time(job: Job) -> bool:
         looks
         and job.kind != WAIT
         and job.purpose == Purpose.STATION
-        and expected_seconds_of_station(job) is not None
+        and expected_seconds_of_station_or_none(job) is not None
     )
 
 

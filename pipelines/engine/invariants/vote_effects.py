@@ -43,7 +43,9 @@ def _displayed_effect_violations(
         list(_step_rule_and_result(decision_trace(decision))),
         list(_step_rule_and_result(displayed["trace"])),
     )
-    refused = [place for place in map(_index_of_step_seven_refusal, (stands, stood)) if place is not None]
+    refused = [
+        place for place in map(_index_of_step_seven_refusal_or_none, (stands, stood)) if place is not None
+    ]
     until = min(refused, default=None)
     if stands[:until] != stood[:until]:
         yield record.violation(
@@ -66,7 +68,7 @@ def _step_rule_and_result(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
     return ((entry["step"], entry["rule"], entry["result"]) for entry in trace)
 
 
-def _index_of_step_seven_refusal(tried: Sequence[tuple[Any, ...]]) -> int | None:
+def _index_of_step_seven_refusal_or_none(tried: Sequence[tuple[Any, ...]]) -> int | None:
     """Return where step 7 first stood in the way, if it did."""
     return next((place for place, (step, _, _) in enumerate(tried) if step == "target"), None)
 

@@ -24,8 +24,8 @@ def rename_forked_stations(
     for token in batch.living_tokens(task):
         if not token.forked:
             continue
-        station = _mapped_station_key(line, mapping, token.station)
-        to = [_mapped_station_key(line, mapping, key) for key in token.wait.get("to", ())]
+        station = _mapped_or_same_station_key(line, mapping, token.station)
+        to = [_mapped_or_same_station_key(line, mapping, key) for key in token.wait.get("to", ())]
         if (station, to) != (token.station, token.wait.get("to", [])):
             token.station, token.wait = station, {**token.wait, "to": to}
             batch.mark_token_changed(token)
@@ -57,18 +57,20 @@ def restore_station_keys_of_forked_tokens(
     return changed
 
 
-def rename_station_of_arrival(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
+def rename_station_of_arrival_and_tell_if_changed(
+    line: ParsedLine, mapping: Mapping[str, str], token: Token
+) -> bool:
     """Rename the station that a waiting token came from to its key in `line`. Returns whether the row changed."""
     join = token.wait.get("join")
     if not join:
         return False
-    source = _mapped_station_key(line, mapping, join["from"])
+    source = _mapped_or_same_station_key(line, mapping, join["from"])
     token.wait = {**token.wait, "join": {**join, "from": source}}
     return bool(source != join["from"])
 
 
-def _mapped_station_key(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
-    return migration_impact.mapped_station_key(line, mapping, key) or key
+def _mapped_or_same_station_key(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
+    return migration_impact.mapped_station_key_or_none(line, mapping, key) or key
 
 
 def with_join_effects(
@@ -106,14 +108,14 @@ def _branches_after_effect(
     within = tuple(
         Fork(
             fork.id,
-            _mapped_station_key(line, mapping, fork.station),
-            tuple(_mapped_station_key(line, mapping, key) for key in fork.to),
+            _mapped_or_same_station_key(line, mapping, fork.station),
+            tuple(_mapped_or_same_station_key(line, mapping, key) for key in fork.to),
         )
         for fork in branch.within
     )
     arrival = branch.arrival
     if arrival:
-        arrival = replace(arrival, source=_mapped_station_key(line, mapping, arrival.source))
+        arrival = replace(arrival, source=_mapped_or_same_station_key(line, mapping, arrival.source))
     places = effect.to if effect.effect == migration_impact.MOVES and effect.to else (effect.station,)
     for place in places:
         if place in line.stations_by_key:

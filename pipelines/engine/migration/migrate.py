@@ -102,7 +102,7 @@ def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
         )
     to = this.known[member.to_version_id]
     plan = this.ground.plan_migration_of_task(task, to, member.mapping)
-    result = _plan_refusal(member, plan)
+    result = _plan_refusal_or_none(member, plan)
     if result:
         return this.record_result_of_entry(member.entry_id, task, result)
     snapshot = _apply_plan_and_return_snapshot(this, task, to, member, plan)
@@ -125,7 +125,7 @@ def _task_refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigr
     return f"Version {to.number} has no station {', '.join(unknown)}." if unknown else ""
 
 
-def _plan_refusal(member: TaskMigration, plan: Planned) -> MigrateResult | None:
+def _plan_refusal_or_none(member: TaskMigration, plan: Planned) -> MigrateResult | None:
     """Return what prevents the migration, apart from the task itself."""
     # A person agreed to what was shown, and to nothing else
     if member.expected is not None and plan.effects_as_dicts() != [

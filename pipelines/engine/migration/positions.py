@@ -97,7 +97,9 @@ class MigrationStep:
     def _pin_and_rename_and_tell_if_changed(self) -> bool:
         assert self.job is not None
         changed = self._rename_position_and_tell_if_changed()
-        changed = pin_queued_job(self.this, self.token, self.job, self.to) or changed
+        changed = (
+            pin_queued_job_and_tell_if_status_changed(self.this, self.token, self.job, self.to) or changed
+        )
         if changed:
             self.this.batch.mark_token_changed(self.token)
         return changed
@@ -111,9 +113,9 @@ class MigrationStep:
     def _rename_position_and_tell_if_changed(self) -> bool:
         """Rename the token's station and origin to their keys in the new version."""
         line, token = versions.parsed_version(self.to), self.token
-        origin = migration_impact.mapped_station_key(line, self.read, token.origin) or token.origin
+        origin = migration_impact.mapped_station_key_or_none(line, self.read, token.origin) or token.origin
         changed = (token.station, token.origin) != (self.effect.station, origin)
-        changed = joins.rename_station_of_arrival(line, self.read, token) or changed
+        changed = joins.rename_station_of_arrival_and_tell_if_changed(line, self.read, token) or changed
         token.station, token.origin = self.effect.station, origin
         return changed
 
@@ -122,7 +124,7 @@ class MigrationStep:
     def _carry_job_to_station(self) -> None:
         assert self.job is not None
         origin = (
-            migration_impact.mapped_station_key(
+            migration_impact.mapped_station_key_or_none(
                 versions.parsed_version(self.to), self.read, self.token.origin
             )
             or self.token.origin
@@ -179,7 +181,9 @@ def position_snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]
     }
 
 
-def pin_queued_job(this: MigrationBatch, token: Token, job: Job, to: LineVersion) -> bool:
+def pin_queued_job_and_tell_if_status_changed(
+    this: MigrationBatch, token: Token, job: Job, to: LineVersion
+) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
     station, before = versions.parsed_version(to).station(token.station), token.status
     if job.agent != station.agent:

@@ -219,7 +219,7 @@ class MigrationSnapshot:
         # Nearly no task has a rejection, and then no evidence is read
         if token.task_id not in self._rejecting or not effect.gates or job is None:
             return effect
-        if not isinstance(answer, Wait) or not gates.rejection_of_same_content(
+        if not isinstance(answer, Wait) or not gates.rejection_of_same_content_or_none(
             line, effect.station, job, answer
         ):
             return effect
@@ -246,7 +246,7 @@ class MigrationSnapshot:
         job = self.open_job_or_job_token_rests_by(token)
         read = migration_impact.compose_mappings(job.mapping if job else {}, mapping)
         about = self._decision_subject(
-            token, effect, line, migration_impact.mapped_station_key(line, read, token.origin) or ""
+            token, effect, line, migration_impact.mapped_station_key_or_none(line, read, token.origin) or ""
         )
         return decision_transition(about, answer, TokenPlace(line, effect.station)).count
 

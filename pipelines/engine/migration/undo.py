@@ -24,7 +24,7 @@ from pipelines.engine.migration.migration_batch import (
 from pipelines.engine.migration.positions import (
     close_job_and_open_elsewhere,
     close_open_visits_without_decision,
-    pin_queued_job,
+    pin_queued_job_and_tell_if_status_changed,
 )
 from pipelines.engine.moves import decision_application
 from pipelines.engine.moves.completion import store_outcome_and_end_job
@@ -214,7 +214,7 @@ class PositionUndo:
 
     def _pin_job_to_former_version_and_tell_if_changed(self, job: Job) -> bool:
         if _is_queued_or_by_hand(job):
-            return pin_queued_job(self.this, self.token, job, self.to)
+            return pin_queued_job_and_tell_if_status_changed(self.this, self.token, job, self.to)
         # Somebody works on it under the version that is left: judged by it, then read back.
         self._set_job_mapping(job, self._mapping_back_to_former_keys())
         return False

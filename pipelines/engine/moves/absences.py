@@ -75,7 +75,7 @@ def absent_person_and_stand_ins(away: StandIns, absent: int) -> tuple[int, ...]:
     return tuple(people)
 
 
-def _chains_ending_at(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
+def _stand_in_chains_to(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
     """Yield, for each person for whom this one stands in, the people from the one to the other."""
     for absent in away:
         people = absent_person_and_stand_ins(away, absent)
@@ -98,7 +98,7 @@ def _seats_with_stand_ins(user: User, own: Mapping[int, EntitledPerson]) -> dict
     seats_by_project = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
     if any(person.named for person in own.values()):
         chains = {
-            pk: list(_chains_ending_at(away, user.pk))
+            pk: list(_stand_in_chains_to(away, user.pk))
             for pk, away in stand_in_by_absent_by_project(own).items()
         }
         absent_ids = {people[0] for project_chains in chains.values() for people in project_chains}

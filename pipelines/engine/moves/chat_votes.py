@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.engine.moves.entitlement import entitled_person, is_barred, meets_any_requirement
+from pipelines.engine.moves.entitlement import entitled_person_or_none, is_barred, meets_any_requirement
 from pipelines.models import GateVisit, User, Vote
 from pipelines.routing.document.line import Approval
 
@@ -24,7 +24,7 @@ class Chat:
         voucher = self.connected_by
         if voucher is None:
             return ""
-        person = entitled_person(visit.task.project_id, voucher)
+        person = entitled_person_or_none(visit.task.project_id, voucher)
         # law §6, A project of one: nobody else could decide.
         if person is not None and person.alone:
             return ""

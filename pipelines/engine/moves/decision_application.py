@@ -15,7 +15,7 @@ from pipelines.engine.core.decision_context import (
 from pipelines.engine.core.handoffs import (
     agent_or_station_name,
     handoff_name_from_stations,
-    last_handoff_added_by_hand,
+    last_handoff_added_by_hand_or_none,
 )
 from pipelines.engine.core.values import (
     Actor,
@@ -92,7 +92,7 @@ def _move_to_station(
     source, [entry] = token.station, entries
     move_token_to_entry(batch, token, entry)
     # Before the event, which names the job: the events alone give the rows back (house §3 I2)
-    job = _enter_station(turn, token, entry)
+    job = _enter_station_or_none(turn, token, entry)
     data |= _store_handoff_and_name_it(turn, source, entry.station, job)
     batch.mark_token_changed(token)
     batch.append_event(
@@ -120,7 +120,7 @@ def move_token_to_entry(batch: Batch, token: Token, entry: StationEntry) -> None
     token.wait, token.error = {}, ""
 
 
-def _enter_station(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | None:
+def _enter_station_or_none(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | None:
     """The new job of the token's station; None if it first waits at a join."""
     if entry.arrival is not None:
         joins.wait_at_join(turn, token, entry.arrival)
@@ -134,8 +134,8 @@ def _enter_station(turn: DecisionContext, token: Token, entry: StationEntry) -> 
 def _token_place_in_pinned_version(turn: DecisionContext) -> TokenPlace:
     """The station the token leaves and its origin, under their names in the task's pinned version."""
     token, line = turn.token, turn.pinned_line
-    station = mapped_station_key(line, turn.job, token.station) or token.station
-    origin = mapped_station_key(line, turn.job, token.origin) or token.origin
+    station = mapped_station_key_or_none(line, turn.job, token.station) or token.station
+    origin = mapped_station_key_or_none(line, turn.job, token.origin) or token.origin
     # The order is that of the event of this move, which comes next.
     return TokenPlace(line, station, origin or None, token.signal_reworks, turn.task.seq + 1)
 
@@ -152,7 +152,7 @@ def _fork_token(
     children, jobs = batch.add_tokens([_new_child_token(turn, entry) for entry in entries]), []
     for entry, child in zip(entries, children, strict=True):
         # house §2: the first branch that the reporting worker may take goes on with it.
-        jobs.append(_enter_station(turn, child, entry))
+        jobs.append(_enter_station_or_none(turn, child, entry))
         # Its name is dropped: the event of a fork has room for one, and each branch has its own
         _store_handoff_and_name_it(turn, token.station, entry.station, jobs[-1])
         batch.mark_token_changed(child)
@@ -182,7 +182,7 @@ def _store_handoff_and_name_it(
     """Store the handoff document of a move, and return its name for the event; nothing if there is none."""
     document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
     needs = HANDOFF in turn.judging_line.requirements_of(source)
-    added = last_handoff_added_by_hand(turn.job) if needs else None
+    added = last_handoff_added_by_hand_or_none(turn.job) if needs else None
     if added is not None:
         # A person was asked for it because that of the outcome was missing or faulty
         document, by = added.document, added.by
@@ -323,7 +323,7 @@ GONE = "StationGone"
 """The error of a move to a station that the task's version does not have."""
 
 
-def mapped_station_key(line: ParsedLine, job: Job, key: str) -> str | None:
+def mapped_station_key_or_none(line: ParsedLine, job: Job, key: str) -> str | None:
     """The station's key in `line`, the task's version; None if it no longer exists."""
     key = job.mapping.get(key, key)
     return key if key in line.stations_by_key else None
@@ -334,7 +334,7 @@ def current_and_lost_targets(
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the targets of a move by their keys in the current version, each once, and the targets that no
     longer exist."""
-    places = {target: mapped_station_key(line, job, target) for target in targets}
+    places = {target: mapped_station_key_or_none(line, job, target) for target in targets}
     gone = [target for target, place in places.items() if place is None]
     return tuple(dict.fromkeys(place for place in places.values() if place)), gone
 

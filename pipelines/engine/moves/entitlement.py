@@ -30,7 +30,7 @@ from pipelines.routing.decide.approval import (
     APPROVE,
     Tally,
     Voter,
-    barring_role,
+    barring_role_or_none,
     may_voter_fill,
     missing_approvers,
     tally_votes,
@@ -85,7 +85,7 @@ class EntitledPerson:
     @classmethod
     def from_dict(cls, user_id: int, stored: dict[str, Any]) -> EntitledPerson:
         """Read back from a vote. Votes cast before roles were a set name one role; reviewer then included designer."""
-        roles = stored["roles"] if "roles" in stored else roles_from_ladder(stored["role"])
+        roles = stored["roles"] if "roles" in stored else roles_equal_to_old_single_role(stored["role"])
         return cls(
             user_id,
             stored["username"],
@@ -96,7 +96,7 @@ class EntitledPerson:
         )
 
 
-def roles_from_ladder(role: str) -> tuple[str, ...]:
+def roles_equal_to_old_single_role(role: str) -> tuple[str, ...]:
     """Return the set of roles that equals one role from when roles were a ladder."""
     return (Role.DESIGNER, Role.REVIEWER) if role == Role.REVIEWER else (role,)
 
@@ -156,17 +156,17 @@ def _entitlement_rows(members: QuerySet[Membership, Membership]) -> QuerySet[Mem
     )
 
 
-def entitled_person(project_id: int, user: User) -> EntitledPerson | None:
+def entitled_person_or_none(project_id: int, user: User) -> EntitledPerson | None:
     """Return the person, as one of `people_of`."""
-    return person_from_rows(user, *fetch_bound(person_query(project_id, user)))
+    return person_from_rows_or_none(user, *fetch_bound(person_query(project_id, user)))
 
 
 def person_query(project_id: int, user: User) -> BoundQuery[Any]:
-    """Return the query whose rows `person_from_rows` reads, for callers that send it together with others."""
+    """Return the query whose rows `person_from_rows_or_none` reads, for callers that send it together with others."""
     return _membership_in_project.bind(user=user.pk, project=project_id)
 
 
-def person_from_rows(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
+def person_from_rows_or_none(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
     """The person as the answer to `person_query` tells; None for who is no member."""
     return next(iter(_persons_by_project(user, memberships).values()), None)
 
@@ -249,11 +249,11 @@ def is_allowed_only_as_sole_member(
 
 def barred_person_ids(task: Task, visit: GateVisit, policy: Approval) -> list[int]:
     """The ids of those whom `reason_person_is_barred` keeps out, in order. Of an open visit they do not change."""
-    involved = {*map(_person_id, (*_requesting_actors(task), *_actors_behind_visit(visit)))} - {None}
+    involved = {*map(_person_id_or_none, (*_requesting_actors(task), *_actors_behind_visit(visit)))} - {None}
     return sorted(pk for pk in involved if pk and _bar_kind_or_none(pk, task, visit, policy) is not None)
 
 
-def _person_id(actor: str) -> int | None:
+def _person_id_or_none(actor: str) -> int | None:
     kind, _colon, number = actor.partition(":")
     return int(number) if kind == "person" and number.isdigit() else None
 
@@ -275,12 +275,14 @@ def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> b
 
 def _bar_kind_or_none(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
     """Return what bars this person."""
-    return barring_role(policy, f"person:{user_id}", _requesting_actors(task), _actors_behind_visit(visit))
+    return barring_role_or_none(
+        policy, f"person:{user_id}", _requesting_actors(task), _actors_behind_visit(visit)
+    )
 
 
 def tally_of_votes(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] | None = None) -> Tally:
     """The tally of a gate visit after these votes, with each person's entitlement as of their vote. `everyone`: from
-    `unanimous_voters`, where the policy is unanimous."""
+    `unanimous_voters_or_none`, where the policy is unanimous."""
     cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).as_voter) for vote in votes]
     words = [
         Word(voter.person, vote.word, _stand_in_username_if_unanimous(vote, policy)) for vote, voter in cast
@@ -293,7 +295,7 @@ def _stand_in_username_if_unanimous(vote: Vote, policy: Approval) -> str:
     return vote.user.username if policy.is_unanimous and vote.stands_for_id else ""
 
 
-def unanimous_voters(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] | None:
+def unanimous_voters_or_none(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] | None:
     """Return, for a unanimous policy, the members who have to approve at this moment and are not barred;
     otherwise
 
@@ -311,7 +313,7 @@ def unanimous_voters(task: Task, visit: GateVisit, policy: Approval) -> list[Vot
 
 def usernames_yet_to_approve(visit: GateVisit, policy: Approval) -> frozenset[str]:
     """User names of those who are asked as one of all, and have not approved yet."""
-    everyone = unanimous_voters(visit.task, visit, policy)
+    everyone = unanimous_voters_or_none(visit.task, visit, policy)
     if everyone is None:
         return frozenset()
     approvers = {

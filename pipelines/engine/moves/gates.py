@@ -48,7 +48,7 @@ def open_visits_of_gates_or_hold(turn: DecisionContext, answer: Wait, where: Sta
     left = _read_job_results(turn.job)
     evidence = [_gate_evidence(turn, answer, key, left) for key in answer.gates]
     # A rule that leads back to the gate would else ask the same people the same question for ever
-    rejection = _last_rejection_of_same_contents(
+    rejection = _last_rejection_of_same_contents_or_none(
         left, answer.gates, [evidence_item["content"] for evidence_item in evidence]
     )
     if rejection:
@@ -208,7 +208,9 @@ def _artifact_rows(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
     return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
 
 
-def rejection_of_same_content(line: ParsedLine, station: str, job: Job, answer: Wait) -> GateVisit | None:
+def rejection_of_same_content_or_none(
+    line: ParsedLine, station: str, job: Job, answer: Wait
+) -> GateVisit | None:
     """Return the rejection that would hold a token here, instead of asking the same again; None if there is
     none."""
     left = _read_job_results(job)
@@ -216,10 +218,10 @@ def rejection_of_same_content(line: ParsedLine, station: str, job: Job, answer: 
         payload.json_digest(_content_displayed_at_gate(line, station, answer, key, left))
         for key in answer.gates
     ]
-    return _last_rejection_of_same_contents(left, answer.gates, contents)
+    return _last_rejection_of_same_contents_or_none(left, answer.gates, contents)
 
 
-def _last_rejection_of_same_contents(
+def _last_rejection_of_same_contents_or_none(
     left: _JobResults, gates: Sequence[str], contents: Sequence[str]
 ) -> GateVisit | None:
     """The rejection of one of these gates, if it was the last decision there and its subject has not changed."""

@@ -35,7 +35,7 @@ from pipelines.routing.decide.branch_joins.context_merge import (
 from pipelines.routing.decide.branch_joins.join_decision import (
     PASS,
     Merge,
-    accounted_branches,
+    accounted_branches_and_replaces_fork,
     first_decidable_merge,
 )
 from pipelines.routing.decide.effects import Stay
@@ -141,7 +141,7 @@ class JoinMerge:
             ]
         )
         ends = {member.pk: (member.station, member.status) for member in over}
-        counted, takes_place = accounted_branches(self.line, self.merge, ends)
+        counted, takes_place = accounted_branches_and_replaces_fork(self.line, self.merge, ends)
         emptied = [self.batch.tokens[pk] for pk in self.merge.emptied]
         if self.merge.fork is None:
             token = self.arrived[0]

@@ -40,11 +40,11 @@ def report_if_job_does_nothing(batch: Batch, before: Report, job: Job | None) ->
     ):
         return None
     if job.kind == NOOP.key:
-        return _report_of_noop_station(before, job)
-    return _report_of_wait_over_at_once(batch, task, job) if job.kind == WAIT else None
+        return _report_of_noop_station_or_none(before, job)
+    return _report_of_wait_over_at_once_or_none(batch, task, job) if job.kind == WAIT else None
 
 
-def _report_of_noop_station(before: Report, job: Job) -> Report | None:
+def _report_of_noop_station_or_none(before: Report, job: Job) -> Report | None:
     claim, line = before.claim_next, versions.by_id(job.pinned_id)
     if claim is None or job.lease_key is None or job.worker_id != claim.worker:
         return None
@@ -62,7 +62,7 @@ def _did_delivery_find_base_moved(line: ParsedLine, job: Job) -> bool:
     return delivers and Delivery.objects.filter(task=job.task_id, moved=True).exists()
 
 
-def _report_of_wait_over_at_once(batch: Batch, task: Task, job: Job) -> Report | None:
+def _report_of_wait_over_at_once_or_none(batch: Batch, task: Task, job: Job) -> Report | None:
     due = batch.due_time_over_when_set_or_none(WAIT, task, str(job.pk))
     if due is None:
         return None

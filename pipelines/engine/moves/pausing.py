@@ -15,7 +15,7 @@ from pipelines.routing.decide.effects import Hold, flatten_holds, nest_holds
 WORKING = (Status.QUEUED, Status.RUNNING)
 
 
-def hold_token_with_open_work(
+def try_to_hold_token_with_open_work(
     batch: Batch, task: Task, token: Token, actor: Actor | str, by: str, **wait: Any
 ) -> bool:
     """Hold a position that has work to do. A running job is taken back without counting an attempt. `by`: the id of

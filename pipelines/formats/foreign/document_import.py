@@ -49,7 +49,7 @@ def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDo
     try:
         parsed = native.parsed_value(source)
     except DocumentError:
-        if what := describe_non_document(source):
+        if what := describe_non_document_or_none(source):
             raise DocumentError([Problem("", what, CHOOSE, 1, 1)]) from None
         # Only what begins like JSON, or with a comment in front of it, is tried in other ways.
         if not source.lstrip().startswith(("{", "/")):
@@ -62,7 +62,7 @@ def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDo
             parsed = native.parsed_value(source)
     recognition = Recognition(systems_by_key()[dialect]) if dialect else recognise_system(parsed)
     try:
-        if recognition.system is None and (what := describe_non_line(parsed, source)):
+        if recognition.system is None and (what := describe_non_line_or_none(parsed, source)):
             raise DocumentError([Problem("", what, CHOOSE, 1, 1)])
         if recognition.system is None:
             return ImportedDocument(native.loads(source), source)
@@ -241,16 +241,16 @@ KEYS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 """By the keys that it has all of."""
 
 
-def describe_non_document(text: str) -> str | None:
+def describe_non_document_or_none(text: str) -> str | None:
     """Return what a text is that is neither JSON nor YAML."""
     # The beginning tells, and bounds what a pattern can cost.
     return next((what for pattern, what in TEXTS if pattern.match(text[:20_000])), None)
 
 
-def describe_non_line(document: Any, text: str) -> str | None:
+def describe_non_line_or_none(document: Any, text: str) -> str | None:
     """Return what `text` is, which reads as `document`, and is no line: one has `gateline`, stations or a
     key."""
-    what = describe_non_document(text)
+    what = describe_non_document_or_none(text)
     if isinstance(document, Mapping):
         if "gateline" in document or "stations" in document:
             return None

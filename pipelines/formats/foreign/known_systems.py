@@ -17,7 +17,7 @@ from pipelines.formats.foreign.contenox import CONTENOX
 from pipelines.formats.foreign.flux import FLUX, FLUX_RECORD
 from pipelines.formats.foreign.system import ForeignSystem
 from pipelines.formats.foreign.vibe_factory import VIBE_FACTORY
-from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins_or_faults
+from pipelines.routing.basics.plugins import PluginFault, load_plugins_or_faults, wrap_call_with_plugin_fault
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import read_line
@@ -64,10 +64,10 @@ def _guarded_system(system: ForeignSystem) -> ForeignSystem:
 
     return replace(
         system,
-        signs=tuple(guarded_call(system.key, sign) for sign in system.signs),
-        fault=guarded_call(system.key, system.fault),
-        read=system.read and guarded_call(system.key, read),
-        write=system.write and guarded_call(system.key, system.write),
+        signs=tuple(wrap_call_with_plugin_fault(system.key, sign) for sign in system.signs),
+        fault=wrap_call_with_plugin_fault(system.key, system.fault),
+        read=system.read and wrap_call_with_plugin_fault(system.key, read),
+        write=system.write and wrap_call_with_plugin_fault(system.key, system.write),
     )
 
 

@@ -38,7 +38,7 @@ def unescaped_template(text: str) -> str:
     return text.replace(ESCAPED, "{{")
 
 
-def split_instructions(prompt: str, system: Any) -> tuple[str, str]:
+def system_and_prompt_split(prompt: str, system: Any) -> tuple[str, str]:
     """Split instructions that a reader put together of both: each by itself; all in the prompt where they
     were changed."""
     if isinstance(system, str) and system:

@@ -7,7 +7,7 @@ from pipelines.lines.backtest.backtest_result import (
     ResultCell,
     SampleDecision,
 )
-from pipelines.lines.backtest.run import UnreadableDecision, back_test
+from pipelines.lines.backtest.run import UnreadableDecision, back_test_events
 from pipelines.lines.backtest.selection import Selection, read_selection
 from pipelines.lines.backtest.target import BacktestTarget, backtest_target, target_of_document
 
@@ -20,7 +20,7 @@ __all__ = [
     "SampleDecision",
     "Selection",
     "UnreadableDecision",
-    "back_test",
+    "back_test_events",
     "backtest_target",
     "read_selection",
     "target_of_document",

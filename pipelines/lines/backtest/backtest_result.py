@@ -186,7 +186,7 @@ class BacktestResult:
             # The rest is counted, and not listed: a page can show only so many
             if len(self.cells) >= MOST_CELLS:
                 return None
-            words = cell_words(row.station, redecision, versions.by_id(row.pinned_id), self.line)
+            words = effects_in_words(row.station, redecision, versions.by_id(row.pinned_id), self.line)
             self.cells[key] = ResultCell(row.station, redecision, words)
         return self.cells[key]
 
@@ -215,7 +215,9 @@ class BacktestResult:
 # Texts of a cell of the result for people: stations, ends, gates and rules by name, where machines have keys.
 
 
-def cell_words(station: str, redecision: Redecision, old: ParsedLine, new: ParsedLine) -> dict[str, Any]:
+def effects_in_words(
+    station: str, redecision: Redecision, old: ParsedLine, new: ParsedLine
+) -> dict[str, Any]:
     """`then` by the names of the version under which it was decided, `now` by those of the version that is tried."""
     return {
         "station": station_name(old, station),

@@ -40,7 +40,7 @@ STEP = 500
 BacktestEvent = Progress | BacktestTask | BacktestResult
 
 
-def back_test(
+def back_test_events(
     line: Line, target: BacktestTarget, selection: Selection
 ) -> Generator[BacktestEvent, None, None]:
     """Every selected decision under `target`. The tasks told are those that do not come out the same; the Result is

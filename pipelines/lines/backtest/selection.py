@@ -60,11 +60,11 @@ def read_selection(parameters: Mapping[str, str]) -> Selection:
     problems: list[Problem] = []
     fields = {
         "versions": _version_numbers(parameters.get("versions", ""), problems),
-        "since": _checked_moment("since", parameters.get("since", ""), problems),
-        "until": _checked_moment("until", parameters.get("until", ""), problems),
-        "last": _checked_number("last", parameters.get("last", ""), LARGEST, problems),
+        "since": _moment_or_noted_problem("since", parameters.get("since", ""), problems),
+        "until": _moment_or_noted_problem("until", parameters.get("until", ""), problems),
+        "last": _number_or_noted_problem("last", parameters.get("last", ""), LARGEST, problems),
         "tasks": parameters.get("tasks") or "all",
-        "limit": _checked_number("limit", parameters.get("limit", ""), MOST, problems) or USUAL,
+        "limit": _number_or_noted_problem("limit", parameters.get("limit", ""), MOST, problems) or USUAL,
     }
     if fields["tasks"] not in TASKS:
         problems.append(Problem("tasks", "has to be all, running or ended"))
@@ -74,36 +74,36 @@ def read_selection(parameters: Mapping[str, str]) -> Selection:
 
 
 def _version_numbers(text: str, problems: list[Problem]) -> tuple[int, ...]:
-    numbers = [_parse_int(part.strip()) for part in text.split(",")] if text.strip() else []
+    numbers = [_parse_int_or_none(part.strip()) for part in text.split(",")] if text.strip() else []
     if not all(number and number <= LARGEST for number in numbers):
         problems.append(Problem("versions", "has to be numbers of versions", "Write them like 1,2."))
         return ()
     return tuple(number for number in numbers if number)
 
 
-def _checked_number(name: str, text: str, most: int, problems: list[Problem]) -> int | None:
-    number = _parse_int(text.strip()) if text.strip() else None
+def _number_or_noted_problem(name: str, text: str, most: int, problems: list[Problem]) -> int | None:
+    number = _parse_int_or_none(text.strip()) if text.strip() else None
     if text.strip() and not (number and number <= most):
         problems.append(Problem(name, f"has to be a number from 1 to {most}"))
     return number
 
 
-def _parse_int(text: str) -> int | None:
+def _parse_int_or_none(text: str) -> int | None:
     # Its length first: int() raises for a text of more than 4,300 digits
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
-def _checked_moment(name: str, text: str, problems: list[Problem]) -> datetime | None:
+def _moment_or_noted_problem(name: str, text: str, problems: list[Problem]) -> datetime | None:
     if not text.strip():
         return None
-    moment = _parsed_moment(text.strip())
+    moment = _parsed_moment_or_none(text.strip())
     if moment is None:
         hint = "Write it like 2026-01-31 or 2026-01-31T12:00:00Z."
         problems.append(Problem(name, "is not a date or a moment", hint))
     return moment
 
 
-def _parsed_moment(text: str) -> datetime | None:
+def _parsed_moment_or_none(text: str) -> datetime | None:
     """A plus in an address arrives as a space."""
     try:
         moment = parse_datetime(text.replace(" ", "+") if "T" in text else text)

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from django.http import StreamingHttpResponse
 
 from pipelines.lines.backtest.backtest_result import BacktestTask
-from pipelines.lines.backtest.run import BacktestEvent, UnreadableDecision, back_test
+from pipelines.lines.backtest.run import BacktestEvent, UnreadableDecision, back_test_events
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
@@ -30,7 +30,7 @@ def stream_response(
     line: Line, target: BacktestTarget, selection: Selection, *, each_task: bool = True
 ) -> StreamingHttpResponse:
     """`application/x-ndjson`. When the client goes away the reading ends with the step that is under way."""
-    lines = _backtest_lines(back_test(line, target, selection), each_task)
+    lines = _backtest_lines(back_test_events(line, target, selection), each_task)
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     # A proxy that collects an answer before it passes it on would hide the progress.
     response["X-Accel-Buffering"] = "no"
@@ -49,7 +49,7 @@ async def _backtest_lines(
         )
         yield _json_line(busy)
         return
-    step = sync_to_async(partial(_next_event, events))
+    step = sync_to_async(partial(_next_event_or_none, events))
     try:
         while (one := await step()) is not None:
             if each_task or not isinstance(one, BacktestTask):
@@ -62,7 +62,9 @@ async def _backtest_lines(
             _free.release()
 
 
-def _next_event(events: Generator[BacktestEvent, None, None]) -> BacktestEvent | dict[str, Any] | None:
+def _next_event_or_none(
+    events: Generator[BacktestEvent, None, None],
+) -> BacktestEvent | dict[str, Any] | None:
     """Return the next event. The headers are sent long before: an error now becomes the last line."""
     try:
         return next(events, None)

@@ -41,9 +41,9 @@ def work_on_bulk_command(command_id: UUID, seconds: float = SECONDS) -> None:
         if command is None or command.state not in (State.PLANNING, State.RUNNING):
             return
         if command.state == State.PLANNING:
-            has_more = _plan_next_entries(command)
+            has_more = _try_to_plan_next_entries(command)
         else:
-            has_more = run_in_transaction(partial(_do_next_entry, command))
+            has_more = run_in_transaction(partial(_try_to_do_next_entry, command))
         if not has_more:
             _enter_next_state_if_nothing_left(command)
             return
@@ -65,7 +65,7 @@ def _enter_next_state_if_nothing_left(command: BulkCommand) -> None:
 # Planning
 
 
-def _plan_next_entries(command: BulkCommand) -> bool:
+def _try_to_plan_next_entries(command: BulkCommand) -> bool:
     """Plan the next few entries, or return False."""
     entries = list(
         command.entries.filter(result=Result.CHOSEN)
@@ -153,7 +153,7 @@ def _open_work_by_task(tasks: Sequence[int]) -> dict[int, dict[str, Any]]:
 # Doing
 
 
-def _do_next_entry(command: BulkCommand) -> bool:
+def _try_to_do_next_entry(command: BulkCommand) -> bool:
     """Do the next entry and note what came of it, in one transaction; return False where none is left."""
     rows = BulkEntry.objects.select_for_update(skip_locked=True, of=("self",)).filter(
         command=command, command__state=State.RUNNING, result=Result.PLANNED

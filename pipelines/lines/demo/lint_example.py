@@ -111,7 +111,7 @@ class DiscountTest(unittest.TestCase):
 }
 
 
-def ensure_repository(place: Path) -> str:
+def ensure_repository_and_return_folder(place: Path) -> str:
     """Make the repository and its branch, unless they are there; return its folder. Whoever is first makes it whole."""
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,7 @@ class StationCommands:
         return sorted(name for name in names & ITS_WORK if not getattr(self, name))
 
 
-def report_artifact_of_command(argv: Sequence[str]) -> dict[str, str] | None:
+def report_artifact_of_command_or_none(argv: Sequence[str]) -> dict[str, str] | None:
     """The artifact that a command writes, as its arguments say; None where it writes none."""
     # By its own arguments: the command is the person's, who may have changed it
     options = dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
@@ -113,7 +113,7 @@ def _set_command(document: dict[str, Any], station: dict[str, Any], argv: Sequen
     station["work"]["argv"] = list(argv)
     if station["key"] not in FACTS:
         return
-    report, key = report_artifact_of_command(argv), station["key"]
+    report, key = report_artifact_of_command_or_none(argv), station["key"]
     if report:
         station["artifacts"] = [report]
     # Without a report nothing may decide by what only a report says.

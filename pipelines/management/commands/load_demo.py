@@ -51,7 +51,10 @@ class Command(printing.Command):
             with transaction.atomic():
                 project = _ensure_demo_project(user)
                 address = _connect_demo_repository(
-                    project, lint_example.ensure_repository(settings.DATA_DIR / "repositories" / "basket.git")
+                    project,
+                    lint_example.ensure_repository_and_return_folder(
+                        settings.DATA_DIR / "repositories" / "basket.git"
+                    ),
                 )
                 done = [
                     create_or_update_demo_line(project, key, example.example_line_text(key, address), user)

@@ -10,12 +10,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pipelines.models import Repository
-from pipelines.work.hosts.checkup import CheckupScope, check_host
+from pipelines.work.hosts.checkup import CheckupScope, host_check_lines
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.host import Host
 from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.transport.local.host_access import host_access, secret_or_reason
+from pipelines.work.transport.local.host_access import host_access, secret_and_reason_for_absence
 
 
 class Command(BaseCommand):
@@ -38,7 +38,9 @@ class Command(BaseCommand):
         )
         if repository_row is None:
             raise CommandError(f"{project} has no repository {repository}. Name it as its settings do.")
-        credential, missing = secret_or_reason(repository_row, repository_row.name_of_host_secret)
+        credential, missing = secret_and_reason_for_absence(
+            repository_row, repository_row.name_of_host_secret
+        )
         access = host_access(repository_row, credential)
         if access is None:
             raise CommandError("No host keeps it: choose one in the settings of the repository.")
@@ -68,7 +70,7 @@ class Command(BaseCommand):
         except HostError as error:
             raise CommandError(str(error)) from error
         failed = 0
-        async for result in check_host(host, scope):
+        async for result in host_check_lines(host, scope):
             word = {"ok": "ok     ", "failed": "FAILED ", "unknown": "unknown"}[result.state]
             self.stdout.write(f"  {word} {result.check}: {result.said}")
             failed += result.state == "failed"

@@ -79,7 +79,7 @@ class Command(printing.Command):
     async def _run_worker(self, options: dict[str, Any]) -> None:
         base = Path(settings.WORKSPACES_DIR)
         in_force = await choose_isolation(
-            settings.ISOLATION, configured_station_places(), base, path_of_database_socket()
+            settings.ISOLATION, configured_station_places(), base, path_of_database_socket_or_none()
         )
         if not settings.RUN_PROGRAMS:
             self.stderr.write("This worker runs no programs (GATELINE_RUN_PROGRAMS): runners do.")
@@ -202,7 +202,7 @@ def configured_station_places() -> Places:
     )
 
 
-def path_of_database_socket() -> Path | None:
+def path_of_database_socket_or_none() -> Path | None:
     default = settings.DATABASES["default"]
     host = str(default.get("HOST") or "")
     # A host that begins with a slash is the folder of the socket for libpq.

@@ -52,7 +52,7 @@ def row_from_json(model: type[Model], row: dict[str, Any]) -> Model:
 def new_row(model: type[Model], **values: Any) -> Model:
     """Return an instance that is not written yet, with the model's defaults: `model(**values)`. A foreign key
     is passed as the row that it names, or by its own name."""
-    fixed, made, links = _field_defaults(model)
+    fixed, made, links = _default_values_functions_and_foreign_keys(model)
     instance = blank_row(model, adding=True)
     attributes = instance.__dict__
     attributes.update(fixed)
@@ -70,7 +70,7 @@ def new_row(model: type[Model], **values: Any) -> Model:
 
 
 @lru_cache
-def _field_defaults(
+def _default_values_functions_and_foreign_keys(
     model: type[models.Model],
 ) -> tuple[dict[str, Any], tuple[tuple[str, Callable[[], Any]], ...], tuple[tuple[str, str, str], ...]]:
     """Return the defaults of a model's fields: the default values, the functions that make one anew for each
@@ -115,14 +115,14 @@ def update_rows(rows: Sequence[models.Model], names: Iterable[str]) -> None:
 
 def update_statement(rows: Sequence[models.Model], names: tuple[str, ...]) -> Statement:
     model = type(rows[0])
-    text, columns = _update_statement(model, names)
+    text, columns = _update_sql_and_columns(model, names)
     return Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
 def insert_statement(rows: Sequence[models.Model]) -> Statement:
     """Return the statement that inserts all fields of new rows that have their keys."""
     model = type(rows[0])
-    text, columns = _insert_statement(model)
+    text, columns = _insert_sql_and_columns(model)
     for row in rows:
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
     return Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")
@@ -134,7 +134,7 @@ def insert_rows(rows: Sequence[models.Model], *, unless_there: bool = False) -> 
     if not rows:
         return
     model = type(rows[0])
-    text, columns = _insert_statement(model, but_key=True)
+    text, columns = _insert_sql_and_columns(model, but_key=True)
     if unless_there:
         # No key comes back for what is left out, so that none can be told from another
         send([Statement(f"{text} ON CONFLICT DO NOTHING", [_rows_json(rows, columns)])])
@@ -150,7 +150,7 @@ Columns = tuple[str, ...]
 
 
 @lru_cache(maxsize=256)
-def _update_statement(model: type[models.Model], names: Columns) -> tuple[str, Columns]:
+def _update_sql_and_columns(model: type[models.Model], names: Columns) -> tuple[str, Columns]:
     fields = [model._meta.pk, *(model._meta.get_field(name) for name in names)]
     columns = tuple(str(field.attname) for field in fields if isinstance(field, models.Field))
     key, *others = map(connection.ops.quote_name, columns)
@@ -162,7 +162,7 @@ def _update_statement(model: type[models.Model], names: Columns) -> tuple[str, C
 
 
 @lru_cache(maxsize=64)
-def _insert_statement(model: type[models.Model], *, but_key: bool = False) -> tuple[str, Columns]:
+def _insert_sql_and_columns(model: type[models.Model], *, but_key: bool = False) -> tuple[str, Columns]:
     fields = [field for field in model._meta.concrete_fields if not field.generated]
     if but_key:
         fields.remove(model._meta.pk)

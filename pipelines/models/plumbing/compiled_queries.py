@@ -24,7 +24,11 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import BigIntegerField, Expression, Field, ForeignObject, Lookup, QuerySet
 from django.db.models.sql.compiler import SQLCompiler
 
-from pipelines.models.plumbing.django_internals import CompiledStatement, is_watched, server_connection
+from pipelines.models.plumbing.django_internals import (
+    CompiledStatement,
+    connection_and_error_context,
+    is_watched,
+)
 
 Row = TypeVar("Row")
 Values = Sequence[Any] | Mapping[str, Any]
@@ -168,7 +172,7 @@ def fetch_prepared(sql: str, values: Values = ()) -> Sequence[Sequence[Any]]:
     # Wrappers and the log of queries see Django's own cursors only.
     if is_watched():
         return fetch(sql, values)
-    opened, errors = server_connection()
+    opened, errors = connection_and_error_context()
     with errors:
         return psycopg.Cursor(opened).execute(sql, values).fetchall()
 
@@ -194,7 +198,7 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     parameter for any number of rows, and one answer.
 
     :raises LostRow: one wrote another number of rows"""
-    return _one_by_one(statements) if is_watched() else _send_pipelined(statements)
+    return _send_one_by_one(statements) if is_watched() else _send_pipelined(statements)
 
 
 def fetch_bound(*questions: BoundQuery[Any]) -> list[list[Any]]:
@@ -204,7 +208,7 @@ def fetch_bound(*questions: BoundQuery[Any]) -> list[list[Any]]:
 
 
 def _send_pipelined(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
-    opened, errors = server_connection()
+    opened, errors = connection_and_error_context()
     with errors:
         cursors = [psycopg.Cursor(opened) for _ in statements]
         # One by itself is one round trip anyway.
@@ -225,7 +229,7 @@ def _value_as_sent(value: Any) -> Any:
     return value
 
 
-def _one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+def _send_one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     """Execute the statements through Django, if somebody watches them (a test, a tracer)."""
     answers = []
     for statement in statements:

@@ -49,7 +49,7 @@ def is_watched() -> bool:
     return bool(connection.execute_wrappers or connection.queries_logged)
 
 
-def server_connection() -> tuple[Any, AbstractContextManager[None]]:
+def connection_and_error_context() -> tuple[Any, AbstractContextManager[None]]:
     """Open the connection: psycopg's own, and the context that makes its errors Django's."""
     connection.ensure_connection()
     return connection.connection, connection.wrap_database_errors

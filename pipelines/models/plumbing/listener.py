@@ -34,7 +34,7 @@ def default_conninfo() -> str:
     return make_conninfo(**{key: params[key] for key in CONNINFO if params.get(key)})
 
 
-def retry_pauses() -> Iterator[float]:
+def seconds_before_retries() -> Iterator[float]:
     """Seconds before each further attempt to connect."""
     wait = 0.1
     while True:
@@ -75,7 +75,7 @@ class Listener:
             self._listen()
 
     def _listen(self) -> None:
-        pauses, again = retry_pauses(), False
+        pauses, again = seconds_before_retries(), False
         while not self._stopping.is_set():
             try:
                 with psycopg.connect(
@@ -90,7 +90,7 @@ class Listener:
                     self.listening.set()
                     # After LISTEN: what is fetched now and the notices leave no gap.
                     self._connected(again)
-                    again, pauses = True, retry_pauses()
+                    again, pauses = True, seconds_before_retries()
                     self._follow(connection)
             except psycopg.OperationalError as error:
                 self.listening.clear()

@@ -36,7 +36,7 @@ class RuleAnswer:
     why: str = ""
 
 
-def without_gate(line: ParsedLine, station: str) -> ParsedLine:
+def line_without_station_gate(line: ParsedLine, station: str) -> ParsedLine:
     """The line in which every outcome of this station comes to its rules: no people and no checks stand before them."""
     stations = tuple(
         replace(candidate, gate=None) if candidate.key == station else candidate
@@ -45,11 +45,11 @@ def without_gate(line: ParsedLine, station: str) -> ParsedLine:
     return replace(line, stations=stations)
 
 
-def answers_of_tested_rules(
+def answers_of_tested_rules_or_none(
     line: ParsedLine, recorded: Mapping[str, Any], rules: Sequence[Rule]
 ) -> list[RuleAnswer] | None:
-    """Return the tested rules of `line` as `without_gate` makes it; None where no rule is tested, because a
-    signal or the policy decides. Raises Malformed where what is recorded does not fit it."""
+    """Return the tested rules of `line` as `line_without_station_gate` makes it; None where no rule is tested, because
+    a signal or the policy decides. Raises Malformed where what is recorded does not fit it."""
     case = RoutingContext(line, read_situation(recorded))
     route = first_route_to_rules(case)
     return None if route is None else [_tested_rule_answer(case, route, rule) for rule in rules]

@@ -95,7 +95,7 @@ def migration_effect(
 ) -> MigrationEffect:
     """Return what migrating to `line` does to this position. `mapping`: {old station: new station}."""
     mapping = compose_mappings(position.mapping, mapping)
-    place = mapped_station_key(line, mapping, position.station)
+    place = mapped_station_key_or_none(line, mapping, position.station)
     if place is None:
         return _missing_station_effect(position)
     if position.there and place == position.station:
@@ -119,7 +119,7 @@ def compose_mappings(before: Mapping[str, str], mapping: Mapping[str, str]) -> d
     return {**mapping, **{old: mapping.get(new, new) for old, new in before.items()}}
 
 
-def mapped_station_key(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str | None:
+def mapped_station_key_or_none(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str | None:
     """Return the key of a station in `line`; None if it is gone."""
     key = mapping.get(key, key)
     return key if key in line.stations_by_key else None
@@ -132,8 +132,8 @@ def remapped_situation(
     said about what one version asked (law §6)."""
     facts = {key: value for key, value in situation["facts"].items() if key != "gates"}
     origin = facts.get("origin")
-    facts["origin"] = (mapped_station_key(line, mapping, origin) or origin) if origin else None
-    station = mapped_station_key(line, mapping, situation["station"])
+    facts["origin"] = (mapped_station_key_or_none(line, mapping, origin) or origin) if origin else None
+    station = mapped_station_key_or_none(line, mapping, situation["station"])
     return {**situation, "station": station, "facts": facts}
 
 
@@ -155,7 +155,7 @@ def _keep_version_effect(
     """Return the effect on a position whose own version judges on until its next move. Stations that this move
     may lead to, and that are gone then, are named."""
     targets = next_stations(position.judge, position.station)
-    gone = tuple(key for key in targets if mapped_station_key(line, mapping, key) is None)
+    gone = tuple(key for key in targets if mapped_station_key_or_none(line, mapping, key) is None)
     effect = AGAIN if position.voted else STAYS
     gate_keys = (
         tuple((position.answer or {}).get("gates") or ()) if position.status == "awaiting_review" else ()
@@ -233,7 +233,9 @@ def _is_same_question(
 ) -> bool:
     """The same gates before the same targets, and nobody has said a word yet that would be lost."""
     previous_answer = position.answer or {}
-    before = [mapped_station_key(line, mapping, key) or key for key in previous_answer.get("to") or ()]
+    before = [
+        mapped_station_key_or_none(line, mapping, key) or key for key in previous_answer.get("to") or ()
+    ]
     same = (list(previous_answer.get("gates") or ()), before) == (list(answer.gates), list(answer.to))
     lost = position.voted or position.approved
     return same and position.status == "awaiting_review" and not lost

@@ -51,7 +51,7 @@ def _read_flag(value: Any, path: str) -> bool:
 
 KINDS: Final[Mapping[str, Read]] = {
     "count": values.read_count,
-    "whole": values.read_integer,
+    "whole": values.read_integer_or_none,
     "amount": read_amount,
     "share": _read_percentage,
     "text": values.read_text,

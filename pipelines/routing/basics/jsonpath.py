@@ -94,7 +94,7 @@ def query_evaluator(query: JSONPathQuery) -> Callable[[Any, EvaluationBudget], l
     return lambda document, steps: find(document, document, steps)
 
 
-def singular_finder(query: JSONPathQuery) -> One | None:
+def singular_finder_or_none(query: JSONPathQuery) -> One | None:
     """Return the finder of a singular query (names and indices only, the common case); else None."""
     if not query.singular_query():
         return None
@@ -102,7 +102,7 @@ def singular_finder(query: JSONPathQuery) -> One | None:
 
 
 def _query_finder(query: JSONPathQuery) -> Finder:
-    one = singular_finder(query)
+    one = singular_finder_or_none(query)
     return (
         _chain_finders([_segment_finder(segment) for segment in query.segments])
         if one is None

@@ -32,7 +32,7 @@ class PluginFault(Exception):
         return self.args[0]
 
 
-def guarded_call(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
+def wrap_call_with_plugin_fault(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
     """The same call, which raises PluginFault whatever it raises: code of others may raise anything."""
 
     def checked(*arguments: Any) -> Made:
@@ -52,7 +52,7 @@ def load_plugins_or_faults(group: str) -> tuple[tuple[str, Any], ...]:
     loaded = []
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
-            loaded.append((point.name, guarded_call(point.name, point.load)()))
+            loaded.append((point.name, wrap_call_with_plugin_fault(point.name, point.load)()))
         except PluginFault as fault:
             loaded.append((point.name, fault))
     return tuple(loaded)

@@ -26,7 +26,7 @@ def list_schema(member: Schema, **more: Any) -> Schema:
     return {"type": "array", "items": member, **more}
 
 
-def one_or_more(member: Schema) -> Schema:
+def one_or_more_schema(member: Schema) -> Schema:
     return {"anyOf": [member, list_schema(member)]}
 
 

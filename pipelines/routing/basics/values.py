@@ -314,7 +314,7 @@ def whole_number_or_none(value: Any) -> int | None:
     return int(value) if value == int(value) else None
 
 
-def read_integer(value: Any, path: str) -> int | None:
+def read_integer_or_none(value: Any, path: str) -> int | None:
     if value is None:
         return None
     number = whole_number_or_none(value)
@@ -324,7 +324,7 @@ def read_integer(value: Any, path: str) -> int | None:
 
 
 def read_count(value: Any, path: str) -> int | None:
-    number = read_integer(value, path)
+    number = read_integer_or_none(value, path)
     if number is not None and number < 0:
         raise Malformed(path, "has to be 0 or more")
     return number

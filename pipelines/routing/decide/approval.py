@@ -55,7 +55,7 @@ class Tally:
     lacking: tuple[int, ...] = ()
 
 
-def barring_role(
+def barring_role_or_none(
     approval: Approval, person: Hashable, requesters: Collection[Hashable], producers: Collection[Hashable]
 ) -> str | None:
     """Return why a person may not decide while others in the project could: `requester`, `producer` or None."""
@@ -121,19 +121,32 @@ def tally_votes(
             continue
         # The first word other than approve decides at once (law §5).
         if vote.word != APPROVE:
-            return Tally("rejected", vote.word, vote.person, *_tally_details(requirements, filled, ()))
+            return Tally(
+                "rejected",
+                vote.word,
+                vote.person,
+                *_filled_places_and_lacking_counts(requirements, filled, ()),
+            )
         approved[vote.person] = voters[vote.person]
         # Who voted in the place of somebody else need not vote again (law §6, All).
         approvers |= {vote.person, vote.by}
         filled = _maximum_matching(requirements, list(approved.values()))
         missing = _missing_counts(requirements, approved.values(), required_voters, approvers)
         if len(filled) == _place_count(requirements) and not any(missing):
-            return Tally("approved", APPROVE, vote.person, *_tally_details(requirements, filled, missing))
+            return Tally(
+                "approved",
+                APPROVE,
+                vote.person,
+                *_filled_places_and_lacking_counts(requirements, filled, missing),
+            )
     missing = _missing_counts(requirements, approved.values(), required_voters, approvers)
     # Asked of all who may vote, not of those who did.
     possible = can_people_satisfy(requirements, voters.values())
     return Tally(
-        "open" if possible else "unsatisfiable", None, None, *_tally_details(requirements, filled, missing)
+        "open" if possible else "unsatisfiable",
+        None,
+        None,
+        *_filled_places_and_lacking_counts(requirements, filled, missing),
     )
 
 
@@ -185,7 +198,7 @@ def _place_count(requirements: Sequence[Requirement]) -> int:
     return sum(need.place_count for need in requirements)
 
 
-def _tally_details(
+def _filled_places_and_lacking_counts(
     requirements: Sequence[Requirement], filled: dict[str, int], missing: Sequence[int]
 ) -> tuple[tuple[tuple[str, int], ...], tuple[int, ...]]:
     indices = list(filled.values())
@@ -204,12 +217,12 @@ def _maximum_matching(requirements: Sequence[Requirement], voters: Sequence[Vote
         for _ in range(need.place_count):
             # Who fills one place may be needed for another: a greedy choice would miss approvals that are
             # there
-            if not _find_augmenting_path(index, candidates, filled, set()):
+            if not _try_to_fill_place(index, candidates, filled, set()):
                 break
     return filled
 
 
-def _find_augmenting_path(
+def _try_to_fill_place(
     index: int, candidates: list[list[str]], filled: dict[str, int], tried: set[int]
 ) -> bool:
     """Give the requirement one more person, moving others to other requirements where that is needed."""
@@ -221,7 +234,7 @@ def _find_augmenting_path(
             return True
     for person in candidates[index]:
         other = filled[person]
-        if other not in tried and _find_augmenting_path(other, candidates, filled, tried):
+        if other not in tried and _try_to_fill_place(other, candidates, filled, tried):
             filled[person] = index
             return True
     return False

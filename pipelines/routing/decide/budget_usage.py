@@ -39,7 +39,7 @@ def failure_count_key(station: str, failure_type: str) -> str:
     return f"{station}:{failure_type}"
 
 
-def rework_kind(line: ParsedLine, source: str, target: str) -> str | None:
+def rework_kind_or_none(line: ParsedLine, source: str, target: str) -> str | None:
     """`same` or `cross` where the edge is rework, None where it is not (docs/rules.md, Budgets).
 
     A station of another one's stage is a rework station: entering it is rework, leaving it forward is not.
@@ -72,9 +72,9 @@ def consumes_budget(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
             return here and step.failure_type in budget.failure_types
         case "same_stage":
             in_stage = not budget.stations or line.stage_key(source) in budget.stations
-            return in_stage and rework_kind(line, source, target) == SAME
+            return in_stage and rework_kind_or_none(line, source, target) == SAME
         case "cross_stage":
-            return rework_kind(line, source, target) == CROSS
+            return rework_kind_or_none(line, source, target) == CROSS
         case "restart":
             return _is_restart(line, budget, source, target)
         case "loop":

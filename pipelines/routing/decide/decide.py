@@ -75,7 +75,7 @@ def _decision_or_route_before_rules(case: RoutingContext) -> DecisionAnswer | Ta
     if signal is not None:
         return route_or_decision_by_signal(case, signal)
     # Law §5, step 4: what is blocked takes the fallback and skips the station gate.
-    why = _blocked_reason(case)
+    why = _blocked_reason_or_empty(case)
     if why:
         case.add_trace_entry("blocked", None, True, why)
         return fallback_route()
@@ -94,7 +94,7 @@ def _is_failed_without_failure_rules(case: RoutingContext, route: TakenRoute) ->
     return route.seen.outcome_state == "failed" and not case.line.policy.failure_rules
 
 
-def _blocked_reason(case: RoutingContext) -> str:
+def _blocked_reason_or_empty(case: RoutingContext) -> str:
     """Return the reason that the outcome takes the fallback (step 4), or ""."""
     outcome = case.situation.outcome
     if case.recorded.outcome_state == "blocked":
@@ -127,7 +127,7 @@ def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> D
     rule = match.rule
     guards = [case.line.gate(key) for key in rule.gates]
     # A word other than approve decides at once, before step 7 and before the checks (law §5).
-    against = gates.decision_of_first_objection(case, "rule_gates", guards, rule) if guards else None
+    against = gates.decision_of_first_objection_or_none(case, "rule_gates", guards, rule) if guards else None
     if against is not None:
         return against
     text = match.text if rule.feedback else None
@@ -139,7 +139,7 @@ def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> D
     except ComposeFailed as failure:
         case.add_trace_entry("target", rule, "error", f"compose: {failure}")
         return decide_by_on_failure_policy(case, rule, "compose_failed", feedback)
-    targets = _resolved_targets(case, rule)
+    targets = _resolved_targets_or_none(case, rule)
     # The task began here, or the station that it came from is gone.
     if targets is None:
         case.add_trace_entry("target", rule, "error", "there is no origin")
@@ -150,7 +150,7 @@ def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> D
     # Law §5, steps 7, 8 and 9
     return (
         decision_preventing_move(case, way)
-        or _check_gates(case, way, guards)
+        or _decision_of_gates_or_none(case, way, guards)
         or decision_to_enter_targets(case, way)
     )
 
@@ -163,7 +163,7 @@ def _compose_variables(case: RoutingContext, rule: Rule) -> dict[str, Any]:
     )
 
 
-def _resolved_targets(case: RoutingContext, rule: Rule) -> tuple[str, ...] | None:
+def _resolved_targets_or_none(case: RoutingContext, rule: Rule) -> tuple[str, ...] | None:
     """The targets with `@origin` resolved; None if there is no origin."""
     if rule.to != (ORIGIN,):
         return rule.to
@@ -172,7 +172,7 @@ def _resolved_targets(case: RoutingContext, rule: Rule) -> tuple[str, ...] | Non
     return (origin,) if origin in case.line.stations_by_key else None
 
 
-def _check_gates(
+def _decision_of_gates_or_none(
     case: RoutingContext, way: TransitionCandidate, guards: list[Gate]
 ) -> DecisionAnswer | TakenRoute | None:
     """Step 8: run the checks of all gates, then ask the people of all of them together. None if everything passed."""
@@ -181,7 +181,7 @@ def _check_gates(
     # Law §12: a gate whose word demanded this route is passed on it.
     guards = gates.gates_not_passed_by_word(case, "rule_gates", guards, way.rule)
     # A tool whose result is not known is asked first; then it is decided again (law §3, Asking).
-    tool_question = gates.pending_tool_decision(case, "rule_gates", guards, way.rule)
+    tool_question = gates.pending_tool_decision_or_none(case, "rule_gates", guards, way.rule)
     if tool_question is not None:
         return tool_question
     by_tools = [gates.tool_action_and_text(case, "rule_gates", gate, way.rule) for gate in guards]

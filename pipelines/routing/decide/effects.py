@@ -49,7 +49,7 @@ class DecisionSubject:
 # Where the token is afterwards
 
 
-def origin_after(station: str, origin: str | None, target: str) -> str | None:
+def origin_after_or_none(station: str, origin: str | None, target: str) -> str | None:
     """Self-loops and re-runs do not change the origin (law §1, `@origin`)."""
     return station if target != station else origin
 

@@ -297,7 +297,7 @@ def exact_amount(amount: Any) -> Decimal:
     return Decimal(str(amount or 0))
 
 
-def outcome_cost(outcome: Mapping[str, Any]) -> Decimal | None:
+def outcome_cost_or_none(outcome: Mapping[str, Any]) -> Decimal | None:
     """The cost in a stored outcome; None without a price."""
     cost = ((outcome.get("facts") or {}).get("usage") or {}).get("cost_usd")
     return None if cost is None else exact_amount(cost)

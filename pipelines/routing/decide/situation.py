@@ -254,7 +254,7 @@ def _read_members(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
     return members
 
 
-def _read_now(value: Any, path: str) -> dict[str, Any]:
+def _read_facts_of_now(value: Any, path: str) -> dict[str, Any]:
     return _read_members(value, path, OF_NOW)
 
 
@@ -387,7 +387,7 @@ _FACTS: dict[str, Any] = {
     "preconditions": values.read_flags,
     "failures": values.read_counts,
     "agents": _read_agents,
-    "now": _read_now,
+    "now": _read_facts_of_now,
     "spent": observed.read_amount,
     "observed": _read_observed,
     "samples": partial(_read_gate_words, known=DRAWS),

@@ -23,25 +23,25 @@ def facts_by_station_with_last_tree(own: Facts, past: Iterable[Visit]) -> dict[s
         (
             candidate
             for facts in (own, *(visit_facts for _, visit_facts in reversed(visits)))
-            if (candidate := tree_left_by_visit(facts))
+            if (candidate := tree_left_by_visit_or_none(facts))
         ),
         None,
     )
     by_station: dict[str, dict[str, Any]] = {}
     for station, facts in visits if tree is not None else ():
-        there = {group: members for group, members in facts.items() if _source_tree(members) == tree}
+        there = {group: members for group, members in facts.items() if _source_tree_or_none(members) == tree}
         if there:
             # Group by group: a later visit replaces only what it observed on this tree (law §13).
             by_station[station] = {**by_station.get(station, {}), **there}
     return by_station
 
 
-def tree_left_by_visit(facts: Facts) -> str | None:
+def tree_left_by_visit_or_none(facts: Facts) -> str | None:
     """The tree that a visit left, from git or from any group of facts."""
     git: str | None = facts.get("git", {}).get("tree")
-    return git or next((tree for members in facts.values() if (tree := _source_tree(members))), None)
+    return git or next((tree for members in facts.values() if (tree := _source_tree_or_none(members))), None)
 
 
-def _source_tree(members: Any) -> str | None:
+def _source_tree_or_none(members: Any) -> str | None:
     tree: str | None = members.get(SOURCE, {}).get("tree")
     return tree

@@ -117,7 +117,7 @@ def _station_entry(
     failure_type = about.outcome.failure_type or ""
     return StationEntry(
         target,
-        effects.origin_after(place.station, place.origin, target),
+        effects.origin_after_or_none(place.station, place.origin, target),
         # A `rework` signal leads to one station; a fork begins the count anew.
         effects.reworks_in_a_row_after(about, answer, place.signal_reworks) if alone else 0,
         "" if waits else answer.feedback or "",
@@ -128,11 +128,13 @@ def _station_entry(
 def rerun_transition(place: TokenPlace, at: str = "", feedback: str = "") -> Transition:
     """Run once more by hand, at the token's own station or `at` another: a visit that uses no budget (law §5)."""
     target = at or place.station
-    entry = StationEntry(target, effects.origin_after(place.station, place.origin, target), feedback=feedback)
+    entry = StationEntry(
+        target, effects.origin_after_or_none(place.station, place.origin, target), feedback=feedback
+    )
     return Transition({"visits": {target: 1}}, entries=(entry,))
 
 
-def escalation_feedback(word: str, reason: str, decided: bool) -> str | None:
+def escalation_feedback_or_none(word: str, reason: str, decided: bool) -> str | None:
     """Return what the next run hears after this word about the escalation that held the token; None: there is none, its
     outcome is decided about again. `decided`: it was held by a decision, and not by branches that contradict."""
     if word == "go_on" and decided:
@@ -153,12 +155,14 @@ def join_transition(
     `other_stations`: where other tokens of the task stand.
     """
     # Otherwise its work does not run: the outcome of the branches is routed (law §7).
-    if merge.verdict == PASS and (hindered := _blocking_stay(merge, line, branch_values, other_stations)):
+    if merge.verdict == PASS and (
+        hindered := _blocking_stay_or_none(merge, line, branch_values, other_stations)
+    ):
         return Transition(stays=hindered)
     return Transition({"visits": {merge.station: 1}})
 
 
-def _blocking_stay(
+def _blocking_stay_or_none(
     merge: Merge,
     line: ParsedLine,
     branch_values: Mapping[str, Mapping[str, Any]],

@@ -201,13 +201,13 @@ def _read_group_or_none(value: Any, path: str, problems: Problems, at_depth: int
         )
         return None
     read = [
-        _read_member(m, member_path(member_path(path, kind), i), problems, at_depth)
+        _read_member_or_none(m, member_path(member_path(path, kind), i), problems, at_depth)
         for i, m in enumerate(members)
     ]
     return CheckGroup(kind, tuple(member for member in read if member is not None))
 
 
-def _read_member(value: Any, path: str, problems: Problems, depth: int) -> Check | CheckGroup | None:
+def _read_member_or_none(value: Any, path: str, problems: Problems, depth: int) -> Check | CheckGroup | None:
     if type(value) is dict and ("all" in value or "any" in value):
         return _read_group_or_none(value, path, problems, depth + 1)
     return CHECK.read(Reader(value, path, problems), NOWHERE)

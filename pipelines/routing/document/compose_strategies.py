@@ -12,7 +12,7 @@ class ComposeFailed(ValueError):
     """Nothing was found, or what was found cannot be merged so."""
 
 
-def override_object(incoming: Any, existing: Any) -> Any:
+def merged_objects_incoming_wins(incoming: Any, existing: Any) -> Any:
     """Two objects: the keys found win. One object: that one. None: what was found."""
     if type(incoming) is dict and type(existing) is dict:
         return {**existing, **incoming}
@@ -43,7 +43,7 @@ def append_string_to_chat_history(incoming: Any, existing: Any) -> Any:
 
 
 STRATEGIES: dict[str, Callable[[Any, Any], Any]] = {
-    "override": override_object,
+    "override": merged_objects_incoming_wins,
     "merge_chat_histories": merge_chat_histories,
     "append_string_to_chat_history": append_string_to_chat_history,
 }

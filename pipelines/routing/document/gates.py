@@ -12,7 +12,7 @@ from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.checks import CheckGroup, CheckGroupField
 from pipelines.routing.document.document_readers.names import note_duplicates
-from pipelines.routing.document.document_readers.reader import Reader, one_of_hint, unknown_word
+from pipelines.routing.document.document_readers.reader import Reader, one_of_hint, unknown_word_message
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.nested import ListField, ObjectField
 from pipelines.routing.document.fields.plain_fields import (
@@ -265,7 +265,7 @@ class Offers(Texts):
                 machine = _("has to be one of %(known)s", known=", ".join(WORDS))
                 # Machines read every word in the message already.
                 hint = _.of("", one_of_hint(WORDS, WORDS))
-                reader.problems.note(path, _.of(machine, unknown_word(word)), hint)
+                reader.problems.note(path, _.of(machine, unknown_word_message(word)), hint)
         note_duplicates(reader, key, offers, "the word")
         if reader.given[key] == []:
             reader.note(key, "a gate offers at least one word", "leave the key out for the usual ones")

@@ -50,7 +50,7 @@ def compile_pattern(pattern: str) -> Any:
         raise OperandError(_("not an RE2 pattern: %(reason)s", reason=reason)) from None
 
 
-def parse_range(text: Any) -> tuple[Any, Any]:
+def parse_least_and_most(text: Any) -> tuple[Any, Any]:
     """`"min,max"`, inclusive, spaces allowed. Raises OperandError if malformed or min > max."""
     bounds = [json_number_or_none(part) for part in text.split(",")] if type(text) is str else []
     if len(bounds) != 2 or None in bounds:

@@ -108,4 +108,4 @@ def _jsonpath_finders(text: str) -> Finders:
         raise PathError(_("not a JSONPath (RFC 9535): %(error)s", error=str(error))) from None
     except RecursionError:
         raise PathError("the JSONPath is nested too deeply") from None
-    return jsonpath.query_evaluator(query), jsonpath.singular_finder(query)
+    return jsonpath.query_evaluator(query), jsonpath.singular_finder_or_none(query)

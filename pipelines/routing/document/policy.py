@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema, enum_schema
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.reader import Reader, one_of_hint, unknown_word
+from pipelines.routing.document.document_readers.reader import Reader, one_of_hint, unknown_word_message
 from pipelines.routing.document.fields.field import ReadContext, WriteCondition, declared_field
 from pipelines.routing.document.fields.plain_fields import Choice, Count
 from pipelines.routing.document.fields.record import Record
@@ -91,7 +91,7 @@ class Revisit(PolicyOption):
         if value not in self.choices and not _LIMIT.match(value):
             known = {**self.choices, "limit:<n>": "At most a number of times again"}
             hint = _.of("allow, forbid or limit:<n>", one_of_hint(known, known))
-            reader.note(key, unknown_word(value), hint)
+            reader.note(key, unknown_word_message(value), hint)
             return usual
         return value
 

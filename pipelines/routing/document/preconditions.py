@@ -10,7 +10,7 @@ from pipelines.routing.basics.problems import member_path
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.values import kind_phrase
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word
+from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word_message
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition
 from pipelines.routing.document.handoffs import schema_faults
 
@@ -45,9 +45,9 @@ class Preconditions(Field):
             path = member_path(reader.path_of(key), index)
             if type(member) is not str:
                 reader.problems.note(path, _("has to be a text, not %(member)s", member=kind_phrase(member)))
-            elif member not in STANDARD_REQUIREMENTS and not _names_metadata(member):
+            elif member not in STANDARD_REQUIREMENTS and not _is_metadata_name(member):
                 hint = expected_hint(member, (*STANDARD_REQUIREMENTS, f"{METADATA}<name>"))
-                reader.problems.note(path, unknown_word(member), hint)
+                reader.problems.note(path, unknown_word_message(member), hint)
             else:
                 requirements.append(member)
         return tuple(dict.fromkeys(requirements))
@@ -62,7 +62,7 @@ class Preconditions(Field):
         )
 
 
-def _names_metadata(member: str) -> bool:
+def _is_metadata_name(member: str) -> bool:
     return member.startswith(METADATA) and bool(member.removeprefix(METADATA).strip())
 
 

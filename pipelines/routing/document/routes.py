@@ -9,7 +9,7 @@ from typing import Any, Final
 from pipelines.routing.basics.schema_parts import Schema, enum_schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.document_readers.names import note_unknown_reference
-from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word
+from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word_message
 from pipelines.routing.document.fields.field import Field, ReadContext
 
 ON_REJECT: Final = {
@@ -39,7 +39,7 @@ class Route(Field):
             return value
         if type(reader.given[key]) is str:
             known = {**self.choices, f"{self.prefix}:<station>": "Go to a station"}
-            reader.note(key, unknown_word(value), expected_hint(value, known))
+            reader.note(key, unknown_word_message(value), expected_hint(value, known))
         return self.absent_value(reader, key, around)
 
     def schema(self) -> Schema:

@@ -281,7 +281,7 @@ class RuleRecord(Record[Rule]):
         own = reader.values["fault"] = Problems() if around.keep else reader.problems
         values = super().values(reader, around)
         source = {key: reader.given[key] for key in LATE if key in reader.given}
-        return {**values, "fault": _combined_fault(own) if around.keep else None, "source": source}
+        return {**values, "fault": _combined_fault_or_none(own) if around.keep else None, "source": source}
 
     def write(self, value: Rule) -> dict[str, Any]:
         document = super().write(value)
@@ -292,7 +292,7 @@ class RuleRecord(Record[Rule]):
         }
 
 
-def _combined_fault(own: Problems) -> Problem | None:
+def _combined_fault_or_none(own: Problems) -> Problem | None:
     """The first fault, with the number of the others."""
     if not own.found:
         return None

@@ -319,7 +319,7 @@ class Station:
         )
 
 
-def _check_station(reader: Reader, around: ReadContext) -> None:
+def _note_station_problems(reader: Reader, around: ReadContext) -> None:
     """A review needs somebody who is asked."""
     for kind, word in reader.values["outcome_of"].items():
         if word == REVIEW and not reader.values["gate"]:
@@ -327,4 +327,4 @@ def _check_station(reader: Reader, around: ReadContext) -> None:
             reader.problems.note(member_path(reader.path_of("outcome_of"), kind), message, "name a gate")
 
 
-STATION: Final = Record.of(Station, name="station", check=_check_station)
+STATION: Final = Record.of(Station, name="station", check=_note_station_problems)

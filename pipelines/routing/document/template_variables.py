@@ -58,7 +58,7 @@ class Macro:
         return self.text.partition("|")[0].partition(":")[0]
 
 
-def read_macro(inner: str) -> Macro | None:
+def read_macro_or_none(inner: str) -> Macro | None:
     """None for what is no macro."""
     match = _MACRO.fullmatch(inner)
     return Macro(inner, match) if match else None
@@ -71,7 +71,7 @@ def required_variables(macro: Macro) -> tuple[str, ...]:
     return (macro.found["var"],)
 
 
-def counted_edge(macro: Macro) -> tuple[str, str] | None:
+def stations_of_counted_edge_or_none(macro: Macro) -> tuple[str, str] | None:
     """The stations of `{{edge_count:a->b}}`."""
     return (macro.found["from"], macro.found["to"]) if macro.kind == "edge_count" else None
 
@@ -117,7 +117,9 @@ def _time_text(macro: Macro, scope: Mapping[str, Any]) -> str:
 
 
 def _edge_count_text(macro: Macro, scope: Mapping[str, Any]) -> str:
-    return str(_macro_fact(macro, scope, "edges").get("->".join(counted_edge(macro) or ()), 0))
+    return str(
+        _macro_fact(macro, scope, "edges").get("->".join(stations_of_counted_edge_or_none(macro) or ()), 0)
+    )
 
 
 def _tools_json(macro: Macro, scope: Mapping[str, Any]) -> str:

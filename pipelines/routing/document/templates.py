@@ -92,19 +92,21 @@ def template_lookups(text: str) -> tuple[tuple[str, str], ...]:
     lookups = []
     for place in _placeholders(text):
         inner = place[1].strip()
-        macro = template_variables.read_macro(inner)
+        macro = template_variables.read_macro_or_none(inner)
         if macro is not None:
             lookups += [("variables", name) for name in template_variables.required_variables(macro)]
-        elif _literal_text(place) is None:
-            family, _, name = _parse_lookup(place, text)
+        elif _literal_text_or_none(place) is None:
+            family, _, name = _family_dot_and_name_of_lookup(place, text)
             lookups.append((family, name))
     return tuple(dict.fromkeys(lookups))
 
 
 def counted_edges(text: str) -> tuple[tuple[str, str], ...]:
     """The edges that a template counts, each once, in order."""
-    macros = (template_variables.read_macro(place[1].strip()) for place in _placeholders(text))
-    counted_edges = (template_variables.counted_edge(macro) for macro in macros if macro is not None)
+    macros = (template_variables.read_macro_or_none(place[1].strip()) for place in _placeholders(text))
+    counted_edges = (
+        template_variables.stations_of_counted_edge_or_none(macro) for macro in macros if macro is not None
+    )
     return tuple(dict.fromkeys(edge for edge in counted_edges if edge is not None))
 
 
@@ -116,21 +118,21 @@ def _placeholders(text: str) -> Iterator[re.Match[str]]:
 
 def _macro_names(text: str) -> Iterator[str]:
     for match in _placeholders(text):
-        macro = template_variables.read_macro(match[1].strip())
+        macro = template_variables.read_macro_or_none(match[1].strip())
         if macro is not None:
             yield macro.text
-        elif _literal_text(match) is None:
-            yield "".join(_parse_lookup(match, text))
+        elif _literal_text_or_none(match) is None:
+            yield "".join(_family_dot_and_name_of_lookup(match, text))
 
 
 def _placeholder_value(match: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
-    macro = template_variables.read_macro(match[1].strip())
+    macro = template_variables.read_macro_or_none(match[1].strip())
     if macro is not None:
         return template_variables.render_macro(macro, scope)
-    literal = _literal_text(match)
+    literal = _literal_text_or_none(match)
     if literal is not None:
         return literal
-    family, _, name = _parse_lookup(match, text)
+    family, _, name = _family_dot_and_name_of_lookup(match, text)
     # `{{.x}}` tries variables, inputs, context, task, in this order (law §8a).
     for scope_name in (family,) if family else SHORT_ORDER:
         value = value_at_key(dict(scope.get(scope_name) or {}), name)
@@ -139,7 +141,7 @@ def _placeholder_value(match: re.Match[str], text: str, scope: Mapping[str, Any]
     raise UndefinedVariable(f"{family}.{name}")
 
 
-def _parse_lookup(match: re.Match[str], text: str) -> tuple[str, str, str]:
+def _family_dot_and_name_of_lookup(match: re.Match[str], text: str) -> tuple[str, str, str]:
     """(family or nothing, dot, name)."""
     name = _NAME.match(match[1].strip())
     if name is None:
@@ -156,7 +158,7 @@ def _parse_lookup(match: re.Match[str], text: str) -> tuple[str, str, str]:
     return name[1] or "", ".", name[2]
 
 
-def _literal_text(match: re.Match[str]) -> str | None:
+def _literal_text_or_none(match: re.Match[str]) -> str | None:
     inner = match[1].strip()
     if not inner.startswith('"'):
         return None

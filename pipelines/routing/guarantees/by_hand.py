@@ -31,7 +31,7 @@ def guarantees_unproved_after_move(line: ParsedLine, target: str, past: MovedPas
     guarantees = tuple(
         remaining
         for guarantee in line.guarantees
-        if (remaining := _remaining_guarantee(guarantee, past)) is not None
+        if (remaining := _remaining_guarantee_or_none(guarantee, past)) is not None
     )
     if not guarantees:
         return ()
@@ -52,7 +52,7 @@ def unmet_protection_or_empty(line: ParsedLine, target: str, repository: str, pr
     return broken[0].sentence if broken else ""
 
 
-def _remaining_guarantee(guarantee: Guarantee, past: MovedPast) -> Guarantee | None:
+def _remaining_guarantee_or_none(guarantee: Guarantee, past: MovedPast) -> Guarantee | None:
     """Return what is left to keep of the guarantee; None where the past keeps it already."""
     if guarantee.never is not None and not guarantee.after:
         return None if guarantee.never.without in past.passed else guarantee

@@ -21,7 +21,7 @@ from pipelines.routing.guarantees.rule_outcomes import (
     RECORDED,
     REWORKED,
     RuleOutcome,
-    possible_truth,
+    possible_truth_or_none,
 )
 
 APPROVE, SEND_BACK, REWORK = "approve", "send_back", "rework"
@@ -160,7 +160,7 @@ class Routes:
         for rule in self.rules:
             if rule.id in route.left_out:
                 continue
-            settled = possible_truth(rule.when, route.seen)
+            settled = possible_truth_or_none(rule.when, route.seen)
             if settled is not False:
                 yield rule
             # It takes everything that comes: no rule below is reached.
@@ -172,7 +172,7 @@ class Routes:
         if route.seen.standing == FAILED and not self.line.policy.failure_rules:
             return True
         left = [rule for rule in self.rules if rule.id not in route.left_out]
-        if any(possible_truth(rule.when, route.seen) is True for rule in left):
+        if any(possible_truth_or_none(rule.when, route.seen) is True for rule in left):
             return False
         # `unmatched` speaks of all rules, and of outcomes that passed or failed.
         recorded = not route.left_out and route.seen.standing != BLOCKED

@@ -54,7 +54,7 @@ REWORKED = RuleOutcome(FAILED, "failure", "fail", "error")
 """Forced routes (law §5)."""
 
 
-def possible_truth(condition: Condition, outcome: RuleOutcome) -> bool | None:
+def possible_truth_or_none(condition: Condition, outcome: RuleOutcome) -> bool | None:
     """True or false where that is settled by what is seen; None where something else decides."""
     if isinstance(condition, Always):
         return True
@@ -65,11 +65,11 @@ def possible_truth(condition: Condition, outcome: RuleOutcome) -> bool | None:
     if isinstance(condition, EvalTest):
         return None if outcome.eval is None else condition.test(_condition_view(outcome, outcome.eval))
     if isinstance(condition, Not):
-        inner = possible_truth(condition.inner, outcome)
+        inner = possible_truth_or_none(condition.inner, outcome)
         return None if inner is None else not inner
     if isinstance(condition, All | AnyOf):
         settles = isinstance(condition, AnyOf)
-        members = [possible_truth(member, outcome) for member in condition.members]
+        members = [possible_truth_or_none(member, outcome) for member in condition.members]
         if settles in members:
             return settles
         return None if None in members else not settles

@@ -12,7 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from pipelines.routing.analysis.lint.visits import raise_bounds, strong_components, visit_limit
+from pipelines.routing.analysis.lint.visits import (
+    increase_bounds_until_stable,
+    strong_components,
+    visit_limit,
+)
 from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
@@ -59,7 +63,7 @@ class LineCounts:
             after[source].add(target)
         most = dict.fromkeys(into, 0)
         for group in reversed(strong_components(after)):
-            raise_bounds(
+            increase_bounds_until_stable(
                 sorted(group, key=self.line.index_of_station),
                 most,
                 partial(entry_limit, self.line),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.transitions import policy_target_after_pass
+from pipelines.routing.analysis.lint.transitions import policy_target_after_pass_or_none
 from pipelines.routing.decide.steps.gates import RANK
 from pipelines.routing.document.gates import JUMP_GATE, Gate
 from pipelines.routing.document.model import ParsedLine
@@ -212,7 +212,7 @@ class _StationWays:
         if route.seen.standing == FAILED:
             yield from self._ways_by_failure_policy(route)
         elif route.seen.standing == PASSED:
-            target = policy_target_after_pass(self.line, self.station)
+            target = policy_target_after_pass_or_none(self.line, self.station)
             if target is not None:
                 yield from self._ways_to(target, "policy", route)
 

@@ -205,17 +205,19 @@ def is_field_change(change: ChangeOfDocument) -> bool:
 
 def field_change(change: ChangeOfDocument, old: Document, new: Document) -> FieldChange:
     """Return the texts of a change for which `is_field_change` holds."""
-    full_values = _value_texts(change, old, new, str)
+    full_values = _old_and_new_value_texts(change, old, new, str)
     before, now = (str(value) for value in full_values)
     is_long = max(len(before), len(now)) > MAX_VALUE
-    values = _value_texts(change, old, new, cut_at_difference(before, now)) if is_long else full_values
+    values = (
+        _old_and_new_value_texts(change, old, new, cut_at_difference(before, now)) if is_long else full_values
+    )
     of_line = change.kind == "line"
-    field = _field_label(change, _declared_field(change, new))
+    field = _field_label(change, _declared_field_or_none(change, new))
     what = field if of_line else _("%(thing)s: %(field)s", thing=change_subject(change, new), field=field)
     return FieldChange(what, *values, full_values if is_long else None)
 
 
-def _value_texts(
+def _old_and_new_value_texts(
     change: ChangeOfDocument, old: Document, new: Document, cut: Cut
 ) -> tuple[PartName | str, PartName | str]:
     before = "nothing" if change.what == "added" else _value_text(change, change.old, old, cut)
@@ -229,7 +231,7 @@ def _field_label(change: ChangeOfDocument, field: Field | None) -> str:
     return field_label(field, key)
 
 
-def _declared_field(change: ChangeOfDocument, document: Document) -> Field | None:
+def _declared_field_or_none(change: ChangeOfDocument, document: Document) -> Field | None:
     work = _member_or_empty(document, "stations", change.station).get("work")
     kind = work.get("kind") if isinstance(work, Mapping) else ""
     return declared_field_at(change.kind, change.field, str(kind))
@@ -247,7 +249,7 @@ def _value_text(change: ChangeOfDocument, value: Any, document: Document, cut: C
         return _part_name_or_key(document, "gate", str(value))
     if value in ("", None):
         return "empty"
-    field = _declared_field(change, document)
+    field = _declared_field_or_none(change, document)
     return quoted_value_words(field, value, lambda key: _name_or_key(document, key), cut)
 
 

@@ -148,7 +148,7 @@ def _decision_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -
     return _KINDS[decision["decision"]](line, station, decision)
 
 
-def _move_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _move_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {
         "station": station_name(line, station),
         "places": _place_names(line, decision["to"]),
@@ -172,7 +172,7 @@ def _feedback_and_variables_text(decision: dict[str, Any]) -> PartName:
     return joined_wording(parts, "")
 
 
-def _finish_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _finish_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"end": named.place(line, decision["end"]), "by": _cause_text(line, decision)}
     if not decision["error"]:
         return _("ended as %(end)s%(by)s", **parts), _("end as %(end)s%(by)s", **parts)
@@ -184,7 +184,7 @@ def _finish_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Te
     )
 
 
-def _wait_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _wait_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts: dict[str, object] = {"by": _cause_text(line, decision)}
     if decision["gates"]:
         parts["gates"] = joined_wording((named.gate_by_name(line, key) for key in decision["gates"]), " and ")
@@ -212,17 +212,17 @@ def _wait_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tens
     )
 
 
-def _ask_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _ask_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     question = asked_text(decision["evaluation"])
     return _("asked %(asked)s first", asked=question), _("ask %(asked)s first", asked=question)
 
 
-def _escalate_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _escalate_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"trigger": named.unquoted_trigger(decision["trigger"]), "by": _cause_text(line, decision)}
     return _("were escalated (%(trigger)s)%(by)s", **parts), _("are escalated (%(trigger)s)%(by)s", **parts)
 
 
-def _stuck_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _stuck_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"why": named.error(decision["error"]), "by": _cause_text(line, decision)}
     machine = f"stuck with {decision['error']}{parts['by']}"
     return (
@@ -232,12 +232,12 @@ def _stuck_text(line: ParsedLine, station: str, decision: dict[str, Any]) -> Ten
 
 
 _KINDS = {
-    "move": _move_text,
-    "finish": _finish_text,
-    "wait": _wait_text,
-    "ask": _ask_text,
-    "escalate": _escalate_text,
-    "stuck": _stuck_text,
+    "move": _move_tenses,
+    "finish": _finish_tenses,
+    "wait": _wait_tenses,
+    "ask": _ask_tenses,
+    "escalate": _escalate_tenses,
+    "stuck": _stuck_tenses,
 }
 _BY = {"policy": " by the policy", "signal": " by a signal", "gate": " by a gate"}
 

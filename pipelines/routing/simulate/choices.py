@@ -30,7 +30,7 @@ from pipelines.routing.simulate.candidates import (
     Candidates,
     possible_answer_steps,
 )
-from pipelines.routing.simulate.path_search import take_with_answers
+from pipelines.routing.simulate.path_search import answered_step_and_record
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.scenario_generation import dead_rule_reason
 from pipelines.routing.simulate.state import (
@@ -229,7 +229,7 @@ def _choice_answering_evaluations(
     rule: str = "",
 ) -> SimulationChoice:
     try:
-        full_step, record = take_with_answers(line, walk, replace(step, at=position.station))
+        full_step, record = answered_step_and_record(line, walk, replace(step, at=position.station))
     except StepRefused as why:
         return SimulationChoice(kind, step, refused=str(why), rule=rule, leads=False)
     # A rule that waits at its gates is not taken yet, but it is what decides.

@@ -10,7 +10,7 @@ from pipelines.routing.decide.branch_joins.context_merge import contradicting_ke
 from pipelines.routing.decide.branch_joins.join_decision import (
     PASS,
     Merge,
-    accounted_branches,
+    accounted_branches_and_replaces_fork,
     first_decidable_merge,
 )
 from pipelines.routing.decide.transitions import join_transition
@@ -28,7 +28,9 @@ def unended_branches(walk: SimulatedTask) -> list[Branch]:
     ]
 
 
-def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, int] | None:
+def merge_next_join_into_record_and_index_or_none(
+    line: ParsedLine, walk: SimulatedTask
+) -> tuple[StepRecord, int] | None:
     """Apply the first join that can be decided; return its record and the index of the merged position, or
     None.
 
@@ -43,13 +45,13 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
         for index, position in enumerate(walk.positions)
         if position.is_over and merge.fork in position.within
     }
-    counted, takes_place = accounted_branches(line, merge, ends)
+    counted, takes_place = accounted_branches_and_replaces_fork(line, merge, ends)
     gone = {*merge.arrived, *(ends if takes_place else counted)}
     # Where the first of them stood, among those that are left
     index = sum(i not in gone for i in range(min(merge.arrived)))
     left = [position for i, position in enumerate(walk.positions) if i not in gone]
     forks = _remaining_forks(arrived[0], merge, takes_place)
-    walk, token = _with_number_of_merged_token(walk, merge, arrived[0], takes_place)
+    walk, token = _walk_and_number_of_merged_token(walk, merge, arrived[0], takes_place)
     one = SimulatedPosition(
         # Sources stand in the order of arriving: the last one completed the join.
         merge.station,
@@ -68,7 +70,9 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
     if change.stays is not None:
         wait = change.stays.wait
         if wait.get("trigger"):
-            walk, opened = walk_escalations.open_escalation(line, walk, wait["trigger"], index)
+            walk, opened = walk_escalations.walk_with_escalation_and_escalation(
+                line, walk, wait["trigger"], index
+            )
             wait = {**wait, "escalation": opened.number}
         stayed = replace(one, status=change.stays.status, wait=wait, error=change.stays.error)
         walk = walk.with_position(index, stayed)
@@ -79,7 +83,7 @@ def merge_next_join(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, 
     return StepRecord(walk, merge.station, entered=entered, joined=(join,)), index
 
 
-def _with_number_of_merged_token(
+def _walk_and_number_of_merged_token(
     walk: SimulatedTask, merge: Merge, first: SimulatedPosition, takes_place: bool
 ) -> tuple[SimulatedTask, int]:
     """Number the merged position: as the fork whose place it takes, else one of its own."""

@@ -108,13 +108,13 @@ def possible_candidates_with_records(
             several = len(living) > 1
             step = replace(candidate.step, at=position.station) if several else candidate.step
             try:
-                step, record = take_with_answers(line, walk, step)
+                step, record = answered_step_and_record(line, walk, step)
             except StepRefused:
                 continue
             yield replace(candidate, step=step), record
 
 
-def take_with_answers(
+def answered_step_and_record(
     line: ParsedLine, walk: SimulatedTask, step: ScenarioStep
 ) -> tuple[ScenarioStep, StepRecord]:
     """Take the step and answer, from its own answers, each evaluation that is asked. Returns the step with the

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pipelines.routing.analysis.redecide.recorded_decision import decide_again, stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import answer_without_trace, decide_again
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.branch_joins.branches import Fork, Write
@@ -71,7 +71,7 @@ def apply_decision(
     walk, rules = walk.with_changes(change), tuple(change.count.get("rules", ()))
     entered: tuple[str, ...] = ()
     if change.entries:
-        walk, new = _enter_stations(walk, index, change)
+        walk, new = _walk_and_entered_positions(walk, index, change)
         entered = tuple(new_position.station for new_position in new if new_position.arrival is None)
     elif change.ended is not None:
         walk = walk.with_end(change.ended, index)
@@ -82,7 +82,7 @@ def apply_decision(
     return with_all_joins_decided(line, StepRecord(walk, position.station, decision, entered, rules))
 
 
-def _enter_stations(
+def _walk_and_entered_positions(
     walk: SimulatedTask, index: int, change: Transition
 ) -> tuple[SimulatedTask, tuple[SimulatedPosition, ...]]:
     """A token keeps its number; those that it forks into have new ones, and a join may give it back."""
@@ -107,7 +107,7 @@ def with_all_joins_decided(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Decide every join that can be decided by now; what is no pass is routed at once."""
     # Once more after each merge: its token may complete another join.
     while any(position.arrival for position in record.walk.positions):
-        merged = joins.merge_next_join(line, record.walk)
+        merged = joins.merge_next_join_into_record_and_index_or_none(line, record.walk)
         if merged is None:
             break
         there, index = merged
@@ -133,7 +133,7 @@ def _follow_escalation(
     )
     if escalation is None:
         role, rule = decision.role or "", decision.rule or ""
-        walk, escalation = walk_escalations.open_escalation(
+        walk, escalation = walk_escalations.walk_with_escalation_and_escalation(
             line, walk, decision.trigger, index, role=role, rule=rule
         )
     stayed = _stay_position(line, walk, position, situation, decision)
@@ -190,7 +190,9 @@ def with_waiting_decided_again(line: ParsedLine, record: StepRecord) -> StepReco
 def decides_otherwise(line: ParsedLine, position: SimulatedPosition, situation: Mapping[str, Any]) -> bool:
     """Return whether another decision would be made now than the one that holds the position."""
     assert position.asked is not None
-    return stored_answer(decide_again(line, situation)) != stored_answer(position.asked.decision)
+    return answer_without_trace(decide_again(line, situation)) != answer_without_trace(
+        position.asked.decision
+    )
 
 
 def rerun_station(

@@ -16,7 +16,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.state import HELD, READY, SimulatedEscalation, SimulatedTask
 
 
-def open_escalation(
+def walk_with_escalation_and_escalation(
     line: ParsedLine,
     walk: SimulatedTask,
     trigger: str,

@@ -15,12 +15,12 @@ from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Escalate, Wait
 from pipelines.routing.decide.effects import with_added_counts
 from pipelines.routing.decide.escalation_targets import escalation_targets
-from pipelines.routing.decide.outcome_judgement import exact_amount, judge_outcome, outcome_cost
+from pipelines.routing.decide.outcome_judgement import exact_amount, judge_outcome, outcome_cost_or_none
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.decide.station_facts import tree_left_by_visit
+from pipelines.routing.decide.station_facts import tree_left_by_visit_or_none
 from pipelines.routing.decide.steps.gates import RANK
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
-from pipelines.routing.decide.transitions import CANCELLED, escalation_feedback
+from pipelines.routing.decide.transitions import CANCELLED, escalation_feedback_or_none
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.simulate import walk_escalations
@@ -54,7 +54,7 @@ from pipelines.routing.simulate.walk_decisions import (
 
 def escalate_by_hand(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """Escalate by hand: it holds no station, and keeps the task from going forward."""
-    after, _new = walk_escalations.open_escalation(line, walk, step.said["trigger"])
+    after, _new = walk_escalations.walk_with_escalation_and_escalation(line, walk, step.said["trigger"])
     return StepRecord(after, walk.positions[index].station)
 
 
@@ -96,7 +96,7 @@ def _apply_resolution(
     if word == "route" and route not in (open_ways := escalation_targets(line, position.station)):
         known = ", ".join(open_ways) or "none from here"
         raise StepRefused(f"{route} is no station to which {position.station} may be sent: {known}")
-    feedback = escalation_feedback(word, reason, position.asked is not None)
+    feedback = escalation_feedback_or_none(word, reason, position.asked is not None)
     if feedback is not None:
         return with_all_joins_decided(
             line, rerun_station(line, walk, position_index, feedback, route if word == "route" else "")
@@ -187,7 +187,7 @@ def _take_outcome(line: ParsedLine, walk: SimulatedTask, index: int, step: Scena
     _require_status(position, (READY,), "an outcome")
     situation = new_situation(line, walk, index, step.outcome, step.missing)
     # After the situation, whose `spent` is what the task cost before this outcome.
-    cost = outcome_cost(step.outcome)
+    cost = outcome_cost_or_none(step.outcome)
     if cost is not None:
         walk = replace(walk, spent=float(exact_amount(walk.spent) + cost))
     if step.answers:
@@ -208,11 +208,12 @@ def _with_observations(
     if derived_outcome(outcome).outcome_state != "passed":
         return walk
     tree = next(
-        (candidate for _, facts in reversed(walk.past) if (candidate := tree_left_by_visit(facts))),
+        (candidate for _, facts in reversed(walk.past) if (candidate := tree_left_by_visit_or_none(facts))),
         "workspace",
     )
     observed_facts = facts_with_source(
-        outcome.facts, {"station": position.station, "tree": tree_left_by_visit(outcome.facts) or tree}
+        outcome.facts,
+        {"station": position.station, "tree": tree_left_by_visit_or_none(outcome.facts) or tree},
     )
     return replace(walk, past=(*walk.past, (position.station, observed_facts)))
 

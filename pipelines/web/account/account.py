@@ -53,7 +53,7 @@ def account_page(request: SignedInRequest, status: int = 200, **context: Any) ->
         "personal": PersonalForm(instance=user),
         "password": PasswordChangeForm(user),
         "new_token": NewTokenForm(),
-        "tokens_end": accounts.tokens_valid_until(user),
+        "tokens_end": accounts.tokens_valid_until_or_none(user),
         "provider_name": settings.OIDC_NAME,
         "tokens": ApiToken.objects.filter(user=user).order_by("revoked_at", "-created_at"),
         "sessions": list_sessions(user, request.session.session_key),

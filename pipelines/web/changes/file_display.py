@@ -24,7 +24,12 @@ from pipelines.formats.evidence.trees.text_diff import (
 from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.templatetags.cuts import PageSlice, page_slice_from
-from pipelines.web.changes.tree_comparison import PICTURE_BYTES, CountedFile, StoredBytes, file_sides
+from pipelines.web.changes.tree_comparison import (
+    PICTURE_BYTES,
+    CountedFile,
+    StoredBytes,
+    old_and_new_side_of_file,
+)
 from pipelines.work.results.text import Masker
 
 FOLDED_LINES = 1500
@@ -206,7 +211,7 @@ def file_view(
     :param below: items below a line, by side and number"""
     change = counted.change
     stored = StoredBytes((change.old, change.new))
-    old, new = file_sides(change, stored)
+    old, new = old_and_new_side_of_file(change, stored)
     # Before the size counts: a picture is not compared by lines.
     if pictures := _labelled_pictures(counted, old, new):
         return FileView(counted, pictures=pictures)

@@ -14,7 +14,7 @@ from pipelines.web.changes.trees import TaskTrees
 from pipelines.work.transport.local.station_values import task_masker
 
 
-def task_changes_panel(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
+def task_changes_panel_or_none(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
     """None where no station has left files. The reader is remembered to have seen them."""
     trees = TaskTrees(task.pk)
     latest = trees.token_id_and_time_of_latest_change_or_none()
@@ -69,7 +69,7 @@ def _is_read_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:
 
 
 def ranges_since_viewed(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:
-    before = viewed_content.last_viewed_other_tree(reader, task, digest)
+    before = viewed_content.last_viewed_other_tree_or_none(reader, task, digest)
     if before is None:
         return []
     return [Range("seen", "Since you last looked", trees.tree_at(before.token_id, before.moment))]

@@ -121,7 +121,7 @@ class StoredBytes:
         return data
 
 
-def file_sides(change: FileChange, stored: StoredBytes) -> tuple[FileSide, FileSide]:
+def old_and_new_side_of_file(change: FileChange, stored: StoredBytes) -> tuple[FileSide, FileSide]:
     return _file_side(change.old, stored), _file_side(change.new, stored)
 
 
@@ -152,7 +152,7 @@ def compare_trees(old: StoredTree, new: StoredTree) -> TreeComparison:
 
 
 def _count_file(change: FileChange, stored: StoredBytes, budget: StepBudget) -> CountedFile:
-    old, new = file_sides(change, stored)
+    old, new = old_and_new_side_of_file(change, stored)
     # One file may use the usual budget at most; the rest is for the files behind it.
     share = StepBudget(min(budget.steps, StepBudget().steps))
     began = share.steps

@@ -24,7 +24,7 @@ def record_view(user: User, task: Task, token_id: int, moment: datetime, digest:
     )
 
 
-def last_viewed_other_tree(user: User, task: Task, digest: str) -> SeenTree | None:
+def last_viewed_other_tree_or_none(user: User, task: Task, digest: str) -> SeenTree | None:
     """Return the tree of the task's files that the user saw last, other than the tree `digest`."""
     return _other_trees.first(user=user.pk, task=task.pk, digest=digest)
 

@@ -24,19 +24,19 @@ def findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
 def stored_geometry(line: Line, findings: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return where the parts of the draft stand, by frame; None where it is not drawn yet, which it then is, or
     cannot be."""
-    picture = canvas_picture(line.draft, findings)
+    picture = canvas_picture_or_none(line.draft, findings)
     stored = picture and drawings.stored_drawing_or_request(line.project_id, picture)
     return stored.geometry if stored else None
 
 
 def draw_canvas(line: Line) -> None:
     """Draw the draft for its canvas, unless it is drawn already or is no line yet."""
-    picture = canvas_picture(line.draft, findings_with_ranks(line, line.project))
+    picture = canvas_picture_or_none(line.draft, findings_with_ranks(line, line.project))
     if picture is not None:
         drawings.draw_unless_drawn(line.project_id, picture)
 
 
-def canvas_picture(draft: Mapping[str, Any], findings: Mapping[str, Any]) -> dict[str, Any] | None:
+def canvas_picture_or_none(draft: Mapping[str, Any], findings: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what the canvas of a draft draws; None where it is no line that can be read."""
     if not findings["rules"]:
         return None

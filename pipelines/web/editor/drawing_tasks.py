@@ -18,7 +18,7 @@ from pipelines.models import Line, LineVersion
 from pipelines.ports.queue_tasks import DRAW, DRAW_DRAFT, DRAW_VERSION, DRAWINGS
 from pipelines.routing.document.line import DocumentError
 from pipelines.web.editor.canvas_drawing import draw_canvas
-from pipelines.web.lines.change_groups import comparison_still
+from pipelines.web.lines.change_groups import stored_svg_of_comparison
 from pipelines.web.lines.drawing import picture_of_draft, picture_of_version
 
 DRAWERS = ThreadPoolExecutor(max_workers=1, thread_name_prefix="drawings")
@@ -58,7 +58,7 @@ def _draw_draft(line_id: int, number: int) -> None:
     if line is None or (line.live and line.draft_at and line.live.published_at >= line.draft_at):
         return
     if line.live:
-        comparison_still(line, LIVE, DRAFT)
+        stored_svg_of_comparison(line, LIVE, DRAFT)
     else:
         # A draft may be no line yet
         with suppress(DocumentError):

@@ -31,7 +31,7 @@ from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import shortened_unquoted_json
-from pipelines.web.editor.fixes.finding_fixes import last_rule_remedy, safe_remedies_likeliest_first
+from pipelines.web.editor.fixes.finding_fixes import last_rule_remedy_or_none, safe_remedies_likeliest_first
 from pipelines.web.editor.fixes.path_fixes import document_place, path_remedies
 from pipelines.web.editor.fixes.remedies import Remedies
 from pipelines.web.lines.badges import line_badges
@@ -211,7 +211,7 @@ def _liveness_reason(study: StationAnalysis, numbers: Mapping[str, int], livenes
 
 
 def _untaken_data(remedies: Remedies, station: Station, untaken: UntakenOutcomes) -> dict[str, Any]:
-    remedy = last_rule_remedy(remedies, station, untaken.outcomes) if untaken.witness else None
+    remedy = last_rule_remedy_or_none(remedies, station, untaken.outcomes) if untaken.witness else None
     return {
         "outcomes": untaken.outcomes,
         "example": _example_text(untaken.witness),

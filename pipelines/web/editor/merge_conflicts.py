@@ -82,20 +82,20 @@ def _part_label(document: Document, kind: str, key: str) -> str:
 
 
 def _member_name(document: Document, kind: str, key: object) -> str:
-    member = _member_by_key(document.get(kind), "key", key)
+    member = _member_by_key_or_none(document.get(kind), "key", key)
     return str((member.get("name") or member.get("label")) or key) if member else str(key)
 
 
 def _rule_name(document: Document, station: str | None, rule: object) -> str:
     """Its label, else its number."""
-    rules = (_member_by_key(document.get("stations"), "key", station) or {}).get("rules")
-    member = _member_by_key(rules, "id", rule)
+    rules = (_member_by_key_or_none(document.get("stations"), "key", station) or {}).get("rules")
+    member = _member_by_key_or_none(rules, "id", rule)
     if member is None:
         return str(rule)
     return str(member.get("label") or list(rules or ()).index(member) + 1)
 
 
-def _member_by_key(members: object, identity: str, key: object) -> Document | None:
+def _member_by_key_or_none(members: object, identity: str, key: object) -> Document | None:
     if not isinstance(members, Sequence):
         return None
     return next(
@@ -153,7 +153,7 @@ def _target_text(document: Document, key: object) -> str:
     if key == "@blocked":
         return "stays here, blocked"
     return _member_name(
-        document, "stations" if _member_by_key(document.get("stations"), "key", key) else "ends", key
+        document, "stations" if _member_by_key_or_none(document.get("stations"), "key", key) else "ends", key
     )
 
 
@@ -161,7 +161,7 @@ def _ordered_name(document: Document, field: str, key: object) -> str:
     if field.startswith("stations"):
         return _member_name(document, "stations", key)
     for station in document.get("stations") or ():
-        if isinstance(station, Mapping) and _member_by_key(station.get("rules"), "id", key):
+        if isinstance(station, Mapping) and _member_by_key_or_none(station.get("rules"), "id", key):
             return _rule_name(document, str(station.get("key")), key)
     return str(key)
 

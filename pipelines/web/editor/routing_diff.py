@@ -26,7 +26,7 @@ MOST = 20
 """Examples in one answer."""
 
 
-def routing_changes(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, Any] | None:
+def routing_changes_or_none(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, Any] | None:
     """Return which outcomes are routed differently by the new draft: `changes`, each with station, example, old
     and new decision; `open`: regions that could not be decided. None if nothing changed or one of the two is no
     line."""

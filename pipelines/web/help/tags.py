@@ -27,12 +27,12 @@ class PageHelp:
 def help_place(context: Context, field: str = "") -> str:
     """The address of what the help says about the page, or about this field of it; "" where there is nothing, and for
     who may not read the help yet. `help_at` and `help_kind` in the context stand for the page."""
-    return _help_url(help_target(*_current_subject(context, field)))
+    return _help_url(help_target(*_page_field_and_kind_of_work(context, field)))
 
 
 @register.simple_tag(takes_context=True)
 def help_of_page(context: Context) -> PageHelp | None:
-    topic = help_target(*_current_subject(context, ""))
+    topic = help_target(*_page_field_and_kind_of_work(context, ""))
     slug = topic.partition("#")[0]
     title = next((page.title for page in help_pages() if page.slug == slug), "")
     return PageHelp(_help_url(topic), title) if title else None
@@ -41,7 +41,7 @@ def help_of_page(context: Context) -> PageHelp | None:
 @register.simple_tag(takes_context=True)
 def help_link(context: Context, field: str = "") -> SafeString:
     """The link to what the help says about this field of the page; "" where there is nothing."""
-    return _help_link_html(*_current_subject(context, field))
+    return _help_link_html(*_page_field_and_kind_of_work(context, field))
 
 
 @lru_cache(maxsize=4_096)
@@ -50,7 +50,7 @@ def _help_link_html(at: str, field: str, kind: str) -> SafeString:
     return render_to_string("help/more.html", {"href": _help_url(help_target(at, field, kind))})
 
 
-def _current_subject(context: Context, field: str) -> tuple[str, str, str]:
+def _page_field_and_kind_of_work(context: Context, field: str) -> tuple[str, str, str]:
     """The page or form, the field of it, and the kind of work whose field it is, as `help_target` takes them."""
     at = context.get("help_at")
     if at is None:

@@ -151,7 +151,7 @@ def home_page(request: SignedInRequest) -> HttpResponse:
     context: dict[str, Any] = {"scope": scope, "steps": steps, "first": steps and steps.first}
     if is_fragment_request(request, "first"):
         return render_in_shell(request, "home/first_task.html#live", **context)
-    context["to_connect"] = project_to_connect(request.user, scope.projects)
+    context["to_connect"] = project_to_connect_or_none(request.user, scope.projects)
     overview = read_home(
         scope.projects, access.ids_of_projects_where_role_allows(request.user, "design"), timezone.now()
     )
@@ -184,7 +184,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     if (
         first is not None
         and first.task is None
-        and (_first_decided_visit_id(tasks=tasks) or _completed(tasks=tasks))
+        and (_first_decided_visit_id(tasks=tasks) or _first_completed_task_id(tasks=tasks))
     ):
         first = None  # somebody else went this way
     alone = first is not None and not first.has_ended and set(tasks) <= {first.task and first.task.pk}
@@ -251,7 +251,7 @@ def _first_decided_visit_id(tasks: Any) -> QuerySet[GateVisit, UUID]:
 
 
 @compiled(tasks=array_field())
-def _completed(tasks: Any) -> QuerySet[Task, int]:
+def _first_completed_task_id(tasks: Any) -> QuerySet[Task, int]:
     return Task.objects.filter(pk__among=tasks, status=Status.COMPLETED).values_list("pk", flat=True)[:1]
 
 
@@ -274,7 +274,7 @@ def projects_to_set_up(user: User, projects: Sequence[Project]) -> list[Project]
     return sorted(without_line, key=lambda project: (project.name, project.key))
 
 
-def project_to_connect(user: User, projects: Sequence[Project]) -> Project | None:
+def project_to_connect_or_none(user: User, projects: Sequence[Project]) -> Project | None:
     """The one project in which this person connects repositories; None where it would have to be chosen."""
     able = access.ids_of_projects_where_role_allows(user, "repositories")
     connectable = [project for project in projects if project.pk in able and project.archived_at is None]

@@ -22,7 +22,7 @@ from pipelines.routing.basics.wording import as_heading, people_text
 from pipelines.routing.document.line import read_line
 from pipelines.routing.sentences.changes import change_sentence, condition_text, field_change, is_field_change
 from pipelines.templatetags.gateline import built_file_url_or_empty
-from pipelines.web.lines.drawing import canvas_details, still_of
+from pipelines.web.lines.drawing import canvas_details, safe_svg_of_stored_drawing
 from pipelines.web.lines.kinds import work_kind_fields
 
 MAX_WHOLE = 20_000
@@ -173,7 +173,7 @@ def _change_row(
     )
 
 
-def comparison_still(line: Line, before: str, to: str) -> Mapping[str, SafeString]:
+def stored_svg_of_comparison(line: Line, before: str, to: str) -> Mapping[str, SafeString]:
     """Return the stored SVG of what differs between these sides; empty before it is drawn, and where one cannot
     be read."""
     sides = (version_comparison.comparison_side(line, name) for name in (before, to))
@@ -182,7 +182,7 @@ def comparison_still(line: Line, before: str, to: str) -> Mapping[str, SafeStrin
     except Invalid:
         return {}
     stored = drawings.stored_drawing_or_request(line.project_id, merged_canvas_data(apart, line.pk))
-    return still_of(stored) if stored else {}
+    return safe_svg_of_stored_drawing(stored) if stored else {}
 
 
 def merged_canvas_data(apart: DocumentComparison, line_id: int) -> dict[str, Any]:

@@ -93,7 +93,9 @@ def picture_of(
     return LineDrawing(canvas_data, tuple(_listed_stations(line, details["onward"])), {})
 
 
-def with_still(drawing: LineDrawing, project_id: int | None, line_id: int | None = None) -> LineDrawing:
+def drawing_with_stored_svg(
+    drawing: LineDrawing, project_id: int | None, line_id: int | None = None
+) -> LineDrawing:
     """Return a copy with the drawing of its picture, where that is stored. `project_id`: None for what ships with
     Gateline. `line_id`: the line that lists show by it."""
     stored = drawings.stored_drawing_or_request(project_id, drawing.given, line_id)
@@ -103,10 +105,12 @@ def with_still(drawing: LineDrawing, project_id: int | None, line_id: int | None
             if path_of_node_program()
             else replace(drawing, digest=drawings.picture_digest(drawing.given))
         )
-    return replace(drawing, given={**drawing.given, "stored": stored.geometry}, still=still_of(stored))
+    return replace(
+        drawing, given={**drawing.given, "stored": stored.geometry}, still=safe_svg_of_stored_drawing(stored)
+    )
 
 
-def still_of(stored: drawings.StoredDrawing) -> Mapping[str, SafeString]:
+def safe_svg_of_stored_drawing(stored: drawings.StoredDrawing) -> Mapping[str, SafeString]:
     # It is inert, and written anew when it was stored (pipelines/formats/drawings.py).
     return {"wide": mark_safe(stored.wide), "narrow": mark_safe(stored.narrow)}
 
@@ -138,10 +142,10 @@ def drawing_of_version(
     """A version never changes: without `endings` it is worked out once. What tasks took does."""
     if endings:
         onward = version_policy_targets(version.pk)
-        return with_still(
+        return drawing_with_stored_svg(
             picture_of(versions.parsed_version(version), endings, version.line_id, onward), project_id
         )
-    return with_still(picture_of_version(version), project_id)
+    return drawing_with_stored_svg(picture_of_version(version), project_id)
 
 
 def drawing_of_live_version_or_draft(line: Line, draft: ParsedLine | None) -> LineDrawing | None:
@@ -152,7 +156,7 @@ def drawing_of_live_version_or_draft(line: Line, draft: ParsedLine | None) -> Li
         drawing = picture_of(draft)
     else:
         return None
-    return with_still(drawing, line.project_id, line.pk)
+    return drawing_with_stored_svg(drawing, line.project_id, line.pk)
 
 
 def picture_of_version(version: LineVersion) -> LineDrawing:

@@ -73,7 +73,7 @@ def readable_problems(problems: Sequence[Problem], document: object) -> list[Pro
 
 def _problem_sentence(document: object, path: str, message: str) -> str:
     """“Lint · rule 2 · “Timeout” is missing.”: a field in quotes, so that its label does not run into the message."""
-    *names, field = _place_names(document, path)
+    *names, field = _part_rule_and_field_names(document, path)
     # The field in quotes, so that its label does not run into the message
     place = " · ".join(filter(None, (*names, f"“{field}”" if field else "")))
     return as_sentence(f"{place} {people_text(message)}" if place else message)
@@ -81,10 +81,10 @@ def _problem_sentence(document: object, path: str, message: str) -> str:
 
 def place_text(document: object, path: str) -> str:
     """A place in a document by names: “Lint · rule 2 · Condition”."""
-    return " · ".join(filter(None, _place_names(document, path)))
+    return " · ".join(filter(None, _part_rule_and_field_names(document, path)))
 
 
-def _place_names(document: object, path: str) -> tuple[str, str, str]:
+def _part_rule_and_field_names(document: object, path: str) -> tuple[str, str, str]:
     """The names of the part, of the rule and of the field, each "" where the path leads through none."""
     parts = path_parts(document, path)
     listed = None if parts.what else LISTED.match(path)

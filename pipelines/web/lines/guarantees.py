@@ -47,7 +47,7 @@ def own_and_required_guarantee_views(
     own = (
         ()
         if not line.guarantees
-        else _prove_version(version_id)
+        else _guarantee_answers_of_version(version_id)
         if version_id is not None
         else prove_guarantees(line)
     )
@@ -65,7 +65,7 @@ def own_and_required_guarantee_views(
 
 
 @lru_cache(maxsize=64)
-def _prove_version(version: int) -> tuple[GuaranteeAnswer, ...]:
+def _guarantee_answers_of_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     """A version never changes."""
     return prove_guarantees(versions.by_id(version))
 

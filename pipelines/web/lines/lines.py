@@ -35,7 +35,12 @@ from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.document.networks import document_to_publish, published_document
 from pipelines.web.lines.document_paths import path_text
-from pipelines.web.lines.drawing import LineDrawing, drawing_of_live_version_or_draft, picture_of, with_still
+from pipelines.web.lines.drawing import (
+    LineDrawing,
+    drawing_of_live_version_or_draft,
+    drawing_with_stored_svg,
+    picture_of,
+)
 from pipelines.web.lines.findings import place_text, readable_problems
 from pipelines.web.lines.guarantees import (
     first_gate_guarantee_id_or_empty,
@@ -43,8 +48,8 @@ from pipelines.web.lines.guarantees import (
     proved_count,
 )
 from pipelines.web.lines.images import hand_over_url
-from pipelines.web.lines.marks import marked_paused
-from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries, trigger_summaries
+from pipelines.web.lines.marks import path_marking_paused_stations_or_empty
+from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
 from pipelines.web.shell.forms import EmptyLineForm, ImportForm
 from pipelines.web.shell.page import (
     SignedInRequest,
@@ -116,7 +121,7 @@ def _conversion_context(opened: document_import.ImportedDocument, project: Proje
     stations = opened.document["stations"]
     try:
         parsed = read_line(opened.document, keep_faulty_rules=True)
-        drawing = with_still(picture_of(parsed), project.pk)
+        drawing = drawing_with_stored_svg(picture_of(parsed), project.pk)
     except DocumentError:
         drawing = None
     return {
@@ -161,7 +166,7 @@ def _create_line(
     return publishing.create_line(project, key, name, under(key), request.user)
 
 
-def proposed_commands(repository: Repository) -> StationCommands | None:
+def proposed_commands_or_none(repository: Repository) -> StationCommands | None:
     """Return the commands that the files of the repository propose; None where nothing is known of it."""
     proposal = corrected_proposal(repository)
     if not proposal.ecosystem:
@@ -180,7 +185,7 @@ def _starter_document(project: Project, starter: Starter) -> Callable[[str], str
     """Return the starter's document with the commands of the repository connected last, where its files
     propose some."""
     latest = project.repositories.exclude(proposed=None).order_by("-connected_at").first()
-    commands = proposed_commands(latest) if latest and starter.line.workspace else None
+    commands = proposed_commands_or_none(latest) if latest and starter.line.workspace else None
     return (
         starter.text_with_key
         if commands is None
@@ -198,7 +203,9 @@ def _create_empty_line(request: SignedInRequest, project: Project, name: str) ->
 
 def starter_drawings() -> tuple[tuple[Starter, LineDrawing], ...]:
     """The templates, each with the line drawn."""
-    return tuple((starter, with_still(drawing, None)) for starter, drawing in _starter_drawings())
+    return tuple(
+        (starter, drawing_with_stored_svg(drawing, None)) for starter, drawing in _starter_drawings()
+    )
 
 
 @cache
@@ -275,7 +282,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         "lines/line.html",
         line,
         pauses=pause_views_of_line(pauses, parsed),
-        told=marked_paused(paused_stations(pauses)),
+        told=path_marking_paused_stations_or_empty(paused_stations(pauses)),
         parsed=parsed,
         problems=readable_problems(problems, line.draft),
         drawing=drawing,

@@ -49,7 +49,7 @@ def mark_paused(path: TaskPath, stations: Iterable[str]) -> None:
         mark.brief = mark.brief or "paused"
 
 
-def marked_paused(stations: Iterable[str]) -> str:
+def path_marking_paused_stations_or_empty(stations: Iterable[str]) -> str:
     """Return the path, for a drawing on which nothing else is marked; empty where no station is paused."""
     path = TaskPath(ways={})
     mark_paused(path, stations)

@@ -67,25 +67,25 @@ def main_path(line: ParsedLine) -> tuple[MainPathStep, ...]:
     # From the last one: what leads back is not worked out yet, so no loop is followed.
     for station in reversed(line.stations):
         own = MainPathStep("station", station.key, station.name)
-        ways = [(0, ()), *_onward_paths(line, station, best)]
+        ways = [(0, ()), *_worths_and_onward_paths(line, station, best)]
         worth, rest = max(ways, key=lambda way: way[0])
         best[station.key] = (worth + 1, (own, *rest))
     start = line.start or (line.stations[0].key if line.stations else "")
     return best[start][1] if start in best else ()
 
 
-def _onward_paths(
+def _worths_and_onward_paths(
     line: ParsedLine, station: Station, best: dict[str, tuple[int, tuple[MainPathStep, ...]]]
 ) -> Iterator[tuple[int, tuple[MainPathStep, ...]]]:
     """`best`: of the stations behind this one."""
     for rule in station.rules:
         gates = _gate_steps(line, rule)
         for target in rule.to:
-            if onward_path := _target_path(line, target, best):
+            if onward_path := _worth_and_path_of_target_or_none(line, target, best):
                 yield onward_path[0] + len(gates), (*gates, *onward_path[1])
     if not station.rules and line.policy.no_rules != "refuse":
         after = line.next_station(station.key) if line.policy.no_rules == "advance" else None
-        if onward_path := _target_path(line, after.key if after else "completed", best):
+        if onward_path := _worth_and_path_of_target_or_none(line, after.key if after else "completed", best):
             yield onward_path
 
 
@@ -96,7 +96,7 @@ def _gate_steps(line: ParsedLine, rule: Rule) -> tuple[MainPathStep, ...]:
     return (MainPathStep("gate", rule.gates[0], gate_name(line, rule.gates[0]), rule.gates),)
 
 
-def _target_path(
+def _worth_and_path_of_target_or_none(
     line: ParsedLine, target: str, best: dict[str, tuple[int, tuple[MainPathStep, ...]]]
 ) -> tuple[int, tuple[MainPathStep, ...]] | None:
     if target in line.ends_by_key:

@@ -20,7 +20,7 @@ from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, ScenarioSubject
 from pipelines.models import Line, Scenario, Task
-from pipelines.queries.scenario_recording import record_scenario
+from pipelines.queries.scenario_recording import scenario_recorded_from_task
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.basics.wording import people_text
 from pipelines.routing.document.line import Problem
@@ -100,7 +100,9 @@ def generate_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     try:
         # Bounded in time; the rules that are left out are named.
         going = scenarios.condition_until_generating_time_ends()
-        rows, generated = scenarios.generate_and_store(line, request.user, timezone.now(), against, going)
+        rows, generated = scenarios.generate_and_store_scenarios(
+            line, request.user, timezone.now(), against, going
+        )
         scenarios.run_stored_scenarios(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _scenarios_page(request, line, against, refused=refused)
@@ -122,7 +124,7 @@ def record_task(request: SignedInRequest, task: Task) -> HttpResponse:
     if not request.POST.get("record"):
         messages.warning(request, "Nothing was recorded.")
         return redirect(reverse("task", args=[*keys, task.name]))
-    made = record_scenario(task, scenarios.unused_scenario_key(task.line, task.name))
+    made = scenario_recorded_from_task(task, scenarios.unused_scenario_key(task.line, task.name))
     try:
         row = scenarios.store_scenario(
             task.line, made.scenario.to_dict(), request.user, timezone.now(), source=Scenario.Source.RECORDED
@@ -191,7 +193,11 @@ def _scenarios_page(
         line,
         status=422 if refused else 200,
         rows=[
-            ScenarioRow(row, _last_run_view(row, LIVE, live), _last_run_view(row, DRAFT, line.draft_number))
+            ScenarioRow(
+                row,
+                _last_run_view_or_none(row, LIVE, live),
+                _last_run_view_or_none(row, DRAFT, line.draft_number),
+            )
             for row in rows[:MAX_ROWS]
         ],
         total=rows.count(),
@@ -200,7 +206,7 @@ def _scenarios_page(
         problems=readable_problems(problems, line.draft),
         # The problems of an unreadable draft stand on the page already.
         refused="" if isinstance(refused, DraftUnreadable) else refused,
-        coverage=_coverage_context(line, subject),
+        coverage=_coverage_context_or_none(line, subject),
         missing=[_missing_row(gap, subject) for gap in missing[:MISSING_SHOWN]],
         more_missing=max(0, len(missing) - MISSING_SHOWN),
         stopped=stopped,
@@ -223,12 +229,12 @@ def _subject_choices(line: Line) -> list[tuple[str, str]]:
     return [*live, (DRAFT, f"draft {line.draft_number}")]
 
 
-def _last_run_view(row: Scenario, mark: str, number: int | None) -> RunView | None:
-    last_run = scenarios.last_run_against(row, mark, number)
+def _last_run_view_or_none(row: Scenario, mark: str, number: int | None) -> RunView | None:
+    last_run = scenarios.last_run_against_or_none(row, mark, number)
     return RunView(last_run, datetime.fromisoformat(last_run.at)) if last_run else None
 
 
-def _coverage_context(line: Line, subject: ScenarioSubject | None) -> dict[str, object] | None:
+def _coverage_context_or_none(line: Line, subject: ScenarioSubject | None) -> dict[str, object] | None:
     if subject is None:
         return None
     coverage = scenarios.stored_coverage(line, subject)

@@ -85,7 +85,7 @@ def _settings_page(request: SignedInRequest, line: Line, form: forms.Form, statu
         members=_member_choices(line),
         policies=LimitPolicy.choices,
         to_errors=form["to"].errors if isinstance(form, TargetProjectForm) else [],
-        places=_target_projects(request),
+        places=_target_project_choices(request),
         running=Task.objects.filter(line=line, ended_at=None).count(),
         named=sorted({name for _kind, name in value_references(line.draft)}),
         own=StoredValue.objects.filter(line=line).order_by("name"),
@@ -145,7 +145,7 @@ def change_limit(request: SignedInRequest, line: Line) -> HttpResponse:
     return _settings_page(request, line, form, 422)
 
 
-def _target_projects(request: SignedInRequest) -> list[tuple[str, str]]:
+def _target_project_choices(request: SignedInRequest) -> list[tuple[str, str]]:
     """The projects in which the person may draw lines."""
     projects = access.projects_where_role_allows(request.user, "design").filter(archived_at=None)
     return [
@@ -181,7 +181,7 @@ def restore_line(request: SignedInRequest, line: Line) -> HttpResponse:
 @require_POST
 def duplicate_line(request: SignedInRequest, line: Line) -> HttpResponse:
     # The choices are of this person, so nothing is copied into a project of others.
-    form = TargetProjectForm(_target_projects(request), request.POST)
+    form = TargetProjectForm(_target_project_choices(request), request.POST)
     if not form.is_valid():
         return _settings_page(request, line, form, 422)
     owner, _slash, key = form.cleaned_data["to"].partition("/")

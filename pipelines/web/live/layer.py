@@ -38,7 +38,7 @@ class Mailbox:
         tasks move faster than can be told, each socket gets as many as there is time for, of the last version
         of every task."""
         waiting = self._waiting
-        place = _place_of_hints_of_same_project(waiting, message)
+        place = _place_of_hints_of_same_project_or_none(waiting, message)
         if place is not None:
             waiting[place] = _merge_hints(waiting[place], message)
         elif len(waiting) < self._capacity:
@@ -60,7 +60,9 @@ class Mailbox:
         return self._waiting.popleft()
 
 
-def _place_of_hints_of_same_project(waiting: deque[dict[str, Any]], message: dict[str, Any]) -> int | None:
+def _place_of_hints_of_same_project_or_none(
+    waiting: deque[dict[str, Any]], message: dict[str, Any]
+) -> int | None:
     """Return where hints of the same project wait already, behind everything that is of another kind."""
     if message["type"] != HINTS:
         return None
@@ -202,7 +204,7 @@ class PostgresLayer(BaseChannelLayer):
             return [self._mailboxes[channel] for channel in channels if channel in self._mailboxes]
 
     def _receive_payload(self, payload: str) -> None:
-        parcel = decoded_parcel(payload)
+        parcel = decoded_parcel_or_none(payload)
         # Messages of this process were delivered when they were sent.
         if parcel is not None and parcel.origin != self._origin:
             self._deliver(parcel)
@@ -268,7 +270,7 @@ class Parcel:
         return text
 
 
-def decoded_parcel(payload: str) -> Parcel | None:
+def decoded_parcel_or_none(payload: str) -> Parcel | None:
     """None for a payload that no process of ours wrote."""
     try:
         origin, to, message = json.loads(payload)

@@ -9,7 +9,7 @@ from collections import deque
 
 import psycopg
 
-from pipelines.models.plumbing.listener import ALIVE, retry_pauses
+from pipelines.models.plumbing.listener import ALIVE, seconds_before_retries
 from pipelines.web.statements import NOTIFY
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Notifier:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        pauses = retry_pauses()
+        pauses = seconds_before_retries()
         while not self._stopping:
             try:
                 with psycopg.connect(
@@ -62,7 +62,7 @@ class Notifier:
                 ) as connection:
                     while self._send(connection):
                         # After a success the pauses begin with the shortest again.
-                        pauses = retry_pauses()
+                        pauses = seconds_before_retries()
             except psycopg.OperationalError as error:
                 log.warning("live: not notifying: %s", str(error).strip())
                 time.sleep(next(pauses))

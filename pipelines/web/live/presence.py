@@ -23,7 +23,7 @@ LONGEST_KEY: Final = 200
 Tell = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-def parse_presence(text: str | None) -> dict[str, Any] | None:
+def parse_presence_or_none(text: str | None) -> dict[str, Any] | None:
     """Parse a presence message of a page: `{"here": {"chosen": {"kind", "key"} | null, "away": bool}}`.
 
     Returns None for anything else.
@@ -65,7 +65,7 @@ class Presence:
 
     async def receive(self, text: str | None) -> None:
         """Receive a message of the page; anything but its own presence is ignored."""
-        here = parse_presence(text)
+        here = parse_presence_or_none(text)
         if here is None or self._is_flooding():
             return
         news = here != self._here or self._clock() - self._heard > LOST

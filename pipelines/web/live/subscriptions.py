@@ -34,7 +34,7 @@ class Subscription:
     every: bool = False
 
 
-def parse_query(query: bytes) -> dict[str, str] | None:
+def parse_query_or_none(query: bytes) -> dict[str, str] | None:
     """`project=owner/key[&line=…][&task=WI-…][&draw=1]`, or `project=*`; None when it cannot name anything."""
     try:
         values = parse_qs(query.decode("ascii"), max_num_fields=5, errors="strict")
@@ -55,7 +55,7 @@ def parse_query(query: bytes) -> dict[str, str] | None:
 
 def requested_subscription(user: Any, session: Any, query: bytes) -> Subscription | None:
     """None for whoever is signed out, not a member, lacks a required second factor, or asks for what is not there."""
-    words = parse_query(query)
+    words = parse_query_or_none(query)
     if words is None or not user.is_authenticated:
         return None
     if words["project"] == EVERY:

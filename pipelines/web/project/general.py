@@ -124,7 +124,7 @@ class TransferForm(TypedKeyForm):
 def project_list(request: SignedInRequest) -> HttpResponse:
     owners = _owner_choices(request)
     form = NewProjectForm(owners, request.POST or None)
-    made = _create_project(request, form) if request.method == "POST" and form.is_valid() else None
+    made = _create_project_or_none(request, form) if request.method == "POST" and form.is_valid() else None
     if made is not None:
         messages.success(request, f"{made.name} is created")
         return redirect("project-setup", made.owner.key, made.key)
@@ -147,7 +147,7 @@ def _owner_choices(request: SignedInRequest) -> list[tuple[str, str]]:
     return [*owners, (NEW_OWNER, "A new owner")] if request.user.is_staff else owners
 
 
-def _create_project(request: SignedInRequest, form: NewProjectForm) -> Project | None:
+def _create_project_or_none(request: SignedInRequest, form: NewProjectForm) -> Project | None:
     """None where it is refused; then the form says why."""
     form_data, field = form.cleaned_data, "new_owner"
     try:

@@ -54,7 +54,7 @@ def member_page(request: SignedInRequest, project: Project, member: int) -> Http
 def _remove_member(request: SignedInRequest, membership: Membership) -> HttpResponse:
     """Unless another heir is chosen, who removes somebody takes over their agents."""
     is_self = membership.user_id == request.user.pk
-    heir = _chosen_heir(request, membership.project) or (None if is_self else request.user)
+    heir = _chosen_heir_or_none(request, membership.project) or (None if is_self else request.user)
     try:
         departures.remove_person(
             membership.project, membership.user, heir=heir, by=request.user, now=timezone.now()
@@ -73,7 +73,7 @@ def leave_project(request: SignedInRequest, project: Project) -> HttpResponse:
     them over."""
     if "leave" not in request.POST:
         return errors.bad_request(request)
-    heir = _chosen_heir(request, project)
+    heir = _chosen_heir_or_none(request, project)
     try:
         departures.remove_person(project, request.user, heir=heir, by=request.user, now=timezone.now())
     except REFUSALS as refused:
@@ -96,7 +96,7 @@ def change_account(request: SignedInRequest, project: Project, member: int) -> H
         departures.reactivate_user(membership.user, by=request.user, now=now)
         messages.success(request, f"{membership.user} can sign in again.")
         return _redirect_to_member(membership)
-    heir = _chosen_heir(request, project) or request.user
+    heir = _chosen_heir_or_none(request, project) or request.user
     try:
         departures.deactivate_user(membership.user, heir=heir, by=request.user, now=now)
     except REFUSALS as refused:
@@ -114,7 +114,9 @@ def reset_link(request: SignedInRequest, project: Project, member: int) -> HttpR
     if "link" not in request.POST:
         return errors.bad_request(request)
     try:
-        uid, key = members.create_reset_key(membership.user, by=request.user, now=timezone.now())
+        uid, key = members.create_user_id_and_key_of_reset_link(
+            membership.user, by=request.user, now=timezone.now()
+        )
     except Forbidden:
         return errors.bad_request(request)
     return _member_page(
@@ -164,7 +166,7 @@ def _get_membership(project: Project, member: int) -> Membership:
     return membership
 
 
-def _chosen_heir(request: SignedInRequest, project: Project) -> User | None:
+def _chosen_heir_or_none(request: SignedInRequest, project: Project) -> User | None:
     """Chosen in the form. A stranger to the project is nobody."""
     heir_id = request.POST.get("heir", "")
     # 18 digits fit into a bigint; more would be an error of the database.

@@ -336,7 +336,7 @@ def repository_rows(project: Project) -> list[RepositoryRow]:
         RepositoryRow(
             repository,
             [
-                check_row(check, in_folder=repository.address.startswith("/"))
+                row_of_check(check, in_folder=repository.address.startswith("/"))
                 for check in repositories.last_test_with_programs_now(repository, workers)
             ],
             lines.get(repository.name, []),
@@ -346,7 +346,7 @@ def repository_rows(project: Project) -> list[RepositoryRow]:
     ]
 
 
-def check_row(check: dict[str, Any], *, in_folder: bool) -> CheckRow:
+def row_of_check(check: dict[str, Any], *, in_folder: bool) -> CheckRow:
     labels = {
         "reach": "Reachable",
         "branch": "Default branch",
@@ -362,7 +362,7 @@ def check_row(check: dict[str, Any], *, in_folder: bool) -> CheckRow:
     seconds = "" if check["ok"] is None else "under 0.1 s" if took < 0.1 else f"{took} s"
     return CheckRow(
         labels.get(check["check"], check["check"]),
-        _check_fact(check, in_folder),
+        _fact_of_check(check, in_folder),
         check["commit"][:7],
         seconds,
         tone,
@@ -370,7 +370,7 @@ def check_row(check: dict[str, Any], *, in_folder: bool) -> CheckRow:
     )
 
 
-def _check_fact(check: dict[str, Any], in_folder: bool) -> str:
+def _fact_of_check(check: dict[str, Any], in_folder: bool) -> str:
     if check["ok"] is None:
         return "not checked"
     if not check["ok"]:

@@ -36,7 +36,7 @@ def edit_repository_page(request: SignedInRequest, project: Project, repository:
     if request.method != "POST":
         return repositories.repository_page(request, chosen, 200)
     page_forms = _posted_forms(request, chosen)
-    if not _save(request, chosen, page_forms):
+    if not _save_if_all_allowed(request, chosen, page_forms):
         return repositories.repository_page(request, chosen, 422, **page_forms)
     if "form" in page_forms:
         repositories.test_and_report(request, chosen)
@@ -64,7 +64,9 @@ def _posted_forms(request: SignedInRequest, repository: Repository) -> dict[str,
     return page_forms
 
 
-def _save(request: SignedInRequest, repository: Repository, page_forms: dict[str, Any]) -> bool:
+def _save_if_all_allowed(
+    request: SignedInRequest, repository: Repository, page_forms: dict[str, Any]
+) -> bool:
     """Save what changed, if all of it may be; else each fault stands at its field."""
     # All of them: what is wrong is said at once
     valid = [form.is_valid() for form in page_forms.values()]
@@ -73,9 +75,9 @@ def _save(request: SignedInRequest, repository: Repository, page_forms: dict[str
     try:
         with transaction.atomic():
             saved = [
-                _save_settings(request, repository, page_forms.get("form")),
-                _save_protection(request, repository, page_forms.get("protection_form")),
-                _save_environment(
+                _try_to_save_settings(request, repository, page_forms.get("form")),
+                _try_to_save_protection(request, repository, page_forms.get("protection_form")),
+                _try_to_save_environment(
                     request, repository, page_forms.get("prepare_form"), page_forms.get("services")
                 ),
             ]
@@ -90,7 +92,9 @@ def _save(request: SignedInRequest, repository: Repository, page_forms: dict[str
     return False
 
 
-def _save_settings(request: SignedInRequest, repository: Repository, form: RepositoryForm | None) -> bool:
+def _try_to_save_settings(
+    request: SignedInRequest, repository: Repository, form: RepositoryForm | None
+) -> bool:
     if form is None:
         return True
     by, now, allow = request.user, timezone.now(), form.allowed_folder
@@ -102,7 +106,9 @@ def _save_settings(request: SignedInRequest, repository: Repository, form: Repos
     return True
 
 
-def _save_protection(request: SignedInRequest, repository: Repository, form: ProtectionForm | None) -> bool:
+def _try_to_save_protection(
+    request: SignedInRequest, repository: Repository, form: ProtectionForm | None
+) -> bool:
     if form is None or not form.has_changed():
         return True
     owner = repository.project.owner
@@ -120,7 +126,7 @@ def _save_protection(request: SignedInRequest, repository: Repository, form: Pro
     return True
 
 
-def _save_environment(
+def _try_to_save_environment(
     request: SignedInRequest,
     repository: Repository,
     form: PrepareForm | None,

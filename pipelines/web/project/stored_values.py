@@ -64,7 +64,7 @@ def stored_values_page(request: SignedInRequest, project: Project) -> HttpRespon
     form = ValueForm(places, request.POST or None)
     if request.method == "POST":
         require_permission(request, "secrets", project)
-        if form.is_valid() and _store_value(request, project, form):
+        if form.is_valid() and _try_to_store_value(request, project, form):
             messages.success(request, f"{form.cleaned_data['name']} is saved")
             return redirect("project-secrets", project.owner.key, project.key)
     return render_in_shell(
@@ -84,7 +84,7 @@ def stored_values_page(request: SignedInRequest, project: Project) -> HttpRespon
     )
 
 
-def _store_value(request: SignedInRequest, project: Project, form: ValueForm) -> bool:
+def _try_to_store_value(request: SignedInRequest, project: Project, form: ValueForm) -> bool:
     """False where it is refused; then the form says why."""
     form_data = form.cleaned_data
     place = _value_place(project, form_data["place"])

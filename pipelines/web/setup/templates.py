@@ -15,7 +15,7 @@ from pipelines.models import Line, Project, User
 from pipelines.ports.terms import SHIPPED
 from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.document.agents import PRESETS
-from pipelines.web.lines.drawing import LineDrawing, picture_of, with_still
+from pipelines.web.lines.drawing import LineDrawing, drawing_with_stored_svg, picture_of
 
 
 def starter_agents(starter: Starter) -> set[str]:
@@ -50,7 +50,7 @@ def _repository_starters() -> list[Starter]:
 
 
 def starter_drawing(key: str) -> LineDrawing:
-    return with_still(_starter_picture(key), None)
+    return drawing_with_stored_svg(_starter_picture(key), None)
 
 
 @cache

@@ -371,10 +371,12 @@ def page_scope(request: HttpRequest, page: str) -> PageScope:
 
 
 def requested_date_range(request: HttpRequest) -> DateRange:
-    return DateRange(parse_day(request.GET.get("since", "")), parse_day(request.GET.get("until", "")))
+    return DateRange(
+        parse_day_or_none(request.GET.get("since", "")), parse_day_or_none(request.GET.get("until", ""))
+    )
 
 
-def parse_day(text: str) -> date | None:
+def parse_day_or_none(text: str) -> date | None:
     """Return the day of `2026-11-30`, `today`, `yesterday`, or `30d` for 30 days ago; None of anything else."""
     text = text.strip().lower()
     if days := RELATIVE_DAY.fullmatch(text):

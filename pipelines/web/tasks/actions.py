@@ -56,7 +56,7 @@ from pipelines.web.tasks.action_responses import (
     run_command_and_redirect,
     typed_text_by_label,
 )
-from pipelines.web.tasks.manual_report_form import read_report_fields, report_fields
+from pipelines.web.tasks.manual_report_form import outcome_parts_and_problems_of_report, report_fields
 from pipelines.web.tasks.start import input_values_of_form, start_fields
 from pipelines.work.transport.local.instructions import rendered_instructions
 
@@ -212,7 +212,7 @@ def manual_form_page(request: SignedInRequest, task: Task, job: int) -> HttpResp
 def _submit_manual_completion(
     request: SignedInRequest, task: Task, job: Job, inputs: tuple[Input, ...]
 ) -> HttpResponse:
-    post, too_large = uploads.store_uploads(request, task.project, inputs, AT)
+    post, too_large = uploads.store_uploads_and_return_fields_and_problems(request, task.project, inputs, AT)
     if too_large:
         return _completion_page(request, task, job, inputs, post, too_large)
     version = post.get("token_version", "")
@@ -230,7 +230,7 @@ def _submit_manual_completion(
             key: value for key, value in input_values_of_form(inputs, post, AT).items() if value != ""
         }
     line = versions.by_id(job.pinned_id)
-    more, faults = read_report_fields(report_fields(line, line.station(job.station)), post)
+    more, faults = outcome_parts_and_problems_of_report(report_fields(line, line.station(job.station)), post)
     if faults:
         return _completion_page(request, task, job, inputs, post, faults)
     outcome |= more
@@ -259,7 +259,7 @@ def _typed_text_by_label(inputs: tuple[Input, ...], post: Mapping[str, str]) -> 
     return typed | {"Summary": post.get("summary", "")}
 
 
-def _last_report(job: Job, inputs: tuple[Input, ...]) -> dict[str, Any] | None:
+def _last_report_or_none(job: Job, inputs: tuple[Input, ...]) -> dict[str, Any] | None:
     """Return the form as it was filled in at the last visit of this station; None at the first."""
     earlier = Job.objects.filter(
         task=job.task_id, station=job.station, purpose=job.purpose, visit__lt=job.visit, outcome__isnull=False
@@ -290,7 +290,7 @@ def _completion_page(
     station = versions.by_id(job.pinned_id).station(job.station)
     if typed is None and job.feedback:
         # Work that came back is corrected, and not typed anew
-        typed = _last_report(job, inputs)
+        typed = _last_report_or_none(job, inputs)
     own = {f"{AT}.{form_input.key}" for form_input in inputs}
     view = TaskView(task, timezone.now())
     before = [

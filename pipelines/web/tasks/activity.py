@@ -34,7 +34,7 @@ def activity_page(request: SignedInRequest) -> HttpResponse:
     scope = page_scope(request, "activity")
     lines, dates = line_choices(scope.projects), requested_date_range(request)
     begin, end = dates.first_moment_and_first_after
-    before = requested_instant(request.GET.get("before", ""))
+    before = requested_instant_or_none(request.GET.get("before", ""))
     kind = request.GET.get("kind", "")
     filters = ActivityFilter(
         kind if kind in KIND_LABELS else "",
@@ -76,7 +76,7 @@ def activity_page(request: SignedInRequest) -> HttpResponse:
     )
 
 
-def requested_instant(text: str) -> datetime | None:
+def requested_instant_or_none(text: str) -> datetime | None:
     """Return the instant of an address, None of anything else."""
     try:
         instant = parse_datetime(text[:40].replace(" ", "+"))

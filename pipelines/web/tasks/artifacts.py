@@ -70,7 +70,7 @@ def preview_input(request: SignedInRequest, task: Task, key: str) -> HttpRespons
         name=name,
         blob=blob,
         picture=bool(picture_media_type(lead)),
-        text=text_preview(lead, blob.size),
+        text=text_preview_or_none(lead, blob.size),
         cut=blob.size > PREVIEW_BYTES,
     )
 
@@ -91,7 +91,7 @@ def picture_media_type(lead: bytes) -> str:
     return f"image/{content}" if content in PICTURES else ""
 
 
-def text_preview(lead: bytes, size: int) -> str | None:
+def text_preview_or_none(lead: bytes, size: int) -> str | None:
     """The first bytes of a file as text, hidden characters made visible; None where they are none."""
     if b"\0" in lead:
         return None

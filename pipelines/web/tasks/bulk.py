@@ -45,13 +45,13 @@ def bulk_commands_page(request: SignedInRequest) -> HttpResponse:
 @sign_in_required
 @require_safe
 def bulk_command_page(request: SignedInRequest, bulk: UUID) -> HttpResponse:
-    return _render(request, _summary(request, _get(request, bulk)))
+    return _render(request, _summary(request, _get_command_or_404(request, bulk)))
 
 
 @sign_in_required
 @require_POST
 def start_bulk_command(request: SignedInRequest, bulk: UUID) -> HttpResponse:
-    command, refusal = _get(request, bulk), ""
+    command, refusal = _get_command_or_404(request, bulk), ""
     try:
         reason = request.POST.get("reason")
         bulk_commands.start_bulk_command(command, request.user, reason and reason.replace("\0", ""))
@@ -65,7 +65,7 @@ def start_bulk_command(request: SignedInRequest, bulk: UUID) -> HttpResponse:
 @sign_in_required
 @require_POST
 def stop_bulk_command(request: SignedInRequest, bulk: UUID) -> HttpResponse:
-    command, refusal = _get(request, bulk), ""
+    command, refusal = _get_command_or_404(request, bulk), ""
     try:
         bulk_commands.stop_bulk_command(command, request.user)
     except Conflict as late:
@@ -83,7 +83,7 @@ def _create(request: SignedInRequest) -> HttpResponse:
         bool(form.get("stops")),
     )
     try:
-        selection = _selection(request)
+        selection = _requested_selection(request)
         command = bulk_commands.create_bulk_command(request.user, request.user, bulk_request, selection)
     except Invalid as fault:
         return _render(request, None, str(fault), status=422)
@@ -94,7 +94,7 @@ def _withdraw_earlier_plan(request: SignedInRequest) -> None:
     """Stop what the same dialog planned before, for another station perhaps, and nobody started."""
     for text in request.POST.getlist("instead")[:1]:
         try:
-            command = _get(request, UUID(text))
+            command = _get_command_or_404(request, UUID(text))
         except (ValueError, Http404):
             return
         # Started meanwhile, it goes on
@@ -102,7 +102,7 @@ def _withdraw_earlier_plan(request: SignedInRequest) -> None:
             bulk_commands.delete_unstarted_bulk_command(command)
 
 
-def _selection(request: SignedInRequest) -> BulkSelection:
+def _requested_selection(request: SignedInRequest) -> BulkSelection:
     form = request.POST
     if form.get("all"):
         query = QueryDict(form.get("matching", "").removeprefix("?")[:2_000])
@@ -127,7 +127,7 @@ def _chosen_from_box_text(box_text: str) -> Chosen:
     )
 
 
-def _get(request: SignedInRequest, bulk: UUID) -> BulkCommand:
+def _get_command_or_404(request: SignedInRequest, bulk: UUID) -> BulkCommand:
     try:
         return bulk_commands.get_bulk_command(request.user, request.user, bulk)
     except NotFound as missing:
@@ -141,9 +141,9 @@ def _summary(request: SignedInRequest, command: BulkCommand) -> BulkSummary:
 def _answer(request: SignedInRequest, bulk: UUID, refusal: str) -> HttpResponse:
     """Answer the part alone in a dialog, or in a page that goes on by itself."""
     if is_fragment_request(request, "bulk"):
-        return _render(request, _summary(request, _get(request, bulk)), refusal)
+        return _render(request, _summary(request, _get_command_or_404(request, bulk)), refusal)
     if refusal:
-        return _render(request, _summary(request, _get(request, bulk)), refusal, status=409)
+        return _render(request, _summary(request, _get_command_or_404(request, bulk)), refusal, status=409)
     return redirect("task-bulk-command", bulk)
 
 

@@ -26,7 +26,9 @@ def live_path_json(line: ParsedLine, board: Board, now: datetime, paused: Collec
     path = TaskPath(ways={})
     columns = {column.key: column for column in board.columns if column.count}
     for station in line.stations:
-        mark = _station_mark(columns.get(f"station:{station.key}"), columns.get(f"gate:{station.gate}"), now)
+        mark = _station_mark_or_none(
+            columns.get(f"station:{station.key}"), columns.get(f"gate:{station.gate}"), now
+        )
         if mark:
             path.places[station.key] = mark
     for gate in line.gates_by_key:
@@ -37,7 +39,7 @@ def live_path_json(line: ParsedLine, board: Board, now: datetime, paused: Collec
     return json.dumps(path.to_dict())
 
 
-def _station_mark(here: Column | None, gate: Column | None, now: datetime) -> PlaceMark | None:
+def _station_mark_or_none(here: Column | None, gate: Column | None, now: datetime) -> PlaceMark | None:
     """Return the mark of the station's own work, else of the gate that it has for all of its rules."""
     column = here or gate
     if column is None:

@@ -60,7 +60,7 @@ def report_fields(line: ParsedLine, station: Station) -> ReportFields:
     )
 
 
-def read_report_fields(
+def outcome_parts_and_problems_of_report(
     choices: ReportFields, post: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[Problem]]:
     """Read the additional fields from a posted form. Returns the parts of the outcome and the problems."""

@@ -259,13 +259,16 @@ def _line_choice_page(request: SignedInRequest, lines: QuerySet[Line], **shell: 
 @require_http_methods(["GET", "HEAD", "POST"])
 def start_task_page(request: SignedInRequest, project: Project, line: str) -> HttpResponse:
     selected_line = access.line_of_visible_project_by_keys(request.user, project.owner.key, project.key, line)
-    follows, blocks = _related_task(request, project, "follows"), _related_task(request, project, "blocks")
+    follows, blocks = (
+        _related_task_or_none(request, project, "follows"),
+        _related_task_or_none(request, project, "blocks"),
+    )
     about = RelatedTasks(follows, blocks)
     if selected_line.live is None or request.method != "POST":
         return _render_start_page(
-            request, selected_line, _prefilled_values(request, selected_line, about), [], about
+            request, selected_line, _prefilled_values_or_none(request, selected_line, about), [], about
         )
-    post, problems = uploads.store_uploads(
+    post, problems = uploads.store_uploads_and_return_fields_and_problems(
         request, project, versions.parsed_version(selected_line.live).inputs, "inputs"
     )
     if problems:
@@ -345,13 +348,15 @@ def _link_dependency(request: SignedInRequest, blocked: Task, new: Task) -> None
         messages.warning(request, f"{blocked.name}: {fault}")
 
 
-def _related_task(request: SignedInRequest, project: Project, field: str) -> Task | None:
+def _related_task_or_none(request: SignedInRequest, project: Project, field: str) -> Task | None:
     """The task that is named, if one is. Raises NotFound."""
     name = (request.POST if request.method == "POST" else request.GET).get(field, "")
     return access.task_of_permitted_project(project, name) if name else None
 
 
-def _prefilled_values(request: SignedInRequest, line: Line, about: RelatedTasks) -> dict[str, Any] | None:
+def _prefilled_values_or_none(
+    request: SignedInRequest, line: Line, about: RelatedTasks
+) -> dict[str, Any] | None:
     """Return the initial values of a fresh form: those of the task that it follows, of the address, or None."""
     if about.follows is not None:
         return _form_values_of_old_task(about.follows, line)

@@ -273,7 +273,7 @@ class StepsView:
         return "Its output could not be read as steps. See the log for what it wrote."
 
 
-def preset_and_allowed(job: Job) -> tuple[Preset, tuple[str, ...]] | None:
+def preset_and_allowed_or_none(job: Job) -> tuple[Preset, tuple[str, ...]] | None:
     """The agent that a job calls and the commands that it may run; None for every other job."""
     if job.kind != KIND.key or job.purpose != Purpose.STATION:
         return None
@@ -286,7 +286,7 @@ def steps_view(
     job: Job, attempt: int, *, start: int | None = None, end: int | None = None
 ) -> StepsView | None:
     """The last steps of an attempt; those from `start` on; or those before `end`."""
-    preset_entry = preset_and_allowed(job)
+    preset_entry = preset_and_allowed_or_none(job)
     if preset_entry is None:
         return None
     preset, allow = preset_entry

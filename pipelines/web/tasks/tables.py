@@ -25,7 +25,7 @@ from pipelines.web.shell.page import (
     is_fragment_request,
     line_required,
     page_scope,
-    parse_day,
+    parse_day_or_none,
     project_breadcrumb,
     project_required,
     render_in_shell,
@@ -113,7 +113,7 @@ def _ready_made_views(search: TaskFilter, scope: PageScope, line: Line | None) -
 
 
 def _as_dates(narrowed: Mapping[str, str]) -> dict[str, str]:
-    since = DateRange(parse_day(narrowed["since"])).query if "since" in narrowed else {}
+    since = DateRange(parse_day_or_none(narrowed["since"])).query if "since" in narrowed else {}
     return {**narrowed, **since}
 
 

@@ -50,10 +50,10 @@ from pipelines.web.tasks.escalation_cards import (
     open_escalation_cards,
 )
 from pipelines.web.tasks.start import StartField, start_fields
-from pipelines.web.tasks.steps import StepsView, preset_and_allowed, steps_view
+from pipelines.web.tasks.steps import StepsView, preset_and_allowed_or_none, steps_view
 from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
-from pipelines.web.tasks.task_tabs import job_with_log_to_show, tab_context
+from pipelines.web.tasks.task_tabs import job_with_log_to_show_or_none, tab_context
 from pipelines.web.tasks.task_timeline import moment_part, moment_redirect, name_moment, timeline_context
 from pipelines.web.tasks.tombstone import tombstone_page
 from pipelines.work import logs
@@ -107,8 +107,8 @@ def task_page(request: SignedInRequest, task: Task) -> HttpResponse:
 
 def _default_tab(view: TaskView) -> str:
     """Steps, where the job that matters now is an agent's."""
-    job = job_with_log_to_show(view.jobs)
-    return "steps" if job is not None and preset_and_allowed(job) else "log"
+    job = job_with_log_to_show_or_none(view.jobs)
+    return "steps" if job is not None and preset_and_allowed_or_none(job) else "log"
 
 
 def _more_steps_part(request: SignedInRequest, project: Project, view: TaskView) -> HttpResponse:
@@ -215,7 +215,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "supplies": [
             (token.pk, fields) for token in view.tokens if (fields := missing_metadata_fields(line, token))
         ],
-        "failure": failure_reason(task),
+        "failure": failure_reason_or_none(task),
         "unmerged": has_unmerged_change(task),
         "leftovers": unresolved_findings_of_runs(task, view.jobs),
         "branch": task_branch(task) if line.workspace else None,
@@ -270,7 +270,7 @@ def delivery_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
     ]
 
 
-def failure_reason(task: Task) -> FailureReason | None:
+def failure_reason_or_none(task: Task) -> FailureReason | None:
     """Return the explanation of a failed task: its own reason, else the last message of its last station."""
     if task.reason or task.status != Status.FAILED:
         return FailureReason(task.reason) if task.reason else None

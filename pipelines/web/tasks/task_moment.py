@@ -230,11 +230,11 @@ def displayed_moment(view: TaskView, number: int) -> DisplayedMoment:
         steps.index(last.seq) + 1,
         steps,
         next((item.text or f"{item.source} → {item.target}" for item in past.history), ""),
-        _places(past),
+        _status_and_place_of_positions(past),
         latest_fact_rows(past.line, past.jobs),
         output_entries(past),
         _past_files(past),
-        _last_commit(past),
+        _last_commit_or_none(past),
         _stopped_path(task_path_json(past, endings)),
         drawing_of_version(past.task.pinned, past.task.project_id, endings),
     )
@@ -248,7 +248,7 @@ def _stopped_path(path: str) -> str:
     return json.dumps(marks)
 
 
-def _places(past: TaskView) -> list[tuple[str, str]]:
+def _status_and_place_of_positions(past: TaskView) -> list[tuple[str, str]]:
     """Return status and place of each position: its open gates, else its station, or the end."""
     places = []
     for token in past.tokens:
@@ -281,6 +281,6 @@ def _past_files(past: TaskView) -> list[PastFiles]:
     return list(files.values())
 
 
-def _last_commit(past: TaskView) -> VisitCommit | None:
+def _last_commit_or_none(past: TaskView) -> VisitCommit | None:
     done = [job.pk for job in past.jobs if job.state == Job.State.DONE]
     return VisitCommit.objects.filter(job__in=done).order_by("-job__ended_at", "-job_id").first()

@@ -15,9 +15,9 @@ from pipelines.queries.task_view import EVENTS, TaskView
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, waiting_question_or_empty
-from pipelines.web.changes.task_changes import task_changes_panel
+from pipelines.web.changes.task_changes import task_changes_panel_or_none
 from pipelines.web.shell.page import SignedInRequest
-from pipelines.web.tasks.steps import preset_and_allowed, steps_view
+from pipelines.web.tasks.steps import preset_and_allowed_or_none, steps_view
 from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.work import logs
 
@@ -44,7 +44,7 @@ def tab_context(request: SignedInRequest, view: TaskView, tab: str) -> dict[str,
     elif tab == "steps":
         context |= steps_context(request, view)
     elif tab == "changes":
-        context["changes"] = task_changes_panel(view.task, request.user, request.GET)
+        context["changes"] = task_changes_panel_or_none(view.task, request.user, request.GET)
     elif tab == "outputs":
         context["outputs"] = output_entries(view)
     return context
@@ -117,7 +117,8 @@ def log_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     jobs = [(job, _job_title(view, job)) for job in reversed(view.jobs)]
     job_id = request.GET.get("job", "")
     job = next(
-        (candidate for candidate, _ in jobs if str(candidate.pk) == job_id), job_with_log_to_show(view.jobs)
+        (candidate for candidate, _ in jobs if str(candidate.pk) == job_id),
+        job_with_log_to_show_or_none(view.jobs),
     )
     context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(job_id)}
     if job is None:
@@ -139,10 +140,10 @@ def log_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
 
 def steps_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     """Return the same as `log_context` for the jobs of agents, with their logs read as steps."""
-    jobs = [(job, _job_title(view, job)) for job in reversed(view.jobs) if preset_and_allowed(job)]
+    jobs = [(job, _job_title(view, job)) for job in reversed(view.jobs) if preset_and_allowed_or_none(job)]
     job_id = request.GET.get("job", "")
     requested_job = next((candidate for candidate, _ in jobs if str(candidate.pk) == job_id), None)
-    job = requested_job or job_with_log_to_show([candidate for candidate, _ in jobs])
+    job = requested_job or job_with_log_to_show_or_none([candidate for candidate, _ in jobs])
     context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(job_id)}
     if job is None:
         return context
@@ -162,7 +163,7 @@ def steps_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     }
 
 
-def job_with_log_to_show(jobs: Sequence[Job]) -> Job | None:
+def job_with_log_to_show_or_none(jobs: Sequence[Job]) -> Job | None:
     """Return the job whose log is read first: the last that runs, else the last that ran. A person's work and
     a wait write no log, and jobs that have not started have none yet; they come last."""
 

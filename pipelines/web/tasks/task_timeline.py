@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django_htmx.http import HttpResponseClientRedirect
 
 from pipelines.queries.task_view import TaskView
-from pipelines.queries.visit_rows import visit_rows
+from pipelines.queries.visit_rows import task_timeline_view
 from pipelines.templatetags.time_axis import TimeAxis
 from pipelines.web.shell.page import SignedInRequest, render_in_shell
 from pipelines.web.tasks.tables import page_number_or_default
@@ -24,7 +24,7 @@ def timeline_context(view: TaskView, query: QueryDict) -> dict[str, Any]:
     steps = moment_numbers(view.events)
     number = requested_number(query, steps)
     moment = displayed_moment(view, number) if number else None
-    timeline, ended_at = visit_rows(view), view.task.ended_at
+    timeline, ended_at = task_timeline_view(view), view.task.ended_at
     axis = (
         TimeAxis(timeline.begin, ended_at)
         if ended_at
@@ -80,7 +80,7 @@ def name_moment(
     request: SignedInRequest, response: HttpResponse, moment: DisplayedMoment | None
 ) -> HttpResponse:
     """Let the address of the page name the moment that the response shows, where it does not yet."""
-    current, address = _current_page(request), moment_address(request, moment.number if moment else 0)
+    current, address = _current_page_or_none(request), moment_address(request, moment.number if moment else 0)
     if current and address != current.path + (f"?{current.query}" if current.query else ""):
         response["HX-Replace-Url"] = address
     return response
@@ -89,14 +89,14 @@ def name_moment(
 def moment_address(request: SignedInRequest, number: int) -> str:
     """Return the address of the page at this moment, 0 for now, with what it names besides: a tab, a station, a
     decision."""
-    current = _current_page(request)
+    current = _current_page_or_none(request)
     names = QueryDict(current.query).items() if current else ()
     other = {name: value for name, value in names if name not in ("at", "step", "fragment")}
     query = urlencode(other | ({"at": number} if number else {}))
     return request.path + (f"?{query}" if query else "")
 
 
-def _current_page(request: SignedInRequest) -> SplitResult | None:
+def _current_page_or_none(request: SignedInRequest) -> SplitResult | None:
     """Return the address in the bar of the browser, None where it is not told, or another page's."""
     try:
         current = urlsplit(request.headers.get("HX-Current-URL", ""))

@@ -104,7 +104,7 @@ def unchanged_run_part(request: SignedInRequest, task: Task) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         require_permission(request, "design", task.project)
-    job = _failed_command_run(task, request.GET.get("job", ""))
+    job = _failed_command_run_or_none(task, request.GET.get("job", ""))
     if job is not None and request.method == "POST":
         trial_request = TrialRequest(job.pinned.document, job.station, task.inputs, {})
         try:
@@ -117,7 +117,7 @@ def unchanged_run_part(request: SignedInRequest, task: Task) -> HttpResponse:
     return render_in_shell(request, "tasks/task/unchanged.html", project=task.project, task=task, run=run)
 
 
-def _failed_command_run(task: Task, job_id: str) -> Job | None:
+def _failed_command_run_or_none(task: Task, job_id: str) -> Job | None:
     """A run that failed by itself, in a repository: what could not be started or prepared never ran."""
     # 18 digits fit into a bigint; more would be an error of the database.
     if not (job_id.isascii() and job_id.isdigit() and len(job_id) < 19):
@@ -129,18 +129,18 @@ def _failed_command_run(task: Task, job_id: str) -> Job | None:
 
 
 def _read_unchanged_run(task: Task, job: Job, reader: User, refusal: str) -> UnchangedRun:
-    trial = trials.newest_trial(task.line, reader, job.station)
+    trial = trials.newest_trial_or_none(task.line, reader, job.station)
     is_own = trial is not None and trial.inputs == task.inputs and trial.document == job.pinned.document
     may_start = all(
         access.is_permitted(reader, action, task.project) for action in ("design", "submit", "execute")
     )
     commit: VisitCommit = job.visit_commit
     return UnchangedRun(
-        job, commit, _recorded_run_on_base(job, commit), trial if is_own else None, may_start, refusal
+        job, commit, _recorded_run_on_base_or_none(job, commit), trial if is_own else None, may_start, refusal
     )
 
 
-def _recorded_run_on_base(job: Job, commit: VisitCommit) -> Job | None:
+def _recorded_run_on_base_or_none(job: Job, commit: VisitCommit) -> Job | None:
     """The last run of this station on the files of the base: of a task without a change, or of the one whose merge the
     base is."""
     if commit.repository_id is None:

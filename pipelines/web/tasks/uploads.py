@@ -30,7 +30,7 @@ class LimitedUploadHandler(TemporaryFileUploadHandler):
         super().receive_data_chunk(raw_data, start)
 
 
-def store_uploads(
+def store_uploads_and_return_fields_and_problems(
     request: SignedInRequest, project: Project, inputs: Sequence[Input], at: str
 ) -> tuple[dict[str, str], list[Problem]]:
     """The fields of the form that were sent, with the files among them stored: the value of a file is JSON text. And

@@ -79,7 +79,7 @@ def form_context(
 
 def example_context(line: Line, typed: Typed) -> dict[str, Any]:
     """Return what the paths of the form find in the task of the chosen line that ended last."""
-    task = _latest_task(line, typed)
+    task = _latest_task_or_none(line, typed)
     text = jsontext.dumps(ended_task.task_document(task), indent=2, ascii_only=False) if task else ""
     return {
         **mapped_form.example_context(line, typed, text),
@@ -88,7 +88,7 @@ def example_context(line: Line, typed: Typed) -> dict[str, Any]:
     }
 
 
-def _latest_task(line: Line, typed: Typed) -> Task | None:
+def _latest_task_or_none(line: Line, typed: Typed) -> Task | None:
     """Return the task that ended last as the form says, else the one that ended last in any way."""
     known = Line.objects.filter(project=line.project_id, key__in=[key for key, _name in source_choices(line)])
     source = (
@@ -98,6 +98,6 @@ def _latest_task(line: Line, typed: Typed) -> Task | None:
         return None
     state = typed.get("state", "")
     statuses = awaited_statuses({"state": state if state in STATES else DEFAULTS["state"]})
-    return ended_task.latest_ended_task(source.pk, statuses) or ended_task.latest_ended_task(
+    return ended_task.latest_ended_task_or_none(source.pk, statuses) or ended_task.latest_ended_task_or_none(
         source.pk, awaited_statuses({"state": "any"})
     )

@@ -71,7 +71,7 @@ def path_fields(
                 for problem in problems
                 if problem.path == f"options.{name.removeprefix(AT)}"
             ],
-            *_value_at_path(typed.get(name, "").strip(), document),
+            *_value_and_reason_at_path(typed.get(name, "").strip(), document),
         )
         for name, label, is_required in _path_names(line)
         if name.removeprefix(AT) not in without
@@ -105,7 +105,7 @@ def _path_names(line: Line) -> Iterator[tuple[str, str, bool]]:
         yield f"{AT}{name}", mapping.PATHS[name], False
 
 
-def _value_at_path(path: str, document: Any) -> tuple[str, str]:
+def _value_and_reason_at_path(path: str, document: Any) -> tuple[str, str]:
     """Return the value that a path finds in the example, and why it finds none."""
     if not path or document is mapping.MISSING:
         return "", ""

@@ -238,7 +238,7 @@ def _save_form(request: SignedInRequest, line: Line, kind: str, trigger: Trigger
     """Save the form, and go to the list; or show it again with what is wrong."""
     if line.live is None:
         return _form_page(request, line, kind, request.POST.dict(), [], trigger)
-    typed, problems = uploads.store_uploads(
+    typed, problems = uploads.store_uploads_and_return_fields_and_problems(
         request, line.project, versions.parsed_version(line.live).inputs, "inputs"
     )
     try:

@@ -18,7 +18,7 @@ from pipelines.web.triggers import shared_form
 from pipelines.web.triggers.cards import NextRun, next_runs
 from pipelines.web.triggers.shared_form import Typed
 from pipelines.work.triggers import calendar
-from pipelines.work.triggers.calendar import EVERY, LAST_DAY, WEEKDAYS, Cadence, plain_cadence
+from pipelines.work.triggers.calendar import EVERY, LAST_DAY, WEEKDAYS, Cadence, plain_cadence_or_none
 from pipelines.work.triggers.schedule import MISSED, SCHEDULE
 
 CRON: Final = "cron"
@@ -95,11 +95,11 @@ def new_form_values(line: Line, user: User, query: Typed) -> dict[str, str]:
     every = query.get("every", "day")
     cadence = Cadence(every if every in EVERY else "day", query.get("time", "02:00")[:5])
     if "every" not in query:
-        cadence, zone = _imported_cadence(line, cadence, zone)
+        cadence, zone = _imported_cadence_and_zone(line, cadence, zone)
     return {**_cadence_fields(cadence), "zone": zone, "missed": "once", "one_at_a_time": "on", "title": ""}
 
 
-def _imported_cadence(line: Line, cadence: Cadence, zone: str) -> tuple[Cadence, str]:
+def _imported_cadence_and_zone(line: Line, cadence: Cadence, zone: str) -> tuple[Cadence, str]:
     """Return the weekly cadence of a line that was imported from ALP (`init.json`, `schedule`), if it has one."""
     document: Any = line.live.document if line.live else {}
     for key in ("extra", "init", "schedule"):
@@ -115,7 +115,7 @@ def _imported_cadence(line: Line, cadence: Cadence, zone: str) -> tuple[Cadence,
 def stored_form_values(trigger: Trigger) -> dict[str, str]:
     """Return the form of a trigger that there is."""
     options = trigger.options
-    cadence = plain_cadence(options["cron"])
+    cadence = plain_cadence_or_none(options["cron"])
     when = (
         _cadence_fields(cadence or Cadence()) | ({} if cadence else {"every": CRON}) | {CRON: options["cron"]}
     )

@@ -24,7 +24,7 @@ FIELDS = ("since", "last", "tasks", "versions")
 def backtest_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """`?to=draft`, `live` or a number. The page starts by itself where the address names it."""
     to = request.GET.get("to") or "draft"
-    target, problems = _read_target(line, to)
+    target, problems = _backtest_target_and_problems(line, to)
     context: dict[str, Any] = {
         "line": line,
         "to": to,
@@ -45,7 +45,7 @@ def backtest_page(request: SignedInRequest, line: Line) -> HttpResponse:
     )
 
 
-def _read_target(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:
+def _backtest_target_and_problems(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:
     try:
         return backtest_target(line, to), []
     except (DocumentError, Invalid) as fault:

@@ -39,7 +39,9 @@ def evaluations_page(request: SignedInRequest, line: Line) -> HttpResponse:
     if request.method == "POST":
         require_permission(request, "publish", line.project)
         try:
-            evaluation = evaluations.start_evaluation(line, request.user, _requested(request, line))
+            evaluation = evaluations.start_evaluation(
+                line, request.user, _requested_evaluation(request, line)
+            )
             return redirect(
                 "line-evaluation", line.project.owner.key, line.project.key, line.key, evaluation.pk
             )
@@ -48,19 +50,19 @@ def evaluations_page(request: SignedInRequest, line: Line) -> HttpResponse:
         except (Conflict, Invalid, NotFound) as refused:
             fault = refused.message if isinstance(refused, Invalid) else refused.detail
     rows = evaluations.evaluations_of_line(line)
-    drawn = _read_draft(line)
+    drawn = _read_draft_or_none(line)
     return show_line(
         request,
         "versions/evaluations.html",
         line,
-        rows=[(row, _name(drawn, row.station)) for row in rows],
+        rows=[(row, _station_name_or_key(drawn, row.station)) for row in rows],
         fault=fault,
         status=409 if fault else 200,
-        **_choices(line, drawn, request),
+        **_form_choices_context(line, drawn, request),
     )
 
 
-def _requested(request: SignedInRequest, line: Line) -> EvaluationRequest:
+def _requested_evaluation(request: SignedInRequest, line: Line) -> EvaluationRequest:
     form_data = request.POST
     try:
         cost_limit = Decimal(form_data.get("cost_limit", "").strip() or "0")
@@ -74,14 +76,14 @@ def _requested(request: SignedInRequest, line: Line) -> EvaluationRequest:
     return EvaluationRequest(line.draft, station, cost_limit, check, last)
 
 
-def _read_draft(line: Line) -> ParsedLine | None:
+def _read_draft_or_none(line: Line) -> ParsedLine | None:
     try:
         return read_line(line.draft, keep_faulty_rules=True)
     except (DocumentError, Invalid):
         return None
 
 
-def _choices(line: Line, drawn: ParsedLine | None, request: SignedInRequest) -> dict[str, Any]:
+def _form_choices_context(line: Line, drawn: ParsedLine | None, request: SignedInRequest) -> dict[str, Any]:
     """Return what the form offers: the stations that the draft changes first."""
     if drawn is None:
         return {"readable": False, "accepted": False}
@@ -127,8 +129,8 @@ def evaluation_page(request: SignedInRequest, line: Line, evaluation: int) -> Ht
         line,
         evaluation=row,
         result=result,
-        station=_name(drawn, row.station),
-        check=_name(drawn, row.check_station) if row.check_station else "",
+        station=_station_name_or_key(drawn, row.station),
+        check=_station_name_or_key(drawn, row.check_station) if row.check_station else "",
         tasks=[
             (
                 task,
@@ -137,11 +139,11 @@ def evaluation_page(request: SignedInRequest, line: Line, evaluation: int) -> Ht
             )
             for task in result.tasks
         ],
-        run=_chosen_run(row.pk, request.GET.get("run", "")),
+        run=_chosen_run_context_or_none(row.pk, request.GET.get("run", "")),
     )
 
 
-def _chosen_run(evaluation: int, run: str) -> dict[str, Any] | None:
+def _chosen_run_context_or_none(evaluation: int, run: str) -> dict[str, Any] | None:
     """Return the difference and the log of a run, each line with its look. Raises Http404."""
     if not run:
         return None
@@ -171,5 +173,5 @@ def stop_evaluation(request: SignedInRequest, line: Line, evaluation: int) -> Ht
     return redirect("line-evaluation", line.project.owner.key, line.project.key, line.key, row.pk)
 
 
-def _name(drawn: ParsedLine | None, key: str) -> str:
+def _station_name_or_key(drawn: ParsedLine | None, key: str) -> str:
     return station_name(drawn, key) if drawn else key

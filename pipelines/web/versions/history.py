@@ -26,7 +26,12 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.networks import published_document
 from pipelines.routing.sentences.sampling import fallback_cause
 from pipelines.web.lines import lines
-from pipelines.web.lines.change_groups import change_legend, change_totals, comparison_still, group_changes
+from pipelines.web.lines.change_groups import (
+    change_legend,
+    change_totals,
+    group_changes,
+    stored_svg_of_comparison,
+)
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.findings import readable_problems
 from pipelines.web.lines.overview import gate_summaries, station_summaries
@@ -142,7 +147,9 @@ def _versions_page(
         entries=entries,
         to=to,
         before=before,
-        choices=[(entry.side, entry.title) for entry in [*entries, *_draft_choice(stored, differs)]],
+        choices=[
+            (entry.side, entry.title) for entry in [*entries, *_draft_entry_unless_different(stored, differs)]
+        ],
         current=next((entry for entry in entries if entry.side == to), None),
         chosen=next((row for row in rows if str(row.number) == to), None),
         unpublished=differs,
@@ -151,7 +158,7 @@ def _versions_page(
         # The first version has nothing beside it, so no sign of a change either
         legend=change_legend() if before else (),
         picture_url=f"{reverse('api-1:line-picture', args=_line_keys(stored))}?from={before or to}&to={to}",
-        still=comparison_still(stored, before or to, to),
+        still=stored_svg_of_comparison(stored, before or to, to),
         record=_record_rows(stored),
         rail=True,
         **{**NOT_COMPARED, **_comparison_context(stored, before, to)},
@@ -219,7 +226,7 @@ def _draft_entry(line: Line) -> VersionEntry:
     return VersionEntry(version_comparison.DRAFT, title, who=str(line.draft_by or ""), at=line.draft_at)
 
 
-def _draft_choice(line: Line, differs: bool) -> list[VersionEntry]:
+def _draft_entry_unless_different(line: Line, differs: bool) -> list[VersionEntry]:
     return [] if differs else [_draft_entry(line)]
 
 

@@ -50,7 +50,7 @@ def impact_page(request: SignedInRequest, line: Line) -> HttpResponse:
 @require_POST
 def migrate_tasks(request: SignedInRequest, line: Line) -> HttpResponse:
     form_data = request.POST
-    to = _target_version(line, form_data.get("to", ""))
+    to = _target_version_or_none_for_draft(line, form_data.get("to", ""))
     if to is None or not form_data.get("digest"):
         return errors.bad_request(request)
     try:
@@ -95,7 +95,7 @@ def _impact_page(
     refused: Conflict | Forbidden | Invalid | None = None,
 ) -> HttpResponse:
     requested = form_data.get("to", "")
-    to = _target_version(line, requested)
+    to = _target_version_or_none_for_draft(line, requested)
     mapping, context = (
         chosen_mapping(form_data),
         {"wanted": requested or (line.live.number if line.live else DRAFT)},
@@ -127,7 +127,7 @@ def _impact_page(
     )
 
 
-def _target_version(line: Line, requested: str) -> LineVersion | None:
+def _target_version_or_none_for_draft(line: Line, requested: str) -> LineVersion | None:
     """The version that is asked for; the live one where nothing is said, None for the draft."""
     if not requested and line.live:
         return line.live

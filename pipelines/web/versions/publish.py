@@ -22,7 +22,7 @@ from pipelines.lines.version_comparison import DRAFT, LIVE
 from pipelines.models import Line, LineEvent, Migration
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
-from pipelines.web.lines.change_groups import author_names, change_legend, comparison_still
+from pipelines.web.lines.change_groups import author_names, change_legend, stored_svg_of_comparison
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import PublishForm
 from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line
@@ -231,7 +231,7 @@ def _publish_page(
         kept=urlencode({key: value for key, value in parameters.items() if value}),
         may_execute=access.is_permitted(request.user, "execute", line.project),
         legend=change_legend(),
-        still=comparison_still(stored, LIVE if stored.live else DRAFT, DRAFT),
+        still=stored_svg_of_comparison(stored, LIVE if stored.live else DRAFT, DRAFT),
         # The back-test of this page, on what ran last.
         recorded=backtest.has_decisions(stored),
         verdicts=backtest.verdict_looks(),

@@ -19,7 +19,7 @@ from pipelines.models import Line, PublishRequest, User
 from pipelines.queries.four_eyes import (
     four_eyes_repositories,
     is_publish_request_waiting,
-    last_publish_request,
+    last_publish_request_or_none,
 )
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
@@ -120,7 +120,7 @@ def _guarantees_context(request: HttpRequest, line: Line) -> dict[str, Any]:
 
 def _is_draft_live(line: Line) -> bool:
     try:
-        return publish_review.draft_changes(line) == ()
+        return publish_review.draft_changes_or_none(line) == ()
     except Invalid:
         return False
 
@@ -198,7 +198,7 @@ def request_context(
 ) -> dict[str, Any]:
     """Return who asks for publishing the draft, why this person does not, and what was sent back last. `document`: the
     draft, where it is one; then also the repositories that ask for it."""
-    last = last_publish_request(line)
+    last = last_publish_request_or_none(line)
     request = last if last and is_publish_request_waiting(last, line) else None
     refused = last if last and last.state == PublishRequest.State.SENT_BACK else None
     repositories = four_eyes_repositories(line.project, document) if document else []
@@ -206,6 +206,6 @@ def request_context(
         "publish_request": request,
         "publish_refused": refused,
         "protected_by": repositories,
-        "asks_first": bool(repositories and four_eyes.publish_obstacle(line, request, user)),
-        "hindrance": four_eyes.publish_obstacle(line, request, user) if request else "",
+        "asks_first": bool(repositories and four_eyes.publish_obstacle_or_empty(line, request, user)),
+        "hindrance": four_eyes.publish_obstacle_or_empty(line, request, user) if request else "",
     }

@@ -89,16 +89,16 @@ class FileSnapshot(NamedTuple):
     text: str | None
 
 
-def has_path(*patterns: str) -> Callable[[Path], bool]:
+def path_test(*patterns: str) -> Callable[[Path], bool]:
     return lambda folder: any(next(folder.glob(pattern), None) for pattern in patterns)
 
 
-def has_setting(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
+def setting_test(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
     """Return whether it has a file of its own, or its part in another."""
-    return lambda folder: has_path(*patterns)(folder) or word in read_text_or_empty(folder / file)
+    return lambda folder: path_test(*patterns)(folder) or word in read_text_or_empty(folder / file)
 
 
-def package_json(folder: Path) -> dict[str, Any]:
+def read_package_json_or_empty(folder: Path) -> dict[str, Any]:
     """Return what package.json says; nothing where it cannot be read."""
     try:
         package = json.loads(read_text_or_empty(folder / "package.json") or "{}")
@@ -107,12 +107,12 @@ def package_json(folder: Path) -> dict[str, Any]:
     return package if isinstance(package, dict) else {}
 
 
-def has_package_key(key: str, *patterns: str) -> Callable[[Path], bool]:
+def package_key_test(key: str, *patterns: str) -> Callable[[Path], bool]:
     """Return whether it has a file of its own, or its part in package.json."""
-    return lambda folder: has_path(*patterns)(folder) or key in package_json(folder)
+    return lambda folder: path_test(*patterns)(folder) or key in read_package_json_or_empty(folder)
 
 
-def has_file(*endings: str) -> Callable[[Path], bool]:
+def file_test(*endings: str) -> Callable[[Path], bool]:
     return lambda folder: any(path.endswith(endings) for path in source_file_paths(folder))
 
 
@@ -133,14 +133,14 @@ def fixing_arguments(*more: str, without: str = "", valued: str = "") -> Callabl
     return fixing
 
 
-def biome_arguments(arguments: list[str]) -> list[str] | None:
+def biome_arguments_or_none(arguments: list[str]) -> list[str] | None:
     """Its first word says what it does."""
     what = {"ci": "check", "check": "check", "lint": "lint", "format": "format"}.get("".join(arguments[:1]))
     return [what, *fixing_arguments("--write", without="--apply")(arguments[1:])] if what else None
 
 
 RUFF = ("ruff", "check", "--fix", "--exit-zero", "--no-cache")
-has_ruff = has_setting("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml")
+has_ruff = setting_test("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml")
 
 
 def formats_by_ruff(folder: Path) -> bool:
@@ -171,7 +171,7 @@ FLAKE8_CODES = ("E711", "E712", "E713", "E714", "F401", "F541", "F632", "W291", 
 """What flake8 finds and ruff can fix without changing what a program does."""
 
 
-def flake8_settings(folder: Path) -> Mapping[str, str] | None:
+def flake8_settings_or_none(folder: Path) -> Mapping[str, str] | None:
     """Return the settings of flake8 of the first file that has some, none where it is only called; None where the
     repository does not use it."""
     for name in FLAKE8_FILES:
@@ -225,24 +225,24 @@ CHECKS = "-c --check -l --list-different -w"
 FIXERS = (
     Fixer("ruff", has_ruff, ((*RUFF, "."),)),
     Fixer("ruff format", formats_by_ruff, (("ruff", "format", "--no-cache", "."),)),
-    Fixer("eslint", has_path("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
+    Fixer("eslint", path_test("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
           fixing_arguments("--fix", valued=REPORT)),
-    Fixer("xo", has_package_key("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), fixing_arguments("--fix")),
-    Fixer("standard", has_path(), (), (0, 1), fixing_arguments("--fix")),
-    Fixer("stylelint", has_path(), (), (0, 2), fixing_arguments("--fix", valued=REPORT)),
-    Fixer("oxlint", has_path(".oxlintrc.json"), (("oxlint", "--fix"),), (0, 1),
+    Fixer("xo", package_key_test("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), fixing_arguments("--fix")),
+    Fixer("standard", path_test(), (), (0, 1), fixing_arguments("--fix")),
+    Fixer("stylelint", path_test(), (), (0, 2), fixing_arguments("--fix", valued=REPORT)),
+    Fixer("oxlint", path_test(".oxlintrc.json"), (("oxlint", "--fix"),), (0, 1),
           fixing_arguments("--fix", valued=REPORT)),
-    Fixer("biome", has_path("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1),
-          biome_arguments),
-    Fixer("oxfmt", has_path(".oxfmtrc.json*"), (("oxfmt",),), (0,),
+    Fixer("biome", path_test("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1),
+          biome_arguments_or_none),
+    Fixer("oxfmt", path_test(".oxfmtrc.json*"), (("oxfmt",),), (0,),
           fixing_arguments(without="--check --list-different --write")),
-    Fixer("prettier", has_package_key("prettier", ".prettierrc*", "prettier.config.*"),
+    Fixer("prettier", package_key_test("prettier", ".prettierrc*", "prettier.config.*"),
           (("prettier", "--write", "--log-level", "warn", "."),), (0,),
           fixing_arguments("--write", "--log-level=warn", without=CHECKS)),
-    Fixer("gofmt", has_file(".go"), (("gofmt", "-w", "."),)),
+    Fixer("gofmt", file_test(".go"), (("gofmt", "-w", "."),)),
 )  # fmt: skip
-has_python = has_file(".py", ".pyi")
-names_oldest_python = has_setting("pyproject.toml", "requires-python")
+has_python = file_test(".py", ".pyi")
+names_oldest_python = setting_test("pyproject.toml", "requires-python")
 # Where none of these is set up. By ruff's own rules, and nothing is formatted: nobody said how. Nor is anything written
 # that the oldest Python of the project cannot run: ruff reads which one that is, and would take a newer one by itself.
 WITHOUT_SETUP = (
@@ -415,9 +415,11 @@ def sentence_of_finding_counts(outputs: list[str], is_partial: bool) -> str:
     counts = [(int(total), int(fixed or 0)) for total, fixed in COUNTED.findall("\n".join(outputs))]
     before, fixed = sum(total for total, _ in counts), sum(fixed for _, fixed in counts)
     if is_partial:
-        return f" {plural(fixed, 'finding', 'findings')} fixed by ruff." if fixed else ""
+        return f" {counted_noun(fixed, 'finding', 'findings')} fixed by ruff." if fixed else ""
     return (
-        f" {plural(before, 'finding', 'findings')} of ruff before, {fixed} of them fixed." if before else ""
+        f" {counted_noun(before, 'finding', 'findings')} of ruff before, {fixed} of them fixed."
+        if before
+        else ""
     )
 
 
@@ -442,7 +444,7 @@ def script_calls(scripts: dict[str, str], name: str, visited: set[str]) -> Itera
 
 def fixers_in_scripts(folder: Path, name: str) -> list[Command]:
     """Return the calls of fixers in scripts of package.json of this name, turned into fixing; each once."""
-    scripts = package_json(folder).get("scripts")
+    scripts = read_package_json_or_empty(folder).get("scripts")
     texts = {key: str(text) for key, text in scripts.items()} if isinstance(scripts, dict) else {}
     by_name = {fixer.name: fixer for fixer in FIXERS}
     turned: dict[frozenset[str], Command] = {}
@@ -464,13 +466,13 @@ def fixing_commands(folder: Path, requested: list[str]) -> list[Command]:
     by_script = fixers_in_scripts(folder, "lint") or fixers_in_scripts(folder, "*")
     fixers = [fixer for fixer in FIXERS if not (by_script and fixer.fixing) and fixer.is_set_up(folder)]
     if not by_script and not fixers:
-        if (settings := flake8_settings(folder)) is not None:
+        if (settings := flake8_settings_or_none(folder)) is not None:
             return [ruff_call_in_place_of_flake8(settings)]
         fixers = [fixer for fixer in WITHOUT_SETUP if fixer.is_set_up(folder)]
     return [*((argv, fixer.fine) for fixer in fixers for argv in fixer.runs), *by_script]
 
 
-def plural(number: int, one: str, many: str) -> str:
+def counted_noun(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
@@ -509,14 +511,14 @@ def main(arguments: list[str]) -> int:
         restore_files(folder, before_it)
     restore_files(folder, protected)
     changed = print_changed_files_and_count(before, folder_snapshot(folder))
-    ran = plural(len(to_run), "command", "commands")
+    ran = counted_noun(len(to_run), "command", "commands")
     absent = sorted({argv[0] for argv, _fine in to_run if find_program(folder, argv[0]) is None})
     if absent and not changed:
         # Nothing was looked at: that is not the same as nothing to do.
         missing = f"{HONEST} Set up here, but not installed: {', '.join(absent)}. {INSTALL}"
         print_event("end", failed=True, why=NO_FIXER, text=missing)
         return 1
-    files_changed = plural(changed, "file", "files")
+    files_changed = counted_noun(changed, "file", "files")
     if failed:
         names = ", ".join(dict.fromkeys(failed))
         text = f"{HONEST} {len(failed)} of {ran} failed: {names}. {files_changed} changed."

@@ -46,7 +46,7 @@ def dollars_or_none(value: Any) -> float | None:
     return float(value)
 
 
-def seconds_of_milliseconds(value: Any) -> float | None:
+def seconds_of_milliseconds_or_none(value: Any) -> float | None:
     """Convert milliseconds to seconds."""
     return value / 1000 if type(value) is int and 0 <= value <= MOST_TOKENS else None
 

@@ -84,7 +84,7 @@ class LentSignIn:
             # A station must not leave an account of its own in the user's folder
             if not is_renewal(before, after):
                 message = "left something else in place of its sign-in, which was dropped."
-            elif not _replace_if_unchanged(self.folder / name, before, after):
+            elif not _try_to_replace_unchanged(self.folder / name, before, after):
                 message = "renewed its sign-in, which was renewed on this machine meanwhile, too: that one was kept."
             else:
                 done = "renewed its sign-in. The next visit gets the new one."
@@ -123,13 +123,17 @@ def _is_renewed_value(name: str, before: Any, after: Any) -> bool:
         # A new key with a text could say something else than whose it was.
         return all(renewed) and not any(isinstance(value, dict | list | str) for value in more)
     if isinstance(before, str) and isinstance(after, str):
-        return is_token(before) and is_token(after) and _owner_claims(before) == _owner_claims(after)
+        return (
+            is_token(before)
+            and is_token(after)
+            and _owner_claims_or_none(before) == _owner_claims_or_none(after)
+        )
     # Times change with every renewal.
     numbers = (isinstance(value, int | float) and not isinstance(value, bool) for value in (before, after))
     return all(numbers)
 
 
-def _owner_claims(token: str) -> Mapping[str, Any] | None:
+def _owner_claims_or_none(token: str) -> Mapping[str, Any] | None:
     """Return a token's claims about its owner, if it can be read (RFC 7519). Nobody vouches for them here."""
     parts = token.split(".")
     if len(parts) != 3:
@@ -142,7 +146,7 @@ def _owner_claims(token: str) -> Mapping[str, Any] | None:
     return {name: claims.get(name) for name in CLAIMS} if isinstance(claims, dict) else None
 
 
-def _replace_if_unchanged(place: Path, before: bytes, after: bytes) -> bool:
+def _try_to_replace_unchanged(place: Path, before: bytes, after: bytes) -> bool:
     """False where it is not what was lent any more. A reader sees the one or the other, whole."""
     with _carrying:
         # Where it is a link, what it leads to is replaced, not the link.

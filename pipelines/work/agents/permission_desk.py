@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from pipelines.routing.basics.canonical import canonical_digest
-from pipelines.routing.document.work.tool_permissions import ALLOW, DENY, ToolPolicy, command_text
+from pipelines.routing.document.work.tool_permissions import ALLOW, DENY, ToolPolicy, command_text_or_none
 from pipelines.work.spec.agent_call import AnswerRefused, PermissionAnswer, PermissionRequest, TaskPort
 
 OPEN, ALLOWED, DENIED = "open", "allowed", "denied"
@@ -49,7 +49,9 @@ class PermissionDesk:
         except (ValueError, RecursionError):
             return PermissionAnswer(DENIED, UNREADABLE)
         await self._note(
-            f"[gateline] A person is asked about: {tool} {command_text(arguments) or ''}".rstrip()[:300]
+            f"[gateline] A person is asked about: {tool} {command_text_or_none(arguments) or ''}".rstrip()[
+                :300
+            ]
         )
         # By its key a request that was lost is sent again, and asks nobody twice
         answer = await self._answer_of_people(PermissionRequest(uuid.uuid4(), tool, dict(arguments), digest))

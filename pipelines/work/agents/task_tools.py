@@ -42,11 +42,11 @@ class ToolRefused(Exception):
     """A call of a tool that is not done; the message is for the agent."""
 
 
-def _schema(required: tuple[str, ...] = (), **fields: Schema) -> Schema:
+def _object_schema(required: tuple[str, ...] = (), **fields: Schema) -> Schema:
     return {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
 
 
-def _text(description: str) -> Schema:
+def _text_schema(description: str) -> Schema:
     return {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT, "description": description}
 
 
@@ -83,30 +83,32 @@ TOOLS: Final = (
         "Your task",
         "Your task: title, description, inputs, feedback of the last round, what your station is expected to leave, "
         "its rules, and the gates ahead.",
-        _schema(),
+        _object_schema(),
     ),
     TaskTool(
         "what_if",
         "Where an outcome would lead",
         "Where the task would go if you ended with this outcome now, with the files as they are: by which rule, which "
         "checks would fail and why, who would review it and what they would see. Nothing is changed.",
-        _schema(("outcome",), outcome=_OUTCOME, output=_OUTPUT, summary=_text("What you would say last.")),
+        _object_schema(
+            ("outcome",), outcome=_OUTCOME, output=_OUTPUT, summary=_text_schema("What you would say last.")
+        ),
     ),
     TaskTool(
         "gate_checks",
         "Checks of the gates ahead",
         "The checks of the gates ahead, each with its result at this moment.",
-        _schema(output=_OUTPUT),
+        _object_schema(output=_OUTPUT),
     ),
     TaskTool(
         "report",
         "Report what you did",
         "Record what you did, and the output of your station. It is your claim: what Gateline observes decides. The "
         "last report counts.",
-        _schema(
+        _object_schema(
             ("outcome", "summary"),
             outcome=_OUTCOME,
-            summary=_text("What you did, for whoever reviews it."),
+            summary=_text_schema("What you did, for whoever reviews it."),
             output=_OUTPUT,
         ),
         reads_only=False,
@@ -115,10 +117,10 @@ TOOLS: Final = (
         "complete_station",
         "Report the end of your work",
         "`report`, as agents of ALP know it. What you reported as output before stays.",
-        _schema(
+        _object_schema(
             ("conclusion",),
             conclusion={"enum": ["success", "failure"], "description": "How the work went."},
-            summary=_text("What you did, for whoever reviews it."),
+            summary=_text_schema("What you did, for whoever reviews it."),
             exitCode={"type": "integer", "minimum": 0, "maximum": 255},
         ),
         reads_only=False,
@@ -127,9 +129,9 @@ TOOLS: Final = (
         "ask",
         "Ask a person",
         "Ask a person what only they can decide. Your work ends with it; the answer is your next message.",
-        _schema(
+        _object_schema(
             ("question",),
-            question=_text("The question, with all that it takes to answer it."),
+            question=_text_schema("The question, with all that it takes to answer it."),
             options=_OPTIONS,
         ),
         reads_only=False,

@@ -111,7 +111,7 @@ def state_to_start_from(
     base are taken in. :raises GitRefused"""
     state, settles, stood = access.state, None, ""
     if state.branches:
-        state, settles = branch_joins.join_branches(access, mirror, report)
+        state, settles = branch_joins.join_branches_into_state_and_pending_merge(access, mirror, report)
     state = _initial_state(access, state, mirror, remote, report)
     if access.order.pushed_by:
         stood = checkout.commit_tree(mirror.repository.object_store, state.head).decode()
@@ -119,7 +119,7 @@ def state_to_start_from(
     # One merge at a time: conflicts are settled first, and the base stays marked as moved until
     # then
     if state.moved and settles is None:
-        state, settles = _state_with_base_merged(access, state, mirror, remote, report)
+        state, settles = _state_with_base_merged_and_pending_merge(access, state, mirror, remote, report)
     return AttemptStart(state, settles, stood)
 
 
@@ -159,7 +159,7 @@ def _with_head_changes(
     state = replace(state, base=shared[0].decode(), head=commit)
     # Without what is left to settle: a task that begins here gets a refusal for its conflicts
     # instead
-    return _state_with_base_merged(access, state, mirror, remote, report)[0]
+    return _state_with_base_merged_and_pending_merge(access, state, mirror, remote, report)[0]
 
 
 def _checked_branch_name(access: RepositoryAccess, base: str) -> str:
@@ -172,7 +172,7 @@ def _checked_branch_name(access: RepositoryAccess, base: str) -> str:
     return access.branch
 
 
-def _state_with_base_merged(
+def _state_with_base_merged_and_pending_merge(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> tuple[GitState, PendingMerge | None]:
     """The branch on top of where the base is now: a merge of both. Where the base was rewritten, one commit on top of
@@ -205,7 +205,7 @@ def _state_with_base_merged(
         settles = branch_joins.pending_merge(mirror, merger, files, tuple(parents), names, report)
         return replace(state, base=commit, moved=False), settles
     text = f"{'Move onto' if rewritten else 'Take in'} {branch} at {commit[:7]}"
-    head, tree = branch_joins.merge_commit(access, mirror, merger, files, parents, text)
+    head, tree = branch_joins.create_merge_commit_and_tree(access, mirror, merger, files, parents, text)
     how = "was rewritten and is at" if rewritten else "moved to"
     report(f"{branch} {how} {commit[:7]}, which is taken in")
     return replace(state, base=commit, head=head, tree=tree, moved=False), None
@@ -258,8 +258,10 @@ def _commit_in_mirror(
         remote,
     ):
         store, settles = mirror.repository.object_store, prepared.settles
-        leaves, blobs = trees.read_workspace_tree(workspace, manifest, prepared.files, store, pins)
-        tree, made = trees.build_trees(leaves)
+        leaves, blobs = trees.read_workspace_tree_and_new_blobs(
+            workspace, manifest, prepared.files, store, pins
+        )
+        tree, made = trees.root_id_and_trees(leaves)
         head = state.head
         # A merge is committed even where the files stay the same: its parents do not.
         if settles or leaves != prepared.files:
@@ -272,7 +274,9 @@ def _commit_in_mirror(
         counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
         large = LargeFiles(mirror, remote, state.base, lambda text: None, access.stored, access.fetch)
         large.keep_large_files_of_station(workspace, leaves)
-        before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, own, large)
+        before, base_blobs = base_contents.base_entries_and_stored_sources(
+            store, base_files, leaves, own, large
+        )
         group = {
             "base": state.base,
             "head": head,

@@ -24,7 +24,7 @@ MOST_FILE = 8 * 1024 * 1024
 MOST_BYTES = 128 * 1024 * 1024
 
 
-def store_base_contents(
+def base_entries_and_stored_sources(
     store: BaseObjectStore, base: Mapping[str, Leaf], now: Mapping[str, Leaf], folder: Path, large: LargeFiles
 ) -> tuple[dict[str, Any], dict[str, tuple[str, int]]]:
     """{path: {mode, digest, size}, {link} or None where the base has no such file} of what differs, and {digest:
@@ -37,7 +37,7 @@ def store_base_contents(
     pointers = large.pointers(base)
     for path in changed:
         leaf = base.get(path)
-        git_object = _blob_of_leaf(store, leaf) if leaf else None
+        git_object = _blob_of_leaf_or_none(store, leaf) if leaf else None
         if leaf is None or git_object is None:
             before[path] = None
             continue
@@ -47,7 +47,7 @@ def store_base_contents(
         if pointer := pointers.get(path):
             before[path] = {"path": path, "mode": mode, "digest": pointer.oid, "size": pointer.size}
             fits = pointer.oid not in blobs and pointer.size <= min(MOST_FILE, room)
-            if fits and _copy_large_file(large, path, pointer, folder):
+            if fits and _try_to_copy_large_file(large, path, pointer, folder):
                 blobs[pointer.oid] = (pointer.oid, pointer.size)
                 room -= pointer.size
             continue
@@ -65,14 +65,14 @@ def store_base_contents(
     return before, blobs
 
 
-def _blob_of_leaf(store: BaseObjectStore, leaf: Leaf) -> Blob | None:
+def _blob_of_leaf_or_none(store: BaseObjectStore, leaf: Leaf) -> Blob | None:
     if S_ISGITLINK(leaf[0]):
         return Blob.from_string(submodule_text(leaf[1]))
     git_object = store[leaf[1]]
     return git_object if isinstance(git_object, Blob) else None
 
 
-def _copy_large_file(large: LargeFiles, path: str, pointer: Pointer, folder: Path) -> bool:
+def _try_to_copy_large_file(large: LargeFiles, path: str, pointer: Pointer, folder: Path) -> bool:
     """Return whether the content of a large file could be shown: without it the change is told by its size."""
     try:
         large.bring_into_mirror({path: pointer})

@@ -44,7 +44,7 @@ def _has_conflict_marks(store: BaseObjectStore, leaf: Leaf) -> bool:
     return isinstance(git_object, Blob) and has_conflict_marks(git_object.data)
 
 
-def join_branches(
+def join_branches_into_state_and_pending_merge(
     access: RepositoryAccess, mirror: Mirror, report: ProgressCallback
 ) -> tuple[GitState, PendingMerge | None]:
     """The state after the merge; with what is left to settle, where it has conflicts and this is not the join.
@@ -75,7 +75,7 @@ def join_branches(
         return state, pending_merge(mirror, merger, files, heads, names, report)
     # The head of a single branch needs no merge.
     if len(heads) > 1:
-        head, _tree = merge_commit(access, mirror, merger, files, heads, f"Join {names}")
+        head, _tree = create_merge_commit_and_tree(access, mirror, merger, files, heads, f"Join {names}")
         report(f"{names} are merged")
         state = replace(state, head=head)
     return state, None
@@ -92,7 +92,7 @@ def pending_merge(
     """Return a merge that still has conflicts, which stand between marks in its files: the next station settles
     it."""
     paths = tuple(merger.conflicts)
-    tree, made = trees.build_trees(files)
+    tree, made = trees.root_id_and_trees(files)
     add_objects(mirror, [*merger.blobs.values(), *made])
     marks = " Both sides stand between marks." if merger.marked else ""
     report(f"{merger.conflicts_in_words(names)}.{marks}")
@@ -101,7 +101,7 @@ def pending_merge(
     return PendingMerge(tree, parents, tuple(merger.marked))
 
 
-def merge_commit(
+def create_merge_commit_and_tree(
     access: RepositoryAccess,
     mirror: Mirror,
     merger: Merger,
@@ -110,7 +110,7 @@ def merge_commit(
     subject: str,
 ) -> tuple[str, str]:
     """A commit of ours with what was merged, and its tree."""
-    tree, made = trees.build_trees(files)
+    tree, made = trees.root_id_and_trees(files)
     text = commits.commit_message(subject, "", {"Station": access.order.station})
     merge = commits.new_commit(tree, parents, text, int(time.time()))
     add_objects(mirror, [*merger.blobs.values(), *made, merge])

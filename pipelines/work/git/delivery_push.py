@@ -301,12 +301,14 @@ def same_patch_tree(mirror: Mirror, base: str, head: str, onto: str) -> str:
     before, ours, theirs = (
         trees.tree_leaves(store, checkout.commit_tree(store, sha)) for sha in (base, head, onto)
     )
-    files, merger = _merged_files(store, before, ours, theirs)
+    files, merger = _merged_files_and_merger(store, before, ours, theirs)
     _check_landing_is_as_approved(store, merger, (before, ours), (theirs, files))
-    return trees.build_trees(files)[0].decode()
+    return trees.root_id_and_trees(files)[0].decode()
 
 
-def _merged_files(store: BaseObjectStore, before: Files, ours: Files, theirs: Files) -> tuple[Files, Merger]:
+def _merged_files_and_merger(
+    store: BaseObjectStore, before: Files, ours: Files, theirs: Files
+) -> tuple[Files, Merger]:
     merger = Merger(store)
     files = merger.merge_and_collect_conflicts(before, ours, theirs, ("approved", "moved"))
     if merger.conflicts:

@@ -39,7 +39,7 @@ def git_facts(
     budget, digest = StepBudget(MOST_STEPS), hashlib.sha256()
     for path in paths:
         old, new = _leaf_bytes(store, before.get(path)), _leaf_bytes(store, after.get(path))
-        added, removed = changed_lines(old, new, budget)
+        added, removed = added_and_removed_lines(old, new, budget)
         inserted, deleted = inserted + len(added), deleted + len(removed)
         _add_to_change_digest(digest, path, added, removed, new)
     return {
@@ -52,7 +52,7 @@ def git_facts(
     }
 
 
-def changed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple[list[bytes], list[bytes]]:
+def added_and_removed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple[list[bytes], list[bytes]]:
     """Lines added and removed; none of what is not text."""
     if _is_no_text(old) or _is_no_text(new):
         return [], []

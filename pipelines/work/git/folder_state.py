@@ -24,7 +24,7 @@ SECONDS = 10.0
 """In which a clone has to show that it is complete."""
 
 
-def missing_parts(repository: Repo) -> str:
+def missing_parts_text_or_empty(repository: Repo) -> str:
     """Say what a clone lacks by its kind; "" where it is complete."""
     if repository.get_shallow():
         return SHALLOW

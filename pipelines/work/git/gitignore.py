@@ -91,19 +91,19 @@ class IgnoreRule:
             return False
         first, *others = self._runs
         if not others:
-            return len(first) == len(names) and _matches_at(first, names, 0)
-        if not _matches_at(first, names, 0):
+            return len(first) == len(names) and _do_parts_match_at(first, names, 0)
+        if not _do_parts_match_at(first, names, 0):
             return False
         last = others.pop()
         end, at = len(names) - len(last), len(first)
         for run in others:
-            while at + len(run) <= end and not _matches_at(run, names, at):
+            while at + len(run) <= end and not _do_parts_match_at(run, names, at):
                 at += 1
             at += len(run)
-        return at <= end and _matches_at(last, names, end)
+        return at <= end and _do_parts_match_at(last, names, end)
 
 
-def _matches_at(parts: Sequence[WildName], names: Sequence[bytes], at: int) -> bool:
+def _do_parts_match_at(parts: Sequence[WildName], names: Sequence[bytes], at: int) -> bool:
     return at + len(parts) <= len(names) and all(
         part.matches(names[at + index]) for index, part in enumerate(parts)
     )

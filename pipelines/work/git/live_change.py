@@ -30,11 +30,11 @@ def change_so_far(prepared: Prepared, workspace: Path, manifest: tuple[Entry, ..
         ),
     ):
         store = mirror.repository.object_store
-        leaves, blobs = trees.read_workspace_tree(
+        leaves, blobs = trees.read_workspace_tree_and_new_blobs(
             workspace, manifest, prepared.files, store, current_pins(workspace, prepared.files)
         )
         # Built as the commit would be, so that its id is the one that people will approve
-        tree, _made = trees.build_trees(leaves)
+        tree, _made = trees.root_id_and_trees(leaves)
         base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
         counted = facts.git_facts(with_new_blobs(store, blobs), base_files, leaves, access.order.sensitive)
         commits = count_commits_ahead(mirror, state.base, state.head)

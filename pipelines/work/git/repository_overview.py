@@ -13,7 +13,7 @@ from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.repo import Repo
 
 from pipelines.work.git.checkout import tree_faults
-from pipelines.work.git.folder_state import missing_parts
+from pipelines.work.git.folder_state import missing_parts_text_or_empty
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ERRORS, Remote, _object_id
 from pipelines.work.git.submodules.modules import module_address, submodule_pins, tree_modules
@@ -43,7 +43,7 @@ def read_overview(remote: Remote, commit: str, file_names: Collection[str]) -> R
         if remote.address.scheme == "folder":
             remote._check_folder_sizes()
             with closing(Repo(remote.address.path)) as there:
-                if reason := missing_parts(there):
+                if reason := missing_parts_text_or_empty(there):
                     raise GitRefused(reason)
                 return _overview_of_commit(there.object_store, _object_id(commit), file_names, remote)
         with (

@@ -68,7 +68,7 @@ def check_folder_object_sizes(store: DiskObjectStore) -> None:
             index = load_pack_index(str(place), store.object_format)
             try:
                 for _name, offset, _crc in index.iterentries():
-                    _object_data_start(pack, offset, total)
+                    _begin_and_size_of_object_data(pack, offset, total)
             finally:
                 index.close()
     for place in _loose_object_files(Path(store.path)):
@@ -92,7 +92,7 @@ def _check_object_size(size: int) -> None:
         )
 
 
-def _object_data_start(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tuple[int, int]:
+def _begin_and_size_of_object_data(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tuple[int, int]:
     """Return where the bytes of an object begin, and how many they are once inflated."""
     byte = pack[at]
     # A bit for more bytes, three for the kind, four of the size
@@ -115,13 +115,13 @@ def _object_data_start(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> tup
         at += 1
     # A delta begins with the size of its base and that of the result.
     sizes = zlib.decompressobj().decompress(pack[at : at + PACKED_HEADER], HEADER)
-    result = _variable_length_number(sizes, _variable_length_number(sizes, 0)[1])[0]
+    result = _number_and_place_after(sizes, _number_and_place_after(sizes, 0)[1])[0]
     _check_object_size(result)
     total.add_if_large(result)
     return at, size
 
 
-def _variable_length_number(data: bytes, at: int) -> tuple[int, int]:
+def _number_and_place_after(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = data[at]
@@ -139,7 +139,7 @@ def _checked_shift(shift: int) -> int:
 
 def _object_end(pack: mmap.mmap, at: int, total: LargeObjectTotal) -> int:
     """The place after an object. :raises ValueError: it is larger than it says"""
-    at, size = _object_data_start(pack, at, total)
+    at, size = _begin_and_size_of_object_data(pack, at, total)
     inflating, made = zlib.decompressobj(), 0
     while not inflating.eof:
         piece = inflating.unconsumed_tail

@@ -119,7 +119,7 @@ class Merger:
             self.conflicts[path] = REMOVED if our is None or their is None else NOT_MERGEABLE
             return our or their
         base, left, right = (text or [] for text in texts)
-        merged, clean = lines_merged(base, left, right, names, self._budget)
+        merged, clean = merged_lines_and_is_clean(base, left, right, names, self._budget)
         if not clean:
             self.conflicts[path], self.marked[path] = LINES, None
         blob = Blob.from_string(b"".join(merged))
@@ -146,7 +146,7 @@ def _with_renamed_file(files: Files, was: str, now: str) -> Files:
     return {now if path == was else path: leaf for path, leaf in files.items()}
 
 
-def lines_merged(
+def merged_lines_and_is_clean(
     base: Lines, ours: Lines, theirs: Lines, names: tuple[str, str], budget: StepBudget
 ) -> tuple[Lines, bool]:
     """The lines after both changes, and whether that is without a conflict. Changes that touch each other are one,

@@ -31,7 +31,7 @@ def tree_leaves(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
     return {path: (mode, sha) for path, mode, sha in tree_nodes(store, tree) if not S_ISDIR(mode)}
 
 
-def read_workspace_tree(
+def read_workspace_tree_and_new_blobs(
     workspace: Path,
     manifest: tuple[Entry, ...],
     before: Mapping[str, Leaf],
@@ -54,9 +54,9 @@ def read_workspace_tree(
             continue
         # Git LFS makes no pointer of an empty file
         if entry.get("size") and attributes.is_kept_by_lfs(path):
-            leaf, blob = _large_leaf(workspace, entry, before.get(path), store)
+            leaf, blob = _large_leaf_and_new_blob(workspace, entry, before.get(path), store)
         else:
-            leaf, blob = _workspace_leaf(workspace, entry, before.get(path), store)
+            leaf, blob = _workspace_leaf_and_new_blob(workspace, entry, before.get(path), store)
         if blob is not None:
             room -= blob.raw_length()
             new.append(blob)
@@ -78,7 +78,7 @@ def is_git_like_path(path: str) -> bool:
     return any(GIT_LIKE.fullmatch(part) for part in path.split("/"))
 
 
-def _workspace_leaf(
+def _workspace_leaf_and_new_blob(
     workspace: Path, entry: Entry, before: Leaf | None, store: BaseObjectStore
 ) -> tuple[Leaf, Blob | None]:
     path = str(entry["path"])
@@ -107,7 +107,7 @@ def _workspace_leaf(
     return (mode, blob.id), blob
 
 
-def _large_leaf(
+def _large_leaf_and_new_blob(
     workspace: Path, entry: Entry, before: Leaf | None, store: BaseObjectStore
 ) -> tuple[Leaf, Blob | None]:
     """Return the pointer of a file that Git LFS keeps; one that was committed as it is stays so while it is the
@@ -119,7 +119,7 @@ def _large_leaf(
         text = file.read(MOST_POINTER)
         # Where nobody took the file's content out of its pointer
         if unchanged or parsed_pointer(text) is not None:
-            leaf, blob = _workspace_leaf(workspace, entry, before, store)
+            leaf, blob = _workspace_leaf_and_new_blob(workspace, entry, before, store)
             if parsed_pointer(text) is not None or (before and leaf[1] == before[1]):
                 return leaf, blob
         if digest := entry.get("digest"):
@@ -135,7 +135,7 @@ def _large_leaf(
     return (mode, blob.id), None if blob.id in store else blob
 
 
-def build_trees(tree_files: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:
+def root_id_and_trees(tree_files: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:
     """The tree of these files, with the trees of its folders."""
     root: dict[str, object] = {}
     for path, leaf in tree_files.items():

@@ -80,11 +80,11 @@ async def listening_for_tools(spec: Spec, call: AgentCall, sink: Sink) -> AsyncI
 
 def _listening_tools(root: Path, call: AgentCall, opened: ExitStack) -> ToolSocket:
     """:raises OSError"""
-    command, token = _lay_out_tools(root, call)
+    command, token = _lay_out_tools_and_return_command_and_token(root, call)
     return ToolSocket(opened.enter_context(_listening_socket(root / FOLDER)), token, command)
 
 
-def _lay_out_tools(root: Path, call: AgentCall) -> tuple[ToolCommand, str]:
+def _lay_out_tools_and_return_command_and_token(root: Path, call: AgentCall) -> tuple[ToolCommand, str]:
     """Lay down the pipe and the token of the visit where every isolation shows them, while nothing of the station runs.
     What a visit before left in their place is removed."""
     assert call.preset.tools is not None

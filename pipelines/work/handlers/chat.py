@@ -55,7 +55,9 @@ async def ask_chat(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     )
     if not dialog.messages:
         raise NoAnswer("bad_history", "There is nothing to say: neither a prompt nor a conversation.")
-    reply = await ask_model(completion_request(spec, dialog), spec.outgoing, stream_to_log(sink, on_data))
+    reply = await ask_model(
+        completion_request(spec, dialog), spec.outgoing, text_callback_to_log(sink, on_data)
+    )
     await sink.write("out", b"\n")
     for call in reply.calls:
         await sink.note(f"[gateline] The model calls {call.name}({call.arguments[:500]})")
@@ -74,7 +76,7 @@ def completion_request(spec: Spec, dialog: Conversation) -> CompletionRequest:
     )
 
 
-def stream_to_log(sink: Sink, on_data: DataCallback) -> Any:
+def text_callback_to_log(sink: Sink, on_data: DataCallback) -> Any:
     async def hear(text: str) -> None:
         # An empty piece shows as well that the server is there.
         on_data()

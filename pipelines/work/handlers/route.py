@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pipelines.work.handlers.chat import answer_facts, ask_with_limits, stream_to_log
+from pipelines.work.handlers.chat import answer_facts, ask_with_limits, text_callback_to_log
 from pipelines.work.handlers.time_limits import DataCallback
 from pipelines.work.language_models.completion import CompletionRequest, Reply, ask_model
 from pipelines.work.results import output
@@ -30,7 +30,7 @@ async def pick_label(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
         temperature=work.get("temperature"),
         max_tokens=work.get("max_tokens"),
     )
-    reply = await ask_model(completion_request, spec.outgoing, stream_to_log(sink, on_data))
+    reply = await ask_model(completion_request, spec.outgoing, text_callback_to_log(sink, on_data))
     await sink.write("out", b"\n")
     return labelled_outcome(reply, spec.labels, strict=bool(work.get("strict")))
 
@@ -39,7 +39,7 @@ def labelled_outcome(reply: Reply, labels: Sequence[str], *, strict: bool) -> Ou
     """Return the outcome of a reply. Without a label the answer itself becomes the eval, so that the default
     rule matches; under `strict` it is a failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]
-    label = equal_label(answer, labels) if strict else label_in_answer(reply.text, labels)
+    label = equal_label_or_none(answer, labels) if strict else label_in_answer(reply.text, labels)
     unread = {"unreadable": output.shortened_reason(reply.unreadable)} if reply.unreadable else {}
     outcome: Outcome = {"result": "success", "usage": reply.usage}
     outcome = output.with_output_facts(outcome, {**unread, **answer_facts(reply)})
@@ -56,7 +56,7 @@ def labelled_outcome(reply: Reply, labels: Sequence[str], *, strict: bool) -> Ou
 def label_in_answer(answer: str, labels: Sequence[str]) -> str | None:
     """The label that equals the answer, or else the only one it contains as a whole word; None if there is none or
     several."""
-    exact = equal_label(answer, labels)
+    exact = equal_label_or_none(answer, labels)
     if exact is not None:
         return exact
     names = labels_in_answer(answer, labels)
@@ -65,7 +65,7 @@ def label_in_answer(answer: str, labels: Sequence[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def equal_label(answer: str, labels: Sequence[str]) -> str | None:
+def equal_label_or_none(answer: str, labels: Sequence[str]) -> str | None:
     """The label that equals the whole answer; case only matters between labels that differ in nothing else."""
     stripped = answer.strip()
     alike = [label for label in labels if label.strip() and label.strip().casefold() == stripped.casefold()]

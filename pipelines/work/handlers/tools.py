@@ -136,7 +136,7 @@ def calls_to_run(spec: Spec, before: Conversation) -> list[ToolCall]:
 
 def decide_action(spec: Spec, call: ToolCall) -> str:
     """Undeclared tools and calls that do not fit their tool are not run, and need no approval."""
-    tool, arguments = tool_by_name(spec, call), conversation.json_or_text(call.arguments)
+    tool, arguments = tool_by_name_or_none(spec, call), conversation.json_or_text(call.arguments)
     if tool is None:
         # Without a policy it is let through, and answered with an error.
         return DENY if spec.work.get("policy") else ALLOW
@@ -144,7 +144,7 @@ def decide_action(spec: Spec, call: ToolCall) -> str:
     return ALLOW if decision == APPROVE and misfit_reason(tool, arguments) else decision
 
 
-def tool_by_name(spec: Spec, call: ToolCall) -> OfferedTool | None:
+def tool_by_name_or_none(spec: Spec, call: ToolCall) -> OfferedTool | None:
     return next((tool for tool in spec.tools if tool.name == call.name), None)
 
 
@@ -203,7 +203,7 @@ def approval_or_denial_reason(spec: Spec, calls: list[ToolCall]) -> str | None:
 
 
 async def run_tool_call(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
-    tool, arguments = tool_by_name(spec, call), conversation.json_or_text(call.arguments)
+    tool, arguments = tool_by_name_or_none(spec, call), conversation.json_or_text(call.arguments)
     if tool is None:
         return ToolResult(call, ERROR, f"There is no tool {call.name[:64]}.")
     why = misfit_reason(tool, arguments)

@@ -31,7 +31,11 @@ from pipelines.work.hosts.host import CommitState, Thing
 from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
-from pipelines.work.transport.local.host_access import host_access, nearest_secrets, secret_or_reason
+from pipelines.work.transport.local.host_access import (
+    host_access,
+    nearest_secrets,
+    secret_and_reason_for_absence,
+)
 
 TELLERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="hosts")
 # A worker that is stopped in the middle leaves the ticket to the next.
@@ -95,7 +99,7 @@ def _notice_access(notice: HostNotice) -> HostAccess:
     repository = notice.link.repository
     if repository is None:
         raise HostError("The repository is no longer connected to this project.")
-    credential, missing = secret_or_reason(repository, repository.name_of_host_secret)
+    credential, missing = secret_and_reason_for_absence(repository, repository.name_of_host_secret)
     access = host_access(repository, credential)
     if access is None or not credential:
         raise HostError(missing or "The repository has no host, or no token for it.")
@@ -124,7 +128,7 @@ def _set_current_status(notice: HostNotice, access: HostAccess, guard: Guard) ->
     for _time in range(AGAIN):
         task = Task.objects.get(pk=notice.link.task_id)
         commit = texts.last_pushed_head(notice.link)
-        state, words = texts.commit_status(task, commit)
+        state, words = texts.commit_state_and_description(task, commit)
         if (commit, words) == last_status or not commit:
             return
         last_status = (commit, words)

@@ -49,7 +49,7 @@ def _end_sentence(task: Task) -> str:
     return f"{word}, {inline_code(label)}" if label else word
 
 
-def commit_status(task: Task, commit: str) -> tuple[CommitState, str]:
+def commit_state_and_description(task: Task, commit: str) -> tuple[CommitState, str]:
     """Return the status of the task's commit: what is missing, by name. What the host merges just now was
     approved."""
     if (

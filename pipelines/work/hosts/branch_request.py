@@ -26,7 +26,7 @@ async def open_or_find_request_and_was_there(
     one is opened. :raises HostError"""
     for left in reversed(range(TIMES)):
         try:
-            return await _try_request(host, head, base, request_text, may)
+            return await _open_or_update_request_and_is_new(host, head, base, request_text, may)
         # Opened between our look and our call: the next round finds and updates it
         except AlreadyOpen:
             if not left:
@@ -38,7 +38,7 @@ async def open_or_find_request_and_was_there(
     raise HostError(f"{host.name} has no answer.")
 
 
-async def _try_request(
+async def _open_or_update_request_and_is_new(
     host: Host, head: str, base: str, request_text: RequestText, may: May
 ) -> tuple[OpenedRequest, bool]:
     known = await host.list_requests_between(head, base)

@@ -43,7 +43,7 @@ class CheckupScope:
     page: str = ""
 
 
-async def check_host(host: Host, scope: CheckupScope) -> AsyncIterator[CheckupLine]:
+async def host_check_lines(host: Host, scope: CheckupScope) -> AsyncIterator[CheckupLine]:
     """Line by line, as they are found. After the first that cannot be read there are no more."""
     try:
         token = await host.read_token_rights()

@@ -16,7 +16,7 @@ from pipelines.work.hosts.answers import (
     text_field,
 )
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
-from pipelines.work.hosts.github import github_issue_event, github_push_event, hook_senders
+from pipelines.work.hosts.github import github_issue_event, github_push_event_or_none, hook_senders
 from pipelines.work.hosts.hooks import Headers, HookSenders, IssueEvent, PushEvent, is_valid_hmac
 from pipelines.work.hosts.host import (
     CONTEXT,
@@ -186,7 +186,7 @@ class Gitea:
     @staticmethod
     def push_event(headers: Headers, payload: Any) -> PushEvent | None:
         event = headers.get("x-gitea-event") or headers.get("x-forgejo-event")
-        return github_push_event(payload) if event == "push" else None
+        return github_push_event_or_none(payload) if event == "push" else None
 
     def _request(self, pull: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if pull.get("state") == "open" else "closed"

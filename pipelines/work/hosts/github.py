@@ -23,8 +23,8 @@ from pipelines.work.hosts.hooks import (
     IssueEvent,
     PushEvent,
     is_valid_hmac,
-    parsed_push_event,
-    time_field,
+    parsed_push_event_or_none,
+    time_field_or_none,
 )
 from pipelines.work.hosts.host import (
     CONTEXT,
@@ -311,7 +311,7 @@ class GitHub:
 
     @staticmethod
     def push_event(headers: Headers, payload: Any) -> PushEvent | None:
-        return github_push_event(payload) if headers.get("x-github-event") == "push" else None
+        return github_push_event_or_none(payload) if headers.get("x-github-event") == "push" else None
 
     def _request(self, pull: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if pull.get("state") == "open" else "closed"
@@ -339,11 +339,11 @@ def _check_state(status: Mapping[str, Any]) -> CheckState:
     return "passed" if state == "success" else "pending" if state == "pending" else "failed"
 
 
-def github_push_event(payload: Any) -> PushEvent | None:
+def github_push_event_or_none(payload: Any) -> PushEvent | None:
     """Read a push from a body as GitHub, Gitea and Forgejo send it."""
     pusher, sender = object_field(payload, "pusher"), object_field(payload, "sender")
     logins = (text_field(sender, "login"), text_field(pusher, "login"))
-    return parsed_push_event(
+    return parsed_push_event_or_none(
         payload,
         text_field(object_field(payload, "repository"), "full_name"),
         logins,
@@ -377,7 +377,7 @@ def github_issue_event(
         by=text_field(sender, "login"),
         on=on,
         value=value,
-        at=time_field(issue, "updated_at"),
+        at=time_field_or_none(issue, "updated_at"),
         author=text_field(author, "login"),
         addresses=tuple(filter(None, (text_field(sender, "email"), text_field(author, "email")))),
         exact=exact,

@@ -24,8 +24,8 @@ from pipelines.work.hosts.hooks import (
     HookSenders,
     IssueEvent,
     PushEvent,
-    parsed_push_event,
-    time_field,
+    parsed_push_event_or_none,
+    time_field_or_none,
 )
 from pipelines.work.hosts.host import (
     CONTEXT,
@@ -325,7 +325,7 @@ class GitLab:
                 by=text_field(object_field(payload, "user"), "username"),
                 on=on,
                 value=value,
-                at=time_field(issue, "updated_at"),
+                at=time_field_or_none(issue, "updated_at"),
                 author=_issue_author(payload),
                 addresses=tuple(filter(None, (text_field(object_field(payload, "user"), "email"),))),
             )
@@ -346,7 +346,7 @@ class GitLab:
         if text_field(payload, "object_kind") != "push":
             return None
         path = text_field(object_field(payload, "project"), "path_with_namespace")
-        return parsed_push_event(
+        return parsed_push_event_or_none(
             payload, path, (text_field(payload, "user_username"),), (text_field(payload, "user_email"),)
         )
 

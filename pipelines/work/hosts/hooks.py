@@ -62,7 +62,7 @@ class HookSenders:
     are_all: bool = True
 
 
-def parsed_push_event(
+def parsed_push_event_or_none(
     payload: Any, path: str, logins: Iterable[str], addresses: Iterable[str]
 ) -> PushEvent | None:
     """None of a tag, or of a branch that was deleted."""
@@ -86,7 +86,7 @@ def is_valid_hmac(body: bytes, secret: str, signature: str) -> bool:
     return hmac.compare_digest(made.encode(), signature.strip().lower().encode())
 
 
-def time_field(payload: Any, key: str) -> datetime | None:
+def time_field_or_none(payload: Any, key: str) -> datetime | None:
     # Such as `2024-01-31 12:00:00 UTC`, which fromisoformat does not read
     timestamp = text_field(payload, key).replace(" UTC", "+00:00")
     try:

@@ -23,7 +23,7 @@ HOSTS: dict[str, Callable[[HostPage, str, Guard], Host]] = {
 NONE = "none"
 
 
-def find_host(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
+def find_host_key_and_page(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
     """Return the host that keeps a repository, and its page there. `host` "" and `page` "": as its address
     says.
 

@@ -28,14 +28,14 @@ def parsed_verdict(text: str) -> ModelVerdict:
     """Parse a model's answer: one JSON object {answer, explanation}; else the last line that says only yes or
     no; else the last line, if it holds one of the two words and not the other."""
     return (
-        _verdict_in_json(text)
-        or _verdict_in_line(text)
-        or _verdict_in_last_line(text)
+        _verdict_in_json_or_none(text)
+        or _verdict_in_line_or_none(text)
+        or _verdict_in_last_line_or_none(text)
         or ModelVerdict("", text.strip())
     )
 
 
-def _verdict_in_json(text: str) -> ModelVerdict | None:
+def _verdict_in_json_or_none(text: str) -> ModelVerdict | None:
     fenced = FENCED.match(text)
     try:
         value = parse_storable_json(fenced.group(1) if fenced else text, "answer")
@@ -48,7 +48,7 @@ def _verdict_in_json(text: str) -> ModelVerdict | None:
     return ModelVerdict(word.strip().lower(), why.strip() if isinstance(why, str) else "")
 
 
-def _verdict_in_line(text: str) -> ModelVerdict | None:
+def _verdict_in_line_or_none(text: str) -> ModelVerdict | None:
     lines = text.splitlines()
     for index in range(len(lines) - 1, -1, -1):
         match = ALONE.match(lines[index])
@@ -58,7 +58,7 @@ def _verdict_in_line(text: str) -> ModelVerdict | None:
     return None
 
 
-def _verdict_in_last_line(text: str) -> ModelVerdict | None:
+def _verdict_in_last_line_or_none(text: str) -> ModelVerdict | None:
     lines = text.strip().splitlines()
     words = {word.lower() for word in WORD.findall(lines[-1])} if lines else set()
     return ModelVerdict(words.pop(), text.strip()) if len(words) == 1 else None

@@ -17,7 +17,7 @@ from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.networks import station_network
 from pipelines.routing.document.templates import TemplateError, UndefinedVariable, render_template
-from pipelines.routing.document.work.network import OPEN, parsed_host
+from pipelines.routing.document.work.network import OPEN, name_and_port_of_host_or_none
 from pipelines.routing.document.work.references import SECRET, VARIABLE, resolve_secret_name
 from pipelines.work.config import WorkerConfig
 from pipelines.work.outgoing.authorities import program_variables
@@ -139,10 +139,10 @@ class Orders:
         made = {name: tuple(plain.get(name, ())) for name in names}
         fields: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
         question_order = QuestionOrder(**question) if question else None
-        return cls(**{**fields, "question": question_order, "git": _git_order(git)})
+        return cls(**{**fields, "question": question_order, "git": _git_order_or_none(git)})
 
 
-def _git_order(plain: Mapping[str, Any] | None) -> GitOrder | None:
+def _git_order_or_none(plain: Mapping[str, Any] | None) -> GitOrder | None:
     return GitOrder(**{**plain, "sensitive": tuple(plain["sensitive"])}) if plain else None
 
 
@@ -158,7 +158,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         rendered_text(orders, f"argv[{index}]", str(part)) for index, part in enumerate(work.get("argv", ()))
     )
     own = {
-        key: rendered_or_stored(orders, f"env.{key}", value, config)
+        key: rendered_text_or_stored_value(orders, f"env.{key}", value, config)
         for key, value in work.get("env", {}).items()
     }
     return Spec(
@@ -194,7 +194,9 @@ def station_access(orders: Orders, config: WorkerConfig) -> Access:
     paths = (folder.path for folder in allowed.allowed)
     reachable = [path for path in paths if by_input or any(path in text for text in texts)]
     folders = tuple(Path(path) for path in reachable if is_real_allowed_folder(allowed, path))
-    listed = tuple(host for host in map(parsed_host, orders.station.hosts) if host is not None)
+    listed = tuple(
+        host for host in map(name_and_port_of_host_or_none, orders.station.hosts) if host is not None
+    )
     return Access(network=station_network(work) == OPEN, repositories=folders, hosts=listed)
 
 
@@ -206,7 +208,7 @@ def is_real_allowed_folder(folders: ServerFolders, path: str) -> bool:
         return False
 
 
-def rendered_or_stored(orders: Orders, place: str, value: Any, config: WorkerConfig) -> str:
+def rendered_text_or_stored_value(orders: Orders, place: str, value: Any, config: WorkerConfig) -> str:
     """A text rendered, or the secret or variable that is named in its stead."""
     if not isinstance(value, Mapping):
         return rendered_text(orders, place, str(value))

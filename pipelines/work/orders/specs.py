@@ -14,14 +14,14 @@ from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.kinds.agent import token_prices, uses_runner_sign_in
+from pipelines.routing.document.kinds.agent import prices_of_tokens_in_and_out_or_none, uses_runner_sign_in
 from pipelines.routing.document.kinds.noop import KIND as NOOP_KIND
 from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import JsonKey
 from pipelines.routing.document.work.keys import TextKey as TextKey
-from pipelines.routing.document.work.network import egress_entries, parsed_host
-from pipelines.routing.document.work.tool_permissions import tool_policy
+from pipelines.routing.document.work.network import egress_entries, name_and_port_of_host_or_none
+from pipelines.routing.document.work.tool_permissions import tool_policy_or_none
 from pipelines.work.agents.lent_sign_in import LentSignIn
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import (
@@ -31,8 +31,8 @@ from pipelines.work.orders.order import (
     command_spec,
     feedback_section,
     follow_up_prompt,
-    rendered_or_stored,
     rendered_text,
+    rendered_text_or_stored_value,
     station_prompt,
 )
 from pipelines.work.processes.isolation import Access
@@ -112,10 +112,10 @@ def agent_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         preset,
         model=str(work.get("model") or ""),
         allow=tuple(work.get("allow") or ()),
-        policy=tool_policy(work),
+        policy=tool_policy_or_none(work),
         cost=orders.station.cost_usd,
         # An agent that tells its cost itself needs no price
-        price=None if preset.priced else token_prices(work),
+        price=None if preset.priced else prices_of_tokens_in_and_out_or_none(work),
         limit=orders.station.cost_limit,
         session=orders.session,
         signed_in=signed_in,
@@ -124,7 +124,10 @@ def agent_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     )
     if egress_entries(work.get("network")) is not None:
         made = replace(
-            made, access=_with_model(made.access, preset, stored, egress_entries(work.get("network")) or ())
+            made,
+            access=_access_with_model_hosts(
+                made.access, preset, stored, egress_entries(work.get("network")) or ()
+            ),
         )
     return replace(
         made, agent=call, prompt=None if preset.fixed else made.prompt, env={**made.env, **stored, **secret}
@@ -142,10 +145,14 @@ def _selected_values(names: tuple[str, ...], known: Mapping[str, str]) -> dict[s
     return {name: known[name] for name in names if name in known}
 
 
-def _with_model(access: Access, preset: Preset, stored: Mapping[str, str], listed: tuple[str, ...]) -> Access:
+def _access_with_model_hosts(
+    access: Access, preset: Preset, stored: Mapping[str, str], listed: tuple[str, ...]
+) -> Access:
     """Its model is where the stored variables say; the usual hosts are left out then, unless the station lists them."""
-    usual = {parsed_host(url) for url in preset.hosts} - {parsed_host(url) for url in listed}
-    its = [host for url in preset.model_hosts(stored) if (host := parsed_host(url))]
+    usual = {name_and_port_of_host_or_none(url) for url in preset.hosts} - {
+        name_and_port_of_host_or_none(url) for url in listed
+    }
+    its = [host for url in preset.model_hosts(stored) if (host := name_and_port_of_host_or_none(url))]
     others = (host for host in access.hosts if host not in usual)
     return replace(access, hosts=tuple(dict.fromkeys((*its, *others))))
 
@@ -158,7 +165,7 @@ def http_call_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Sp
     made, work = shared_spec(orders, attempt, config), orders.station.work
     rendered_work: dict[str, Any] = {**work, "url": rendered_url(orders, str(work.get("url", "")))}
     rendered_work["headers"] = {
-        name: rendered_or_stored(orders, f"headers.{name}", value, config)
+        name: rendered_text_or_stored_value(orders, f"headers.{name}", value, config)
         for name, value in (work.get("headers") or {}).items()
     }
     if "body" in work:
@@ -255,7 +262,7 @@ def _parts_of_value(orders: Orders, place: str, value: Any, config: WorkerConfig
     argument is looked for."""
     if isinstance(value, str):
         return _parts_of_text(orders, place, value)
-    return (rendered_or_stored(orders, place, value, config),)
+    return (rendered_text_or_stored_value(orders, place, value, config),)
 
 
 def _parts_of_text(orders: Orders, place: str, text: str, *, in_address: bool = False) -> Text:

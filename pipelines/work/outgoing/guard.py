@@ -86,7 +86,7 @@ class Guard:
         listed NAT64."""
         if not isinstance(address, ipaddress.IPv6Address):
             return address
-        return address.ipv4_mapped or nat64.translated_address(address, self.nat64) or address
+        return address.ipv4_mapped or nat64.translated_address_or_none(address, self.nat64) or address
 
     def with_hosts(self, *hosts: str) -> Guard:
         """The same, and these hosts: what an operator set as an address needs no listing."""

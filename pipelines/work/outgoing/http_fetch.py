@@ -61,13 +61,13 @@ async def fetch_url(call: Call, guard: Guard, seconds: float, most: int = MOST_B
 
 
 def _redirected_request(before: httpx2.Request, after: httpx2.Request, call: Call) -> httpx2.Request:
-    if _url_origin(before.url) != _url_origin(after.url):
+    if _scheme_host_and_port(before.url) != _scheme_host_and_port(after.url):
         for name in call.headers:
             after.headers.pop(name, None)
     return after
 
 
-def _url_origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+def _scheme_host_and_port(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 

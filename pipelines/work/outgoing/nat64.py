@@ -26,7 +26,7 @@ def parsed_prefix(text: str) -> ipaddress.IPv6Network:
     return network
 
 
-def translated_address(
+def translated_address_or_none(
     address: ipaddress.IPv6Address, prefixes: Iterable[ipaddress.IPv6Network]
 ) -> ipaddress.IPv4Address | None:
     """The IPv4 address that a translator behind one of the prefixes would connect to."""

@@ -127,7 +127,7 @@ class HostProxy:
             if not error.partial:
                 raise ConnectionResetError from None  # It was only tried whether anybody listens.
             raise NotPassed(BAD, "a request broke off") from None
-        host, port = connect_target(head)
+        host, port = host_and_port_of_connect_request(head)
         if (host, port) not in self.hosts:
             raise NotPassed(FORBIDDEN, not_listed_message(host, port, self.hosts, self.whose))
         return host, port
@@ -176,7 +176,7 @@ SLOW, LARGE = "408 Request Timeout", "431 Request Header Fields Too Large"
 GATEWAY, BUSY = "502 Bad Gateway", "503 Service Unavailable"
 
 
-def connect_target(head: bytes) -> tuple[str, int]:
+def host_and_port_of_connect_request(head: bytes) -> tuple[str, int]:
     """Name and port of a complete head. Only its first line says where to; a head that says something else besides is
     refused, since two readers of it could understand two things.
 
@@ -189,7 +189,7 @@ def connect_target(head: bytes) -> tuple[str, int]:
         if METHOD.match(first) and not first.startswith(b"CONNECT "):
             raise NotPassed(ONLY_CONNECT, "a request without TLS was refused; use https")
         raise NotPassed(BAD, "a request could not be read")
-    host, port = parse_target(match[1].decode())
+    host, port = parse_host_and_port(match[1].decode())
     for line in lines:
         header = HEADER.fullmatch(line)
         if header is None:
@@ -202,7 +202,7 @@ def connect_target(head: bytes) -> tuple[str, int]:
     return host, port
 
 
-def parse_target(target: str) -> tuple[str, int]:
+def parse_host_and_port(target: str) -> tuple[str, int]:
     """:raises NotPassed: no `name:port`"""
     match = TARGET.fullmatch(target)
     host = match[1].lower().removesuffix(".") if match else ""

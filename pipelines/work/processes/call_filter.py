@@ -204,7 +204,7 @@ def go_offline() -> None:
             cut_network()
 
 
-def hand_calls_over() -> int:
+def hand_calls_over_and_return_descriptor() -> int:
     """:return: the descriptor from which another process takes the calls. :raises OSError: the kernel has no such"""
     calls, flags = machine_call_numbers(), NEW_LISTENER | WAIT_KILLABLE
     filtering = call_filter(handover_steps(calls))

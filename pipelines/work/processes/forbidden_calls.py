@@ -39,7 +39,7 @@ def _has_landlock() -> bool:
     return landlock.landlock_version_or_zero() >= LANDLOCK_WITH_TCP
 
 
-def _hands_sockets_over() -> bool:
+def _can_hand_sockets_over() -> bool:
     """Look at a descriptor of this very process, which nothing but a filter of calls refuses."""
     process = os.pidfd_open(os.getpid())
     try:
@@ -54,7 +54,7 @@ def _copy_descriptor(process: int) -> None:
     os.close(call_filter.checked_result(number, "pidfd_getfd"))
 
 
-def _hands_calls_over() -> bool:
+def _can_hand_calls_over() -> bool:
     sizes, number = ctypes.create_string_buffer(6), call_filter.machine_call_numbers().seccomp
     return _is_permitted(
         lambda: call_filter.checked_result(
@@ -73,6 +73,6 @@ def _is_permitted(call: Callable[[], object]) -> bool:
 
 PROBES: Final = (
     ("Landlock with TCP (Linux 6.7)", _has_landlock),
-    ("pidfd_getfd", _hands_sockets_over),
-    ("seccomp with notifications", _hands_calls_over),
+    ("pidfd_getfd", _can_hand_sockets_over),
+    ("seccomp with notifications", _can_hand_calls_over),
 )

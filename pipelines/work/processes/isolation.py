@@ -191,7 +191,7 @@ def bubblewrap_argv(
     if access.door is not None:
         argv += ["--ro-bind", str(BRIDGE), str(EGRESS / BRIDGE.name)]
         argv += ["--ro-bind", str(access.door), str(EGRESS / "door")]
-    views, covers = mount_options(isolation.places, access)
+    views, covers = mount_options_and_covers(isolation.places, access)
     argv += views
     for root in access.roots:
         argv += ["--ro-bind", str(root), str(root)]
@@ -205,7 +205,7 @@ def bubblewrap_argv(
     return [*argv, "--chdir", str(cwd), "--"]
 
 
-def mount_options(places: Places, access: Access) -> tuple[list[str], list[str]]:
+def mount_options_and_covers(places: Places, access: Access) -> tuple[list[str], list[str]]:
     """The listed places with the hidden ones covered, outer ones first: of two, the deeper holds. And the covers."""
     visible = places.visible_places(access)
     argv: list[str] = []

@@ -107,7 +107,9 @@ class Connector:
                 return True
             if connection.family == socket.AF_UNIX:
                 return False
-            family, port, address = address_named_by_program(thread, arguments[1], arguments[2])
+            family, port, address = family_port_and_address_named_by_program(
+                thread, arguments[1], arguments[2]
+            )
             fcntl.ioctl(self.calls, VALID, struct.pack("=Q", number))  # else it may be another process by now
             # Such a connect only dissolves a connection
             if family == socket.AF_UNSPEC:
@@ -154,7 +156,7 @@ def process_of_thread(thread: int) -> int:
         return next(int(line.split()[1]) for line in file if line.startswith("Tgid:"))
 
 
-def address_named_by_program(thread: int, place: int, length: int) -> tuple[int, int, str]:
+def family_port_and_address_named_by_program(thread: int, place: int, length: int) -> tuple[int, int, str]:
     """Family, port and IPv4 address that a program names. :raises OSError: it names none"""
     if length < 2:
         raise OSError(errno.EINVAL, "no address")
@@ -174,7 +176,7 @@ def become_command(argv: list[str], rules: dict[str, list[str]], port: int, chan
         landlock.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         landlock.drop_capabilities()
         landlock.restrict_paths(rules["read"], rules["write"], tcp=False)
-        calls = call_filter.hand_calls_over()
+        calls = call_filter.hand_calls_over_and_return_descriptor()
         # A descriptor is sent along with a byte, never alone
         socket.send_fds(channel, [b"!"], [calls])
         os.close(calls)

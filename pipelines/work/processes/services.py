@@ -64,7 +64,7 @@ def is_healthy(service: dict[str, Any]) -> bool:
     return True
 
 
-def seconds_until_healthy(service: dict[str, Any], process: subprocess.Popen[bytes]) -> float:
+def wait_until_healthy_and_return_seconds(service: dict[str, Any], process: subprocess.Popen[bytes]) -> float:
     """:return: seconds that it took"""
     began = time.monotonic()
     while not is_healthy(service):
@@ -100,7 +100,7 @@ def run_services(services: list[dict[str, Any]], folder: str, write_end: int) ->
             ready.append(
                 {
                     "name": service["name"],
-                    "seconds": seconds_until_healthy(service, start_service(service, folder)),
+                    "seconds": wait_until_healthy_and_return_seconds(service, start_service(service, folder)),
                 }
             )
         except ServiceAbsent as absent:

@@ -21,7 +21,7 @@ from pipelines.routing.document.agents import PRESETS, Preset
 from pipelines.work import images
 from pipelines.work.agents.installed import describe_agents, installed_agents_on_path
 from pipelines.work.agents.sign_in import NotSignedIn, sign_in_folders
-from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, check_host, untried_lines
+from pipelines.work.hosts.checkup import CheckupLine, CheckupScope, host_check_lines, untried_lines
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.page import parsed_host_page
 from pipelines.work.hosts.table import open_host
@@ -46,7 +46,9 @@ def main(words: Sequence[str]) -> int:
     """The exit code: 0 nothing failed, 1 something did, 2 it cannot be asked like this."""
     arguments = _parser().parse_args(words)
     try:
-        lines = check_machine(os.environ) if arguments.what is None else _host_lines(arguments, os.environ)
+        lines = (
+            machine_check_lines(os.environ) if arguments.what is None else _host_lines(arguments, os.environ)
+        )
         return asyncio.run(_report_lines(lines, arguments.json))
     except (ValueError, HostError, WrongBundle) as error:
         print(f"gateline doctor: {error}", file=sys.stderr)
@@ -86,7 +88,7 @@ async def _host_lines(
     guard = Guard((page.server,))
     host = await open_host(HostAccess(arguments.what, str(page), token), guard)
     scope, can_be_read = CheckupScope(arguments.branch, arguments.issue, arguments.commit), True
-    async for line in check_host(host, scope):
+    async for line in host_check_lines(host, scope):
         can_be_read = can_be_read and (line.check, line.state) != ("repository", "failed")
         yield line
     if can_be_read:
@@ -139,7 +141,7 @@ OFF = ("0", "false", "no", "off")
 BUBBLEWRAP = "Allow user namespaces, or run apt-get install bubblewrap."
 
 
-async def check_machine(environment: Mapping[str, str]) -> AsyncIterator[CheckupLine]:
+async def machine_check_lines(environment: Mapping[str, str]) -> AsyncIterator[CheckupLine]:
     path = tuple(
         environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
     )

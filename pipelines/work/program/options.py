@@ -73,7 +73,7 @@ def parsed_options(words: Sequence[str], environment: Mapping[str, str]) -> Opti
         path=tuple(
             environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
         ),
-        roots=_repository_roots(environment.get("GATELINE_REPOSITORY_ROOTS", "")),
+        roots=_repository_roots_or_none_for_no_bound(environment.get("GATELINE_REPOSITORY_ROOTS", "")),
         private_hosts=_split_words(environment.get("GATELINE_PRIVATE_HOSTS", "")),
         model=(
             environment.get("GATELINE_MODEL_URL", ""),
@@ -209,7 +209,7 @@ def _usual_state_folder(environment: Mapping[str, str], name: str) -> Path:
     return Path(base).expanduser() / "gateline-runner" / (plain.lstrip(".") or "runner")
 
 
-def _repository_roots(text: str) -> tuple[str, ...] | None:
+def _repository_roots_or_none_for_no_bound(text: str) -> tuple[str, ...] | None:
     """Folders below which repositories have to lie; none listed: no bound."""
     return tuple(folder for folder in text.split(os.pathsep) if folder) or None
 

@@ -115,7 +115,7 @@ def ids_of_jobs_for_runner(runner: Worker) -> list[int]:
     return list(claimable_jobs(alp_claim(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
 
 
-def lease_most_urgent_job(runner: Worker) -> Dispatched | None:
+def lease_most_urgent_job_or_none(runner: Worker) -> Dispatched | None:
     """The most urgent job that fits, leased; none while it has one. What cannot be rendered fails before anything
     starts (law §12)."""
     # It has no heartbeat while it is idle: that it asks is its only sign of life
@@ -124,7 +124,12 @@ def lease_most_urgent_job(runner: Worker) -> Dispatched | None:
     for _try in range(MOST_UNRENDERABLE):
         candidates = ids_of_jobs_for_runner(runner)
         job = next(
-            (job for candidate in candidates if (job := engine.start(candidate, alp_claim(runner)))), None
+            (
+                job
+                for candidate in candidates
+                if (job := engine.start_claimed_job_or_none(candidate, alp_claim(runner)))
+            ),
+            None,
         )
         if job is None:
             return None

@@ -26,7 +26,7 @@ def with_narrowed_credentials(started: Started) -> Started:
     known = values.credential or values.host_credential
     if known and order is not None and order.address.startswith("https://"):
         host, guard = (
-            repository.access_to_host_of_order(started, order),
+            repository.access_to_host_of_order_or_none(started, order),
             server_config.build_config().outgoing.guard,
         )
         try:

@@ -23,7 +23,7 @@ LEFTOVER_TIME: Final = timedelta(days=1)
 AT_ONCE: Final = 20
 
 
-def issue_upload_address(job: Job, lease: uuid.UUID, digest: str, size: int) -> SignedAddress | None:
+def issue_upload_address_or_none(job: Job, lease: uuid.UUID, digest: str, size: int) -> SignedAddress | None:
     """Return where this attempt may put these bytes; None where the store has no addresses, and all go through the
     server. Asked again for the same file: the same place.
 

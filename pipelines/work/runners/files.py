@@ -171,7 +171,7 @@ def keep_file(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO
     """Store bytes whose digest was computed here, and note that this attempt may name them."""
     for last in (False, True):
         now = timezone.now()
-        if not storage.keep_stored_digests([digest]):
+        if not storage.keep_and_return_stored_digests([digest]):
             file.seek(0)
             storage.record_blobs(
                 {digest: (size, storage.save_bytes(storage.artifact_storage(), digest, file))}, now

@@ -156,7 +156,7 @@ def _station_outcome(
         outcome["facts"] = facts
     if station.kind == AGENT:
         # Before sources are set: claims are a group of facts, too, and get theirs with the others
-        outcome = outcome_with_claims(outcome, *_workspace_states(runner_report.job))
+        outcome = outcome_with_claims(outcome, *_workspaces_before_and_after(runner_report.job))
     if "facts" in outcome:
         outcome["facts"] = facts_with_source(outcome["facts"], _observed_trees(runner_report.job, stored))
     return outcome
@@ -209,7 +209,7 @@ def _report_counts(station: Station, artifacts: dict[str, HandedOver]) -> dict[s
     return merged_facts_with_lowest_coverage(counts)
 
 
-def _workspace_states(job: Job) -> tuple[Any, Picture | None]:
+def _workspaces_before_and_after(job: Job) -> tuple[Any, Picture | None]:
     """The files before and after the work."""
     # A reverse one-to-one raises where there is no row, and its error is an AttributeError
     before, left = stored_results.last_snapshot(job.pk), getattr(job, "snapshot", None)

@@ -42,7 +42,7 @@ def store_results(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> No
     manifest = None if workspace is None else checked_manifest(workspace)
     known = _stored_sizes(job, lease, artifacts, manifest, leavings.get("git"))
     stored_artifacts = checked_artifacts(artifacts, known)
-    picture = None if manifest is None else _checked_workspace(manifest, known, before)
+    picture = None if manifest is None else _checked_workspace_or_none(manifest, known, before)
     orders = job_orders(job)
     if not isinstance(leavings.get("git") or {}, dict):
         raise NotStored("What is said of the commit cannot be read.")
@@ -183,7 +183,7 @@ def _stored_sizes(
     return files.stored_sizes(digests)
 
 
-def _checked_workspace(
+def _checked_workspace_or_none(
     manifest: tuple[Entry, ...], known: Mapping[str, int], before: StartingWorkspace | None
 ) -> Workspace | None:
     for entry in manifest:

@@ -258,7 +258,9 @@ def _store_base_contents(
 ) -> dict[str, Any]:
     """The changed files as the base has them, stored here: the difference can be shown without the repository."""
     with tempfile.TemporaryDirectory(prefix="base-") as folder:
-        before, base_blobs = base_contents.store_base_contents(store, base_files, leaves, Path(folder), large)
+        before, base_blobs = base_contents.base_entries_and_stored_sources(
+            store, base_files, leaves, Path(folder), large
+        )
         for digest, (name, size) in base_blobs.items():
             with (Path(folder) / name).open("rb") as file:
                 files.keep_file(job, lease, digest, size, file)

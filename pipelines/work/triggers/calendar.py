@@ -97,7 +97,7 @@ EVERY: Final = {
 }
 
 
-def plain_cadence(expression: str) -> Cadence | None:
+def plain_cadence_or_none(expression: str) -> Cadence | None:
     """Return the plain choice that an expression stands for, None where it is none of them."""
     match = _PLAIN.fullmatch(expression)
     if match is None:
@@ -117,5 +117,5 @@ def plain_cadence(expression: str) -> Cadence | None:
 
 def schedule_sentence(expression: str) -> str:
     """Say an expression in a sentence without its full stop."""
-    cadence = plain_cadence(expression)
+    cadence = plain_cadence_or_none(expression)
     return str(cadence) if cadence else CronSim(expression, datetime(2000, 1, 1, tzinfo=UTC)).explain()

@@ -40,7 +40,7 @@ def task_document(task: Task) -> dict[str, Any]:
     }
 
 
-def latest_ended_task(line_id: int, statuses: list[str]) -> Task | None:
+def latest_ended_task_or_none(line_id: int, statuses: list[str]) -> Task | None:
     """Return the task of a line that ended last in one of these ways."""
     ended = Task.objects.filter(line=line_id, ended_at__isnull=False, status__in=statuses)
     return ended.select_related(*RELATED).order_by("-ended_at", "-pk").first()
@@ -48,7 +48,7 @@ def latest_ended_task(line_id: int, statuses: list[str]) -> Task | None:
 
 def latest_document_text(trigger: Trigger) -> str:
     """Return what the task that ended last would bring, "" where none has ended so."""
-    task = latest_ended_task(trigger.source_id or 0, awaited_statuses(trigger.options))
+    task = latest_ended_task_or_none(trigger.source_id or 0, awaited_statuses(trigger.options))
     return jsontext.dumps(task_document(task), indent=2, ascii_only=False) if task else ""
 
 

@@ -58,7 +58,7 @@ def stored_filters(options: Mapping[str, Any], signature: str) -> dict[str, str]
     return stored
 
 
-def read_event(signature: str, document: Any) -> HostEvent | None:
+def read_event_or_none(signature: str, document: Any) -> HostEvent | None:
     """Return the event that a body tells of; None where it is none of the table."""
     reader = READERS.get(signature)
     return reader(document) if reader is not None and isinstance(document, Mapping) else None
@@ -69,7 +69,7 @@ def refusal_of_event(options: Mapping[str, Any], document: Any) -> str:
     expected = options.get("event", "")
     if not expected:
         return ""
-    event = read_event(options["signature"], document)
+    event = read_event_or_none(options["signature"], document)
     if event is None or event.key != expected:
         actual = f" It tells of: {EVENTS[event.key].lower()}." if event else ""
         return f"It is another event than the trigger waits for.{actual}"
@@ -126,7 +126,7 @@ def _changed_files_of_commits(commits: Any) -> tuple[str, ...]:
     )
 
 
-def _push_event_of_document(document: Any, author: str) -> HostEvent | None:
+def _push_event_of_document_or_none(document: Any, author: str) -> HostEvent | None:
     ref = _text_at_keys(document, "ref")
     if not ref.startswith(REF) or not isinstance(_value_at_keys(document, "commits"), list):
         return None
@@ -139,7 +139,7 @@ def _is_gateline_command(text: str) -> bool:
     return text.split(maxsplit=1)[:1] == [COMMAND]
 
 
-def _github_event(document: Any) -> HostEvent | None:
+def _github_event_or_none(document: Any) -> HostEvent | None:
     action = _text_at_keys(document, "action")
     if isinstance(_value_at_keys(document, "comment"), Mapping):
         is_command = action == "created" and _is_gateline_command(_text_at_keys(document, "comment", "body"))
@@ -154,7 +154,7 @@ def _github_event(document: Any) -> HostEvent | None:
                 else None
             )
     if isinstance(request := _value_at_keys(document, "pull_request"), Mapping):
-        return _request_event(request, action)
+        return _request_event_or_none(request, action)
     if isinstance(issue := _value_at_keys(document, "issue"), Mapping):
         keys = {"opened": "issue_opened", "labeled": "issue_labelled", "label_updated": "issue_labelled"}
         new = _text_at_keys(document, "label", "name")
@@ -164,12 +164,12 @@ def _github_event(document: Any) -> HostEvent | None:
             if action in keys
             else None
         )
-    return _push_event_of_document(
+    return _push_event_of_document_or_none(
         document, _text_at_keys(document, "sender", "login") or _text_at_keys(document, "pusher", "name")
     )
 
 
-def _request_event(request: Any, action: str) -> HostEvent | None:
+def _request_event_or_none(request: Any, action: str) -> HostEvent | None:
     key = "request_opened" if action in ("opened", "reopened") else ""
     if action == "closed" and _value_at_keys(request, "merged") is True:
         key = "merged"
@@ -178,17 +178,17 @@ def _request_event(request: Any, action: str) -> HostEvent | None:
     return HostEvent(key, author, branch, labels) if key else None
 
 
-def _gitea_event(document: Any) -> HostEvent | None:
+def _gitea_event_or_none(document: Any) -> HostEvent | None:
     # Told of a commit status: nothing else has a state and a context
     if _text_at_keys(document, "state") and _text_at_keys(document, "context"):
         branches = _names_of_rows(_value_at_keys(document, "branches"), "name")
         author = _text_at_keys(document, "sender", "login")
         has_failed = _text_at_keys(document, "state") in FAILED
         return HostEvent("check_failed", author, branches[0] if branches else "") if has_failed else None
-    return _github_event(document)
+    return _github_event_or_none(document)
 
 
-def _gitlab_event(document: Any) -> HostEvent | None:
+def _gitlab_event_or_none(document: Any) -> HostEvent | None:
     kind, action = (
         _text_at_keys(document, "object_kind"),
         _text_at_keys(document, "object_attributes", "action"),
@@ -196,7 +196,7 @@ def _gitlab_event(document: Any) -> HostEvent | None:
     author = _text_at_keys(document, "user", "username") or _text_at_keys(document, "user_username")
     labels = _names_of_rows(_value_at_keys(document, "labels"), "title")
     if kind == "push":
-        return _push_event_of_document(document, author)
+        return _push_event_of_document_or_none(document, author)
     if kind == "note":
         return (
             HostEvent(COMMENT, author)
@@ -229,8 +229,8 @@ def _gitlab_event(document: Any) -> HostEvent | None:
 
 FAILED_STATUS: Final = "failed"
 READERS: Final[dict[str, Callable[[Any], HostEvent | None]]] = {
-    "github": _github_event,
-    "gitlab": _gitlab_event,
-    "gitea": _gitea_event,
+    "github": _github_event_or_none,
+    "gitlab": _gitlab_event_or_none,
+    "gitea": _gitea_event_or_none,
 }
 """{signature: reader}. One line adds a host."""

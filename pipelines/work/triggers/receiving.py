@@ -110,7 +110,7 @@ def _start_from_call(trigger_id: int, call: _Call) -> TriggerDelivery:
 
 def _sentence_on_command_of_stranger(trigger: Trigger, call: _Call) -> str:
     """Say that a comment is by nobody who is known here, or "": anybody may comment, and only members give orders."""
-    event = host_events.read_event(call.signature.key, call.document)
+    event = host_events.read_event_or_none(call.signature.key, call.document)
     if (
         trigger.options.get("event") != host_events.COMMENT
         or event is None

@@ -71,7 +71,7 @@ def _latest_occasion(options: Options, slot: datetime, now: datetime) -> Occasio
     return Occasion(latest.strftime(_KEY), local, refusal, note=note)
 
 
-def _time_of_key(key: str) -> datetime | None:
+def _time_of_key_or_none(key: str) -> datetime | None:
     return datetime.strptime(key, _KEY).replace(tzinfo=UTC)
 
 
@@ -87,7 +87,7 @@ SCHEDULE = TriggerKind(
         zone=lambda options: str(options["zone"]),
         upcoming=lambda options, after: calendar.slots_after(options["cron"], options["zone"], after),
         occasion=_latest_occasion,
-        occasion_at=_time_of_key,
+        occasion_at=_time_of_key_or_none,
     ),
     one_at_a_time=True,
 )

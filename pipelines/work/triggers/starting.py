@@ -47,7 +47,7 @@ def pause_and_record_fault(trigger_id: int, now: datetime | None = None) -> None
 
 
 def _start_due(trigger_id: int, now: datetime | None) -> str:
-    due = _lock_due_trigger(trigger_id, now)
+    due = _lock_due_trigger_and_moment_or_none(trigger_id, now)
     if due is None:
         return "gone"
     trigger, moment = due
@@ -74,7 +74,7 @@ def start_unless_delivered(locked_trigger: Trigger, occasion: Occasion, moment: 
 
 
 def _pause_due_trigger(trigger_id: int, now: datetime | None) -> None:
-    due = _lock_due_trigger(trigger_id, now)
+    due = _lock_due_trigger_and_moment_or_none(trigger_id, now)
     if due is not None:
         trigger, moment = due
         key = f"fault {moment:%Y-%m-%dT%H:%M:%S.%fZ}"
@@ -83,7 +83,9 @@ def _pause_due_trigger(trigger_id: int, now: datetime | None) -> None:
         trigger.save(update_fields=["next_at", "paused_at"])
 
 
-def _lock_due_trigger(trigger_id: int, now: datetime | None) -> tuple[Trigger, datetime] | None:
+def _lock_due_trigger_and_moment_or_none(
+    trigger_id: int, now: datetime | None
+) -> tuple[Trigger, datetime] | None:
     """Return the trigger if it is due, and the moment. house §2: its row is locked before the number counter and any
     task."""
     locked = fetch(LOCK_DUE_TRIGGER, {"trigger": trigger_id, "now": now})

@@ -122,7 +122,7 @@ def declared_artifacts(spec: Spec, outcome: Outcome) -> Iterator[Declared]:
             yield Declared(artifact["path"], artifact["required"])
 
 
-def read_named_artifacts(
+def read_named_artifacts_and_sources(
     attempt: Attempt, entries: Iterable[Any]
 ) -> tuple[tuple[HandedOver, ...], FileSources]:
     """Read the artifacts that an outcome names: a path, or {path, name, media_type}, inside the workspace."""
@@ -172,7 +172,7 @@ def report_stamps_before_work(spec: Spec) -> dict[str, Stamp]:
     return stamps
 
 
-def artifacts_with_facts(
+def artifacts_and_counted_facts(
     spec: Spec, artifacts: tuple[HandedOver, ...], stood: Mapping[str, Stamp]
 ) -> tuple[tuple[HandedOver, ...], dict[str, dict[str, float]]]:
     """Return the artifacts, and the facts counted from the reports that the station declares (law §13). A
@@ -235,7 +235,9 @@ def outcome_with_claims(
     return {**outcome, "facts": {**facts, "claims": {**group, "made": made_claims, "contradicted": lies}}}
 
 
-def result_document_artifact(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...], FileSources]:
+def result_document_artifacts_and_sources(
+    attempt: Attempt, limit: int
+) -> tuple[tuple[HandedOver, ...], FileSources]:
     """The result document itself, if it says more than an outcome has room for."""
     if not read_document(attempt, limit).more:
         return (), {}
@@ -305,7 +307,7 @@ def _command_facts(outcome: Outcome) -> dict[str, Any]:
     return {} if code is None else {"commands": {"run": 1, "failed": int(code != 0), "last_exit_code": code}}
 
 
-def pack_results(
+def complete_outcome_and_packed_results(
     spec: Spec,
     outcome: Outcome,
     reused_folder: ReusableFolder | None,
@@ -316,12 +318,12 @@ def pack_results(
     there before the work. In a thread."""
     attempt = spec.attempt
     entries = [*(outcome.get("artifacts") or ()), *declared_artifacts(spec, outcome)]
-    artifacts, sources = read_named_artifacts(attempt, entries)
+    artifacts, sources = read_named_artifacts_and_sources(attempt, entries)
     # What the work itself hands over under this name stays what it is
     if DOCUMENT not in {one.name for one in artifacts}:
-        document, its = result_document_artifact(attempt, spec.limits.document_bytes)
+        document, its = result_document_artifacts_and_sources(attempt, spec.limits.document_bytes)
         artifacts, sources = (*artifacts, *document), {**sources, **its}
-    artifacts, facts = artifacts_with_facts(spec, artifacts, reports or {})
+    artifacts, facts = artifacts_and_counted_facts(spec, artifacts, reports or {})
     if facts:
         outcome = {**outcome, "facts": {**outcome.get("facts", {}), **facts}}
     if artifacts:

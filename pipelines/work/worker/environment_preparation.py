@@ -18,7 +18,7 @@ from typing import Any, Final
 from dulwich.objects import S_ISGITLINK
 
 from pipelines.routing.document.kinds import kind_executes
-from pipelines.routing.document.work.network import parsed_host
+from pipelines.routing.document.work.network import name_and_port_of_host_or_none
 from pipelines.work.file_measure import measure_file
 from pipelines.work.git.attempt import Prepared
 from pipelines.work.git.trees import Leaf
@@ -92,7 +92,7 @@ class RefusalSink:
 
 def with_private_hosts(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
     """Return the outgoing access with these hosts, on their ports, allowed to have private addresses."""
-    inside = tuple(filter(None, map(parsed_host, private)))
+    inside = tuple(filter(None, map(name_and_port_of_host_or_none, private)))
     return replace(outgoing, guard=replace(outgoing.guard, inside=inside))
 
 
@@ -175,12 +175,12 @@ async def _prepared_folder(
         for task in ("", orders.task)
     )
     keys = (shared, own) if preparation.cache else ()
-    files = await _copy_cached(prepared_files, keys, workspace)
+    files = await _copy_cached_or_none(prepared_files, keys, workspace)
     async with AsyncExitStack() as alone:
         if files is None and keys:
             await _wait_for_turn(alone, prepared_files, shared if first else own, sink)
             # Again: whoever was waited for may have left it
-            files = await _copy_cached(prepared_files, keys, workspace)
+            files = await _copy_cached_or_none(prepared_files, keys, workspace)
         cached = files is not None
         if files is None:
             before = await asyncio.to_thread(scan_file_marks, workspace)
@@ -196,7 +196,7 @@ async def _prepared_folder(
     return PreparedFolder(files, {"cached": cached, "seconds": seconds})
 
 
-async def _copy_cached(
+async def _copy_cached_or_none(
     prepared_files: PreparedFiles, keys: tuple[str, ...], workspace: Path
 ) -> EnvironmentFiles | None:
     for key in keys:
@@ -280,7 +280,7 @@ async def _run_preparation(preparation: Preparation, spec: Spec, sink: Sink) -> 
         isolation=spec.isolation,
         access=Access(
             network=False,
-            hosts=tuple(filter(None, map(parsed_host, preparation.hosts))),
+            hosts=tuple(filter(None, map(name_and_port_of_host_or_none, preparation.hosts))),
             whose="the Hosts of the environment",
         ),
         outgoing=with_private_hosts(spec.outgoing, preparation.private),

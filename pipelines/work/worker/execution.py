@@ -42,10 +42,10 @@ from pipelines.work.transport.protocol import (
 from pipelines.work.worker import attempt_io, environment_preparation, repository, secret_files
 from pipelines.work.worker.attempt_io import (
     Packed,
+    complete_outcome_and_packed_results,
     failed_outcome,
     outcome_with_claims,
     outcome_with_git_changes,
-    pack_results,
 )
 from pipelines.work.worker.evaluations import QuestionAnswerer
 from pipelines.work.worker.prepared_copies import PreparedCopies
@@ -286,7 +286,9 @@ class JobExecution:
     ) -> tuple[Outcome, Packed]:
         if not kind_executes(folder.spec.kind):
             outcome = await HANDLERS[folder.spec.kind](folder.spec, sink)
-            return await asyncio.to_thread(pack_results, folder.spec, outcome, folder.kept, but)
+            return await asyncio.to_thread(
+                complete_outcome_and_packed_results, folder.spec, outcome, folder.kept, but
+            )
         spec, finder = folder.spec, self._secret_finder_for_job(started)
         workspace = spec.attempt.workspace
         present = await asyncio.to_thread(secret_files.file_stamps, workspace, but) if finder else {}
@@ -294,13 +296,15 @@ class JobExecution:
         reports = await asyncio.to_thread(attempt_io.report_stamps_before_work, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)
         outcome = outcome_with_git_changes(spec, outcome, await repositories.station_changes(spec, stood))
-        outcome, packed = await asyncio.to_thread(pack_results, spec, outcome, folder.kept, but, reports)
+        outcome, packed = await asyncio.to_thread(
+            complete_outcome_and_packed_results, spec, outcome, folder.kept, but, reports
+        )
         if not finder:
             return outcome, packed
         # The lent sign-in may have been renewed meanwhile: its new tokens are looked for, too
         if late := spec.secrets_now():
             finder = self._secret_finder_for_job(started, late)
-        checked = secret_files.outcome_without_secret_files
+        checked = secret_files.outcome_and_packed_without_secret_files
         outcome, packed = await asyncio.to_thread(checked, spec.attempt, outcome, packed, finder, present)
         if outcome.get("failure_type") == secret_files.FAILURE_TYPE:
             await sink.note(f"[gateline] {outcome['summary']}")

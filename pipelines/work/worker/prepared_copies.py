@@ -90,7 +90,7 @@ class PreparedCopies:
     def _restore_if_unchanged(self, place: Path, stamps: Stamps) -> dict[str, Stamp] | None:
         """Remove what a station added. None where it changed or removed anything."""
         try:
-            more, touched = added_paths(place, stamps)
+            more, touched = added_paths_and_changed_folders(place, stamps)
             for path in more:
                 if path.is_dir() and not path.is_symlink():
                     self._folders.removals.move_aside_and_remove_soon(path)
@@ -124,7 +124,7 @@ def folder_stamps(folder: Path) -> dict[str, Stamp]:
     return stamps
 
 
-def added_paths(folder: Path, stamps: Stamps) -> tuple[list[Path], list[str]]:
+def added_paths_and_changed_folders(folder: Path, stamps: Stamps) -> tuple[list[Path], list[str]]:
     """Return what was added since these stamps, the topmost paths, and the folders to which something was added.
 
     :raises Touched: something else was changed"""

@@ -27,7 +27,7 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.settled_files import settle_files
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
-from pipelines.work.hosts.table import find_host as host_of
+from pipelines.work.hosts.table import find_host_key_and_page as host_of
 from pipelines.work.orders.order import Orders, rendered_text
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
 from pipelines.work.spec.hosting import HostAccess
@@ -83,7 +83,7 @@ def repository_access(
         credential=started.values.credential,
         fetch=fetch,
         stored=before.stored if before else {},
-        host=access_to_host_of_order(started, order),
+        host=access_to_host_of_order_or_none(started, order),
         base=rendered_text(orders, "workspace.git.base", order.base),
         head=rendered_text(orders, "workspace.git.head", order.head),
         branch=rendered_text(orders, "workspace.git.branch", order.branch) or usual_branch(orders),
@@ -226,7 +226,7 @@ async def checks_order(started: Started, config: WorkerConfig, transport: JobTra
     )
 
 
-def access_to_host_of_order(started: Started, order: GitOrder) -> HostAccess | None:
+def access_to_host_of_order_or_none(started: Started, order: GitOrder) -> HostAccess | None:
     """None where no host keeps it, or nobody can tell where."""
     try:
         known = host_of(order.host, order.address, order.page)

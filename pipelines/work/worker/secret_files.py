@@ -25,12 +25,12 @@ def file_stamps(workspace: Path, but: Collection[str] = ()) -> dict[str, Stamp]:
     }
 
 
-def outcome_without_secret_files(
+def outcome_and_packed_without_secret_files(
     attempt: Attempt, outcome: Outcome, packed: Packed, finder: SecretFinder, stood: Mapping[str, Stamp]
 ) -> tuple[Outcome, Packed]:
     """The outcome as a failure, with nothing to keep, where the visit wrote a secret into a file, or into the name of
     one. What `stood` there before and was not written is not looked at. In a thread."""
-    outcome, packed = _without_document(attempt, outcome, packed, finder)
+    outcome, packed = _outcome_and_packed_without_document(attempt, outcome, packed, finder)
     paths = list(dict.fromkeys(_files_with_secrets(attempt, packed, finder, stood)))
     if not paths:
         return outcome, packed
@@ -42,7 +42,7 @@ def outcome_without_secret_files(
     return {**left, **({"facts": facts} if facts else {}), **why}, Packed((), {}, None)
 
 
-def _without_document(
+def _outcome_and_packed_without_document(
     attempt: Attempt, outcome: Outcome, packed: Packed, finder: SecretFinder
 ) -> tuple[Outcome, Packed]:
     """Leave out a result document that holds a secret: what it says is masked in the outcome, and storing it

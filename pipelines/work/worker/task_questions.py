@@ -94,7 +94,7 @@ class TaskQuestions:
         """Add what the folder holds: files that are handed over, the change, and what contradicts its claims."""
         spec = self.spec
         entries = [*(outcome.get("artifacts") or ()), *attempt_io.declared_artifacts(spec, outcome)]
-        artifacts, _sources = attempt_io.read_named_artifacts(spec.attempt, entries)
+        artifacts, _sources = attempt_io.read_named_artifacts_and_sources(spec.attempt, entries)
         if artifacts:
             outcome = {**outcome, "artifacts": [artifact.to_dict() for artifact in artifacts]}
         try:

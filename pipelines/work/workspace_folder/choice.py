@@ -139,17 +139,17 @@ def server_choice(state: Path, environment: Mapping[str, str]) -> WorkspaceChoic
         *_temporary_folders(name, environment),
         state / BELOW_STATE,
     ]
-    return WorkspaceChoice(state, configured_folder(environment), tuple(folders))
+    return WorkspaceChoice(state, configured_folder_or_none(environment), tuple(folders))
 
 
 def runner_choice(state: Path, environment: Mapping[str, str]) -> WorkspaceChoice:
     """A runner's state lies below XDG_STATE_HOME anyway: its own folder comes first and last."""
     own = state / BELOW_STATE
     folders = (own, *_temporary_folders(installation_name(state), environment), own)
-    return WorkspaceChoice(state, configured_folder(environment), folders)
+    return WorkspaceChoice(state, configured_folder_or_none(environment), folders)
 
 
-def configured_folder(environment: Mapping[str, str]) -> Path | None:
+def configured_folder_or_none(environment: Mapping[str, str]) -> Path | None:
     value = environment.get(VARIABLE, "").strip()
     return Path(value).expanduser().resolve() if value else None
 

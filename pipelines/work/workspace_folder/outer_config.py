@@ -42,10 +42,10 @@ def config_file_above(folder: Path) -> Path | None:
     """The first such file in the folder itself or above it, the nearest first; None where there is none. Links are
     resolved, as a tool's own working folder is."""
     place = folder.resolve()
-    return next((path for above in (place, *place.parents) if (path := _config_file_in(above))), None)
+    return next((path for above in (place, *place.parents) if (path := _config_file_in_or_none(above))), None)
 
 
-def _config_file_in(folder: Path) -> Path | None:
+def _config_file_in_or_none(folder: Path) -> Path | None:
     for name in _NAMES:
         if os.path.lexists(folder / name):
             return folder / name

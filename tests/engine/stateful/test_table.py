@@ -91,8 +91,8 @@ DOES: dict[str, tuple[str, ...]] = {
     "resolve_deadlock": tuple(key for key in COMMANDS if key.startswith("deadlock")),
     "restore_agent": ("suspend", "agent_returns"),
     "start_retry_task": ("retry_ended",),
-    "start": ("start", "start_unfit", "start_suspended"),
-    "start_all": ("start", "start_unfit", "start_suspended"),  # Which is what starts one
+    "start_claimed_job_or_none": ("start", "start_unfit", "start_suspended"),
+    "start_claimed_jobs": ("start", "start_unfit", "start_suspended"),  # Which is what starts one
     "submit": ("follow_up",),
     "supply_metadata_and_decide_again": ("supply", "supply_nothing", "supply_stale"),
     "suspend_agent": ("suspend", "start_suspended"),

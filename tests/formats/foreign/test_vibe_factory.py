@@ -10,7 +10,7 @@ import pytest
 from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.document_export import export_document
-from pipelines.formats.foreign.vibe_factory.reader import _condition_of_text
+from pipelines.formats.foreign.vibe_factory.reader import _condition_of_text_or_none
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
@@ -176,7 +176,7 @@ def test_what_is_not_read_is_kept() -> None:
 
 def test_a_condition_of_signs_alone_is_refused_before_each_is_tried() -> None:
     carrier = Carrier()
-    assert _condition_of_text("<" * 200_000, "condition", carrier) is None
+    assert _condition_of_text_or_none("<" * 200_000, "condition", carrier) is None
     assert [str(each) for each in carrier.faults] == ["condition: is longer than 10000 characters"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.routing.analysis.difference.routing_effects import (
     RoutingEffect,
-    gate_signature,
+    gate_signature_or_none,
     policy_effect,
     rule_effect,
     sole_rework_gate,
@@ -76,7 +76,7 @@ def test_what_differs_is_named_and_a_knob_that_both_follow_is_not() -> None:
 
 def key(**gate: Any) -> Any:
     of = ruled({"gates": ["g"]}, gates=[{"key": "g", **gate}], policy={"on_reject": "fail"})
-    return gate_signature(of, of.gate("g"))
+    return gate_signature_or_none(of, of.gate("g"))
 
 
 def test_a_gate_is_what_a_decision_reads_of_it() -> None:

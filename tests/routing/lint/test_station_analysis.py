@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.lint import station_analysis
-from pipelines.routing.analysis.lint.rule_liveness import station_liveness
+from pipelines.routing.analysis.lint.rule_liveness import liveness_of_all_stations
 from pipelines.routing.analysis.lint.run import lint_line
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.satisfiability.first_match_analysis import FirstMatchAnalysis
@@ -66,7 +66,7 @@ def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
         {"id": f"r{n}", "when": {"output": {"path": f"$.k{n}", "op": "gt", "value": n}}, "to": "completed"}
         for n in range(1_000)
     ]
-    [station] = station_liveness(LintSubject(line({"rules": rules})))
+    [station] = liveness_of_all_stations(LintSubject(line({"rules": rules})))
     assert len(station.rules) == 1_000
     assert station.rules[0].standing == "live"
     assert {rule.why for rule in station.rules if rule.standing == "unknown"} == {
@@ -77,7 +77,7 @@ def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
 def test_what_deciding_costs_counts_too_where_many_paths_have_to_be_walked() -> None:
     paths = [{"output": {"path": f"$..a[?@.b=={n}]", "op": "contains", "value": "x"}} for n in range(20)]
     rules = [{"id": f"r{n}", "when": {"any": paths}, "to": "completed"} for n in range(40)]
-    [station] = station_liveness(LintSubject(line({"rules": rules})))
+    [station] = liveness_of_all_stations(LintSubject(line({"rules": rules})))
     bounded = [rule for rule in station.rules if rule.why == "it would take more work than the bounds allow"]
     assert len(bounded) > 30
 

@@ -17,7 +17,7 @@ from pipelines.people.repositories import RepositorySettings
 from pipelines.web.editor.findings import draft_findings
 from pipelines.work.hosts.host_caller import error_text
 from pipelines.work.hosts.markdown import code_block, inline_code
-from pipelines.work.hosts.table import find_host, open_host
+from pipelines.work.hosts.table import find_host_key_and_page, open_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 from tests.factories import World
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db
     ],
 )  # fmt: skip
 def test_a_host_is_known_by_the_address_or_named(host: str, address: str, page: str, expected: Any) -> None:
-    known = find_host(host, address, page)
+    known = find_host_key_and_page(host, address, page)
     assert (known and (known[0], str(known[1]))) == expected
 
 

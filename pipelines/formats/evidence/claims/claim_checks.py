@@ -69,7 +69,7 @@ def check_claims(claims: Iterable[AgentClaim], observed: ObservedWork) -> list[C
 Answer = tuple[str, str, Mapping[str, Any]] | None
 
 
-def _check_tests(claim: AgentClaim, observed: ObservedWork) -> Answer:
+def _answer_by_tests(claim: AgentClaim, observed: ObservedWork) -> Answer:
     counts = observed.tests
     if counts is None:
         return None
@@ -88,7 +88,7 @@ def _check_tests(claim: AgentClaim, observed: ObservedWork) -> Answer:
     return (CONFIRMED, "tests", counts) if claim.number in (0, passed) else None
 
 
-def _check_files(claim: AgentClaim, observed: ObservedWork) -> Answer:
+def _answer_by_files(claim: AgentClaim, observed: ObservedWork) -> Answer:
     changed, path = observed.changed, claim.subject
     if changed is None:
         return None
@@ -128,7 +128,7 @@ def _check_files(claim: AgentClaim, observed: ObservedWork) -> Answer:
     return (CONTRADICTED, "unchanged", {"path": path}) if there and observed.whole else None
 
 
-def _check_commands(claim: AgentClaim, observed: ObservedWork) -> Answer:
+def _answer_by_commands(claim: AgentClaim, observed: ObservedWork) -> Answer:
     ran = [command for command in observed.commands if claim.subject in _command_spellings(command.text)]
     if not ran:
         return (CONTRADICTED, "nothing_ran", {}) if observed.commands_run == 0 else None
@@ -149,7 +149,7 @@ def _command_spellings(text: str) -> set[str]:
     return {plain, inner}
 
 
-def _check_dependencies(claim: AgentClaim, observed: ObservedWork) -> Answer:
+def _answer_by_dependencies(claim: AgentClaim, observed: ObservedWork) -> Answer:
     added = observed.dependencies
     if added is None:
         return None
@@ -163,8 +163,8 @@ def _check_dependencies(claim: AgentClaim, observed: ObservedWork) -> Answer:
 
 
 CHECKS: Final[Mapping[str, Callable[[AgentClaim, ObservedWork], Answer]]] = {
-    TESTS: _check_tests,
-    FILES: _check_files,
-    COMMANDS: _check_commands,
-    DEPENDENCIES: _check_dependencies,
+    TESTS: _answer_by_tests,
+    FILES: _answer_by_files,
+    COMMANDS: _answer_by_commands,
+    DEPENDENCIES: _answer_by_dependencies,
 }

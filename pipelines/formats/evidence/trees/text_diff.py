@@ -106,7 +106,7 @@ def file_side_of_bytes(data: bytes | None, size: int | None = None) -> FileSide:
         return FileSide(content, None)
     if (size or len(data)) > MOST_BYTES:
         return FileSide(content, None, too_large=True)
-    text = _decoded_text(data)
+    text = _decoded_text_or_none(data)
     if text is None:
         return FileSide(BINARY, None)
     # Not splitlines: to git a form feed, or a separator of Unicode, ends no line
@@ -119,7 +119,7 @@ def file_side_of_bytes(data: bytes | None, size: int | None = None) -> FileSide:
     return FileSide(content, lines, ends_open)
 
 
-def _decoded_text(data: bytes) -> str | None:
+def _decoded_text_or_none(data: bytes) -> str | None:
     # The byte order marks of UTF-16, whose text is full of NUL
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
@@ -190,7 +190,11 @@ def _same_rows(lines: TextDiff, old: int, new: int, count: int) -> Iterator[Diff
 def _changed_rows(lines: TextDiff, block: LineBlock) -> Iterator[DiffRow]:
     olds, news = lines.old[block.old : block.old_end], lines.new[block.new : block.new_end]
     # With as many lines on both sides each stands beside the one that it replaces
-    paired = [_word_parts(a, b) for a, b in zip(olds, news, strict=False)] if len(olds) == len(news) else []
+    paired = (
+        [_differing_parts_of_both_lines(a, b) for a, b in zip(olds, news, strict=False)]
+        if len(olds) == len(news)
+        else []
+    )
     for index, text in enumerate(olds):
         yield _diff_row(REMOVED, block.old + index + 1, 0, text, paired[index][0] if paired else ())
     for index, text in enumerate(news):
@@ -212,7 +216,9 @@ def _hunk_with_cut_lines(hunk: Hunk, longest: int) -> Hunk:
     return replace(hunk, rows=tuple(rows))
 
 
-def _word_parts(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
+def _differing_parts_of_both_lines(
+    old: str, new: str
+) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
     """Return where two lines differ, word by word; nothing where most of them do."""
     if old.removesuffix("\r") == new.removesuffix("\r"):
         return tuple(

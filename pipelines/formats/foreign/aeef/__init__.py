@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.aeef.reader import document_fault, read_machine
+from pipelines.formats.foreign.aeef.reader import document_fault_or_none, read_machine
 from pipelines.formats.foreign.aeef.writer import write_machine
 from pipelines.formats.foreign.system import (
     ForeignSystem,
-    has,
     indexed_members,
+    sign_of_keys,
     sign_of_list_member,
     sign_of_listed_object,
 )
 
 
-def _schema_sign(document: Any) -> str | None:
+def _schema_sign_or_none(document: Any) -> str | None:
     """A JSON Schema with an address of AEEF."""
     address = document.get("$id") if isinstance(document, Mapping) else None
     return "$id" if isinstance(address, str) and address.startswith("https://aeef.ai/") else None
 
 
-def _provenance_sign(document: Any) -> str | None:
+def _provenance_sign_or_none(document: Any) -> str | None:
     """A record of how a change was made."""
     record = document.get("provenance") if isinstance(document, Mapping) else None
     parts = {"generation", "review", "compliance"}
     return "provenance" if isinstance(record, Mapping) and parts & record.keys() else None
 
 
-def _transition_sign(document: Any) -> str | None:
+def _transition_sign_or_none(document: Any) -> str | None:
     moved = document.get("transition") if isinstance(document, Mapping) else None
     if not isinstance(moved, Mapping) or "handler" in document:
         return None
@@ -37,14 +37,14 @@ def _transition_sign(document: Any) -> str | None:
     return "transition" if ends else None
 
 
-def _transitions_sign(document: Any) -> str | None:
+def _transitions_sign_or_none(document: Any) -> str | None:
     """Transitions without a condition, or a list of what holds one."""
     for index, member in indexed_members(document, "transitions"):
         if {"from", "to"} <= member.keys() and "condition" not in member:
             return f"transitions[{index}].from"
-        if _transition_sign(member):
+        if _transition_sign_or_none(member):
             return f"transitions[{index}].transition"
-    indexes = (index for index, member in indexed_members(document, "") if _transition_sign(member))
+    indexes = (index for index, member in indexed_members(document, "") if _transition_sign_or_none(member))
     return next((f"[{index}].transition" for index in indexes), None)
 
 
@@ -58,22 +58,22 @@ AEEF: Final = ForeignSystem(
     name="AEEF",
     what="a document of AEEF",
     signs=(
-        has("agent_id", "contract_version"),
+        sign_of_keys("agent_id", "contract_version"),
         *SEVERAL,
-        has("handoff_id"),
-        _provenance_sign,
-        has("gate_id", "criteria_results"),
-        has("work_item_id"),
+        sign_of_keys("handoff_id"),
+        _provenance_sign_or_none,
+        sign_of_keys("gate_id", "criteria_results"),
+        sign_of_keys("work_item_id"),
         sign_of_list_member("transitions", "requires", "produces"),
-        _transition_sign,
-        _transitions_sign,
-        has("stage_history"),
+        _transition_sign_or_none,
+        _transitions_sign_or_none,
+        sign_of_keys("stage_history"),
         sign_of_list_member("", "agent_id", "stage_history", "work_item_id"),
         sign_of_listed_object(*SEVERAL),
-        _schema_sign,
+        _schema_sign_or_none,
     ),
     read=read_machine,
-    fault=document_fault,
+    fault=document_fault_or_none,
     write=write_machine,
     as_yaml=True,
 )

@@ -63,7 +63,7 @@ NO_LINES: Final = {
 }
 
 
-def document_fault(document: Any) -> Problem | None:
+def document_fault_or_none(document: Any) -> Problem | None:
     """Return why neither states nor agents can be read from the document: a handoff, a gate's result, a
     schema, or a part of one."""
     parts = document if isinstance(document, list) else [document]

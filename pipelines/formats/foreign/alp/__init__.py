@@ -10,15 +10,15 @@ from pipelines.formats.foreign.alp.writer import write_assembly_line
 from pipelines.formats.foreign.system import (
     ForeignSystem,
     fault_without_lists,
-    has,
     indexed_members,
+    sign_of_keys,
     sign_of_list_member,
 )
 
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
 
 
-def _rules_sign(document: Any) -> str | None:
+def _rules_sign_or_none(document: Any) -> str | None:
     """A list of rules."""
     indexes = (
         index
@@ -28,7 +28,7 @@ def _rules_sign(document: Any) -> str | None:
     return next((f"[{index}].from" for index in indexes), None)
 
 
-def _head_sign(document: Any) -> str | None:
+def _head_sign_or_none(document: Any) -> str | None:
     """Return the sign of the head of a line whose stations lie in files of their own."""
     if (
         not isinstance(document, Mapping)
@@ -44,14 +44,14 @@ ALP: Final = ForeignSystem(
     name="ALP (Agentics)",
     what="an assembly line of ALP (Agentics)",
     signs=(
-        has("transitionRules"),
+        sign_of_keys("transitionRules"),
         sign_of_list_member("stations", "trigger"),
         sign_of_list_member("columns", "trigger"),
         sign_of_list_member("transitions", "fromStationId", "fromColumnId"),
         sign_of_list_member("", "fromStationId", "fromColumnId", "requiresApproval"),
-        _rules_sign,
-        has("trigger", "id", "name"),
-        _head_sign,
+        _rules_sign_or_none,
+        sign_of_keys("trigger", "id", "name"),
+        _head_sign_or_none,
     ),
     read=read_assembly_line,
     fault=fault_without_lists("ALP (Agentics)", "stations", "columns"),

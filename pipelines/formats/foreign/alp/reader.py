@@ -243,7 +243,7 @@ def _typed_rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: As
             f"{at}.condition.when", _("%(condition)s is no condition", condition=shortened_json(condition))
         )
         return []
-    station = alp_typed.question_station(rule, at, name, line)
+    station = alp_typed.question_station_or_none(rule, at, name, line)
     if station is None:
         return []
     line.questions.setdefault(key, []).append(station)

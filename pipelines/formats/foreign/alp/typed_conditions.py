@@ -40,7 +40,9 @@ def is_typed(condition: Any) -> bool:
     return isinstance(condition, Mapping) and condition.get("kind") == "typed"
 
 
-def question_station(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine) -> Json | None:
+def question_station_or_none(
+    rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
+) -> Json | None:
     """Return the station that asks the questions of a typed condition; None where the condition is refused.
     `source`: name of the station in front of it."""
     condition, place, carrier = rule["condition"], f"{at}.condition", line.carrier
@@ -133,19 +135,19 @@ def _route_rules(condition: Mapping[str, Any], place: str, key: str, line: Assem
     routes = iter(objects_in_list(line.carrier, condition.get("route"), f"{place}.route"))
     for at, route in routes:
         bare = route.get("else") is True
-        tests = [] if bare else _comparison_tests(route.get("if"), f"{at}.if", condition, line)
-        if tests is not None and (made := _route_rule(route, at, key, line)) is not None:
+        tests = [] if bare else _comparison_tests_or_none(route.get("if"), f"{at}.if", condition, line)
+        if tests is not None and (made := _route_rule_or_none(route, at, key, line)) is not None:
             rules.append({**made, "when": {"all": [*answer_tests(condition), *tests]}})
         if bare:
             break
     for at, _route in routes:
         line.carrier.note_loss(at, "it stands behind “else” and is never taken, so it is left out")
-    if (last := _route_rule(condition["fallback"], f"{place}.fallback", key, line)) is not None:
+    if (last := _route_rule_or_none(condition["fallback"], f"{place}.fallback", key, line)) is not None:
         rules.append(last)
     return rules
 
 
-def _route_rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Json | None:
+def _route_rule_or_none(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Json | None:
     to = line.target_key_or_fault(route.get("to"), f"{at}.to")
     gates = line.required_gates(route, at)
     if to is None:
@@ -168,7 +170,7 @@ def answer_tests(condition: Mapping[str, Any]) -> list[Json]:
     return [SUCCESS, *there]
 
 
-def _comparison_tests(
+def _comparison_tests_or_none(
     comparisons: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine
 ) -> list[Json] | None:
     # An empty comparison tests nothing, and so would take every answer.

@@ -13,10 +13,10 @@ from pipelines.formats.foreign.paths import path_for_key
 from pipelines.formats.foreign.writer_helpers import (
     Json,
     original_name,
-    split_instructions,
     stations_in_order,
     stored_extra,
     system_and_prompt,
+    system_and_prompt_split,
 )
 
 ENDS: Final = {"@blocked": "blocked", "completed": "completed", "failed": "failed", "cancelled": "cancelled"}
@@ -55,7 +55,7 @@ def _station_document(station: Json) -> Json:
     stored = stored_extra(station, "trigger", "system", "id")
     trigger = stored_extra({"extra": stored_extra(station).get("trigger")})
     system, prompt = system_and_prompt(station["work"])
-    before, after = split_instructions(
+    before, after = system_and_prompt_split(
         prompt, trigger.pop("appendSystemPrompt", "") or stored_extra(station).get("system")
     )
     worked = station["work"]["kind"] not in ("manual", "noop")
@@ -90,7 +90,7 @@ def _rule_documents(
             continue
         if target not in names:
             continue
-        evaluation = _read_evaluation(rule.get("when"))
+        evaluation = _kind_question_and_answer_or_none(rule.get("when"))
         if evaluation is None:
             yield _rule_document(rule, station, names, gates, condition=_condition_text(rule.get("when"))) | {
                 "toStationId": names[target]
@@ -138,7 +138,7 @@ def _condition_text(when: Any) -> str:
     return "failure" if when == {"verdict": "fail"} else "any"
 
 
-def _read_evaluation(when: Any) -> tuple[str, str, str] | None:
+def _kind_question_and_answer_or_none(when: Any) -> tuple[str, str, str] | None:
     """Read `all: [{result: success}, {agentic | hook: …, answer: …}]`."""
     parts = when.get("all") if isinstance(when, dict) else None
     if not isinstance(parts, list) or len(parts) != 2 or parts[0] != {"result": "success"}:
@@ -201,7 +201,9 @@ def typed_rules_by_station(line: Json, names: Mapping[str, str], gates: Mapping[
             and len(leading) == 1
             and _plain_result_or_empty(leading[0])
         ):
-            written = _typed_condition(station, condition, _plain_result_or_empty(leading[0]), names, gates)
+            written = _typed_condition_or_none(
+                station, condition, _plain_result_or_empty(leading[0]), names, gates
+            )
             if written is not None:
                 typed_rules[station["key"]] = {**stored, "condition": written}
     return typed_rules
@@ -213,7 +215,7 @@ def _plain_result_or_empty(rule: Json) -> str:
     return result if isinstance(result, str) and result in ("success", "failure", "cancelled", "any") else ""
 
 
-def _typed_condition(
+def _typed_condition_or_none(
     station: Json,
     condition: Mapping[str, Any],
     result: str,
@@ -226,9 +228,9 @@ def _typed_condition(
     if not isinstance(questions, Mapping) or not rules or rules[-1].get("when") is not None:
         return None
     paths = {path_for_key(str(question_id)): str(question_id) for question_id in questions}
-    ways = [_route_document(rule, names, gates) for rule in rules]
+    ways = [_route_document_or_none(rule, names, gates) for rule in rules]
     needed = answer_tests(condition)
-    tests = [_comparison_documents(rule.get("when"), needed, paths) for rule in rules[:-1]]
+    tests = [_comparison_documents_or_none(rule.get("when"), needed, paths) for rule in rules[:-1]]
     if None in ways or None in tests:
         return None
     # There is one way more than tests: the last is the fallback.
@@ -237,7 +239,7 @@ def _typed_condition(
     return {**condition, **when, "route": routes, "fallback": ways[-1]}
 
 
-def _route_document(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json | None:
+def _route_document_or_none(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json | None:
     to, gate_ids = rule["to"], [gates[key] for key in rule.get("gates") or () if key in gates]
     if not isinstance(to, str) or to not in names:
         return None
@@ -249,7 +251,7 @@ def _route_document(rule: Json, names: Mapping[str, str], gates: Mapping[str, st
     }
 
 
-def _comparison_documents(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json | None:
+def _comparison_documents_or_none(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json | None:
     parts = when.get("all") if isinstance(when, dict) else None
     if not isinstance(parts, list) or parts[: len(needed)] != needed:
         return None

@@ -123,7 +123,7 @@ def _rule_documents(
         carrier.note_loss(last[0][0], "“default” is asked last there, so it stands last here")
     _add_label_branches(task_labels(task), others, last)
     for at, branch in [*others, *last]:
-        rule = _branch_rule(branch, at, key, keys, carrier)
+        rule = _branch_rule_or_none(branch, at, key, keys, carrier)
         if rule is not None:
             rules.append(rule)
     return rules
@@ -190,7 +190,7 @@ def _failure_rules(
     return []
 
 
-def _branch_rule(
+def _branch_rule_or_none(
     branch: Mapping[str, Any], at: str, key: str, keys: Mapping[str, str], carrier: Carrier
 ) -> Json | None:
     goto, operator, expected = (
@@ -203,9 +203,9 @@ def _branch_rule(
         return None
     condition: Json | None = None
     if operator == "edge_traversed_at_least":
-        condition = _edge_condition(branch, at, keys, carrier)
+        condition = _edge_condition_or_none(branch, at, keys, carrier)
     elif operator in OPERATORS:
-        condition = output_test(str(operator), expected, at, carrier)
+        condition = output_test_or_none(str(operator), expected, at, carrier)
     elif operator != "default":
         carrier.note_fault(
             f"{at}.operator",
@@ -216,7 +216,7 @@ def _branch_rule(
         return None
     # A failing handler reaches no branch (B19).
     guard: Json = {"not": dict(FAILED)}
-    compose = _compose_document(branch.get("compose"), f"{at}.compose", keys, carrier)
+    compose = _compose_document_or_none(branch.get("compose"), f"{at}.compose", keys, carrier)
     expected_text = expected if isinstance(expected, str) else jsontext.dumps(expected)
     label = f"{operator} {expected_text}".strip() if operator != "default" else "default"
     return {
@@ -231,7 +231,7 @@ def _branch_rule(
     }
 
 
-def _edge_condition(
+def _edge_condition_or_none(
     branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: Carrier
 ) -> Json | None:
     source, arrow, target = str(branch.get("edge") or "").partition("->")
@@ -242,7 +242,7 @@ def _edge_condition(
     return {"edge": {"from": keys[source], "to": keys[target], "at_least": int(least)}}
 
 
-def output_test(operator: str, expected: Any, at: str, carrier: Carrier) -> Json | None:
+def output_test_or_none(operator: str, expected: Any, at: str, carrier: Carrier) -> Json | None:
     op, value = OPERATORS[operator], expected
     if op in ("gt", "lt"):
         try:
@@ -272,7 +272,9 @@ def output_test(operator: str, expected: Any, at: str, carrier: Carrier) -> Json
     return {"eval": {"op": op, "value": value}}
 
 
-def _compose_document(compose: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
+def _compose_document_or_none(
+    compose: Any, at: str, keys: Mapping[str, str], carrier: Carrier
+) -> Json | None:
     if not isinstance(compose, Mapping) or not compose:
         return None
     name, strategy = compose.get("with_var"), str(compose.get("strategy") or "override")

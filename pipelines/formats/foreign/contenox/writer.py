@@ -19,10 +19,10 @@ from pipelines.formats.foreign.contenox.work import (
 from pipelines.formats.foreign.writer_helpers import (
     Json,
     original_name,
-    split_instructions,
     stations_in_order,
     stored_extra,
     system_and_prompt,
+    system_and_prompt_split,
 )
 from pipelines.routing.basics import jsontext
 
@@ -51,7 +51,7 @@ def _task_document(station: Json, names: Mapping[str, str]) -> Json:
     ids = {key: name for key, name in names.items() if name != "end"}
     system, prompt = (rename_variables(text, ids) for text in system_and_prompt(work))
     if work["kind"] == "manual":
-        system, prompt = split_instructions(prompt, stored.get("system_instruction"))
+        system, prompt = system_and_prompt_split(prompt, stored.get("system_instruction"))
     handler = (
         HANDLERS.get(work["kind"], stored.get("handler") if work["kind"] == "manual" else None) or "hook"
     )
@@ -111,12 +111,14 @@ def _transition_document(station: Json, names: Mapping[str, str]) -> Json:
         if target in names and names[target] != "end":
             made["on_failure"] = names[target]
     made["branches"] = [
-        branch for rule in rules if isinstance(rule["to"], str) and (branch := _branch_document(rule, names))
+        branch
+        for rule in rules
+        if isinstance(rule["to"], str) and (branch := _branch_document_or_none(rule, names))
     ]
     return {**around, "transition": made}
 
 
-def _branch_document(rule: Json, names: Mapping[str, str]) -> Json | None:
+def _branch_document_or_none(rule: Json, names: Mapping[str, str]) -> Json | None:
     if rule["to"] not in names:
         return None
     when = rule.get("when")
@@ -131,7 +133,7 @@ def _branch_document(rule: Json, names: Mapping[str, str]) -> Json | None:
         spelling, _space, expected = str(rule.get("label") or "").partition(" ")
         if (
             spelling in reader.OPERATORS
-            and reader.output_test(spelling, expected, "", Carrier()) == condition
+            and reader.output_test_or_none(spelling, expected, "", Carrier()) == condition
         ):
             branch_test = {"operator": spelling, "when": expected}
     elif isinstance(condition, dict) and isinstance(edge := condition.get("edge"), dict):

@@ -6,7 +6,12 @@ from typing import Final
 
 from pipelines.formats.foreign.flux.reader import read_playbook
 from pipelines.formats.foreign.flux.writer import write_playbook
-from pipelines.formats.foreign.system import ForeignSystem, fault_without_lists, has, sign_of_list_member
+from pipelines.formats.foreign.system import (
+    ForeignSystem,
+    fault_without_lists,
+    sign_of_keys,
+    sign_of_list_member,
+)
 
 FLUX: Final = ForeignSystem(
     key="flux",
@@ -27,8 +32,8 @@ FLUX_RECORD: Final = ForeignSystem(
     name="Flux",
     what="a record of Flux",
     signs=(
-        has("flux:signal"),
+        sign_of_keys("flux:signal"),
         sign_of_list_member("", "flux:signal"),
-        has("verdict", "run", "issue"),
+        sign_of_keys("verdict", "run", "issue"),
     ),
 )

@@ -299,7 +299,7 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
 def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -> None:
     """Its gate rules are checks of a gate of the station (D15, D18)."""
     rules, mode = stage.get("rules"), stage.get("gateMode")
-    checks = _check_group(rules, f"{place}.rules", book.carrier) if rules else None
+    checks = _check_group_or_none(rules, f"{place}.rules", book.carrier) if rules else None
     if checks is None and MODES.get(str(mode)) in (None, "auto"):
         return
     # 57 characters and “-rules” fit into a key, which has 64.
@@ -313,7 +313,7 @@ def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Jso
     station["gate"] = gate["key"]
 
 
-def _check_group(rules: Any, path: str, carrier: Carrier) -> Json | None:
+def _check_group_or_none(rules: Any, path: str, carrier: Carrier) -> Json | None:
     """A list, all of which have to hold, or `{logic, rules}`."""
     logic = "all"
     if isinstance(rules, Mapping):
@@ -321,13 +321,17 @@ def _check_group(rules: Any, path: str, carrier: Carrier) -> Json | None:
         rules, path = rules.get("rules"), f"{path}.rules"
     members = []
     for at, rule in objects_in_list(carrier, rules, path):
-        check = _check_group(rule, at, carrier) if "logic" in rule else _check_document(rule, at, carrier)
+        check = (
+            _check_group_or_none(rule, at, carrier)
+            if "logic" in rule
+            else _check_document_or_none(rule, at, carrier)
+        )
         if check is not None:
             members.append(check)
     return {logic: members} if members else None
 
 
-def _check_document(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
+def _check_document_or_none(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
     operator, severity = text_or_none(rule.get("operator")), text_or_none(rule.get("severity", "required"))
     if operator not in OPERATORS:
         carrier.note_fault(

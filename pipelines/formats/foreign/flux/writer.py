@@ -9,10 +9,10 @@ from pipelines.formats.foreign.flux.reader import LIMITS, META_ROUTE, WAYS
 from pipelines.formats.foreign.writer_helpers import (
     Json,
     original_name,
-    split_instructions,
     stations_in_order,
     stored_extra,
     system_and_prompt,
+    system_and_prompt_split,
 )
 
 MODES: Final = {"manual": "hold", "skip": "skip"}
@@ -98,7 +98,7 @@ def _stage_document(
 ) -> Json:
     stored = stored_extra(station)
     _system, prompt = system_and_prompt(station["work"])
-    _base, instructions = split_instructions(prompt, base.strip() if isinstance(base, str) else "")
+    _base, instructions = system_and_prompt_split(prompt, base.strip() if isinstance(base, str) else "")
     skill = instructions.removeprefix(SKILL) if instructions.startswith(SKILL) else stored.get("skill") or ""
     made: Json = {**stored, "id": original_name(station)}
     made["skill"] = skill
@@ -111,7 +111,7 @@ def _stage_document(
             for rule in station.get("rules") or []
             if rule.get("when") in (None, {"verdict": verdict}, NEAREST[verdict])
         )
-        target = next((_target_name(to, names, forks) for to in ways), None)
+        target = next((_target_name_or_none(to, names, forks) for to in ways), None)
         if target is not None:
             made[way] = target
     gate = gates.get(str(station.get("gate")))
@@ -123,7 +123,9 @@ def _stage_document(
     return made
 
 
-def _target_name(to: Any, names: Mapping[str, str], forks: Mapping[tuple[str, ...], str]) -> str | None:
+def _target_name_or_none(
+    to: Any, names: Mapping[str, str], forks: Mapping[tuple[str, ...], str]
+) -> str | None:
     if isinstance(to, list):
         return forks.get(tuple(to))
     return names.get(to)

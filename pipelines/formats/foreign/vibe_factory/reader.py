@@ -209,13 +209,13 @@ def transition_condition(value: Any, at: str, carrier: Carrier) -> Json | None:
             carrier.note_fault(at, _("Invalid JSON in condition_value: %(fault)s", fault=fault.message))
             return None
     if isinstance(value, str) and value.strip():
-        return _condition_of_text(value.strip(), at, carrier)
+        return _condition_of_text_or_none(value.strip(), at, carrier)
     if isinstance(value, Mapping):
         if {"key", "value"} <= value.keys():
-            return _equality_document(value["key"], value["value"], at, carrier)
+            return _equality_document_or_none(value["key"], value["value"], at, carrier)
         if {"check_output_key", "expected_value"} <= value.keys():
             carrier.note_loss(at, "check_output_key is read as key and value")
-            return _equality_document(value["check_output_key"], value["expected_value"], at, carrier)
+            return _equality_document_or_none(value["check_output_key"], value["expected_value"], at, carrier)
         if is_json_logic(value):
             return _condition_of_logic(value, at, carrier)
     if value in (None, ""):
@@ -243,7 +243,7 @@ def _condition_of_logic(value: Mapping[str, Any], at: str, carrier: Carrier) -> 
     return test
 
 
-def _condition_of_text(text: str, at: str, carrier: Carrier) -> Json | None:
+def _condition_of_text_or_none(text: str, at: str, carrier: Carrier) -> Json | None:
     """The name of a key; or a path or a name, an operator and a literal. A filter of a path has operators, too."""
     if len(text) > LONGEST:
         carrier.note_fault(at, _("is longer than %(most)s characters", most=LONGEST))
@@ -277,7 +277,7 @@ def _is_literal_and_value(text: str) -> tuple[bool, Any]:
         return False, None
 
 
-def _equality_document(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
+def _equality_document_or_none(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
     if not isinstance(key, str) or not key:
         carrier.note_fault(f"{at}.key", "has to be the name of an output key")
         return None

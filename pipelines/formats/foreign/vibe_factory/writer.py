@@ -35,7 +35,7 @@ def write_workflow(line: Json) -> Json:
         made
         for station in stations
         for place, rule in enumerate(station.get("rules") or [])
-        if (made := _transition_document(rule, station, place, ids, workflow)) is not None
+        if (made := _transition_document_or_none(rule, station, place, ids, workflow)) is not None
     ]
     return {
         "workflow": {
@@ -90,11 +90,11 @@ def _end_document(end: Json, position: int, ids: Mapping[str, str], workflow: st
     }
 
 
-def _transition_document(
+def _transition_document_or_none(
     rule: Json, station: Json, place: int, ids: Mapping[str, str], workflow: str
 ) -> Json | None:
     target = rule["to"] if isinstance(rule["to"], str) else ""
-    condition = _condition_fields(rule)
+    condition = _condition_fields_or_none(rule)
     if target not in ids or condition is None:
         return None
     return {
@@ -111,7 +111,7 @@ def _transition_document(
     }
 
 
-def _condition_fields(rule: Json) -> Json | None:
+def _condition_fields_or_none(rule: Json) -> Json | None:
     """The condition as it was spelt where that still says it; else spelt anew. None: it has no spelling."""
     when, stored = rule.get("when"), stored_extra(rule)
     kind, value = stored.get("condition_type"), stored.get("condition_value")

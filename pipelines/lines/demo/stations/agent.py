@@ -38,7 +38,7 @@ def main() -> StationReport:
         return report_of_missing_agent("No agent is set up on this worker.")
     if shutil.which(command[0]) is None:
         return report_of_missing_agent(f"The agent's program {command[0]} is not on this worker.")
-    text, code = run_agent(command)
+    text, code = run_agent_and_return_output_and_exit_code(command)
     # Negative where a signal ended it
     if code:
         raise StationError(
@@ -73,7 +73,7 @@ def report_of_missing_agent(why: str) -> StationReport:
     )
 
 
-def run_agent(command: list[str]) -> tuple[str, int]:
+def run_agent_and_return_output_and_exit_code(command: list[str]) -> tuple[str, int]:
     """Run the agent; return what it writes, copied to the log as it comes, and its exit code.
 
     Its lines are not marked as a stranger's: the signals of an agent are meant to be heard.

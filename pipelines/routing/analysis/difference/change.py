@@ -20,7 +20,11 @@ from pipelines.routing.analysis.satisfiability.choices import ValueChoice
 from pipelines.routing.analysis.satisfiability.evals import EvalSet
 from pipelines.routing.analysis.satisfiability.formulas import EVAL, STATUS, Formula, eval_literal
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible, Unknown
-from pipelines.routing.analysis.satisfiability.situation_bounds import COUPLED, count_bounds, first_variable
+from pipelines.routing.analysis.satisfiability.situation_bounds import (
+    COUPLED,
+    edge_count_bounds,
+    variable_at_first_stage,
+)
 from pipelines.routing.analysis.satisfiability.solver import Box, first_accepted_result
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
 from pipelines.routing.document.rules import Rule
@@ -127,7 +131,7 @@ def change_with_sample_or_reason(
     Exhausted `rework` signals are a last resort: what else is decided otherwise is the better sample.
     """
     every = [*formulas, COUPLED]
-    every += count_bounds(every)
+    every += edge_count_bounds(every)
     tries = 0
 
     def accept(box: Box) -> Sample:
@@ -160,7 +164,7 @@ def _status_variable_and_values(change: Change) -> tuple[tuple[str, ...], frozen
     """The variable of the outcome as it was recorded, and what it may be."""
     if change.after is None:
         return STATUS, EVERY_STATUS
-    return first_variable(STATUS), RECORDED | {EXHAUSTED}
+    return variable_at_first_stage(STATUS), RECORDED | {EXHAUSTED}
 
 
 _FORCED: dict[bool, Box] = {
@@ -173,9 +177,15 @@ _FORCED: dict[bool, Box] = {
 def box_without_forced_outcome(box: Box) -> Box:
     """Return the box without what the forced failure route put in the place of result, verdict and eval."""
     # No gate demanded rework: the rules saw the outcome as it was recorded.
-    if first_variable(STATUS) not in box:
+    if variable_at_first_stage(STATUS) not in box:
         return box
-    merged = {**box, STATUS: box[first_variable(STATUS)], EVAL: box.get(first_variable(EVAL), EvalSet())}
+    merged = {
+        **box,
+        STATUS: box[variable_at_first_stage(STATUS)],
+        EVAL: box.get(variable_at_first_stage(EVAL), EvalSet()),
+    }
     return {
-        variable: domain for variable, domain in merged.items() if variable != first_variable(variable[:-1])
+        variable: domain
+        for variable, domain in merged.items()
+        if variable != variable_at_first_stage(variable[:-1])
     }

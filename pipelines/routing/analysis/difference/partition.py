@@ -66,7 +66,7 @@ def station_regions(
     """
     rules = [rule for rule in station.rules if rule is not left_out]
     read = rules_above_first_faulty(rules)
-    reached = rules_reached_formula(line)
+    reached = rules_reached_formula_or_none_if_all_reach(line)
     before: Facts = {} if reached is None else {("reaches the rules", True): reached}
     regions = []
     for rule in read:
@@ -88,7 +88,7 @@ def station_regions(
     return [*regions, *_unmatched_regions(line, station, before)]
 
 
-def rules_reached_formula(line: ParsedLine) -> Formula | None:
+def rules_reached_formula_or_none_if_all_reach(line: ParsedLine) -> Formula | None:
     """Return the formula of the outcomes that reach the rules; None: all do. Under `failure_rules: no` failed
     ones do not."""
     return None if line.policy.failure_rules else negated_formula(status_literal(FAILED))
@@ -120,7 +120,7 @@ def _unmatched_regions(line: ParsedLine, station: Station, before: Facts) -> lis
     return regions
 
 
-def compose_failure_formula(old: OutcomeRegion, new: OutcomeRegion) -> Formula | None:
+def compose_failure_formula_or_none(old: OutcomeRegion, new: OutcomeRegion) -> Formula | None:
     """Return where `compose` fails, if what follows then is all that differs; None: that is no condition on
     the output."""
     if old.rule is None or new.rule is None or old.effect.differing_fields(new.effect) != ("compose",):

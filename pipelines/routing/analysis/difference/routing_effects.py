@@ -58,7 +58,9 @@ class LinePair:
 
 
 def rule_effect(line: ParsedLine, station: Station, rule: Rule) -> RoutingEffect:
-    gates = tuple(key for gate_key in rule.gates if (key := gate_signature(line, line.gate(gate_key))))
+    gates = tuple(
+        key for gate_key in rule.gates if (key := gate_signature_or_none(line, line.gate(gate_key)))
+    )
     to_stations = [key for key in rule.to if key in line.stations_by_key or key == ORIGIN]
     return RoutingEffect(
         # A set: the order of a fork's targets decides nothing.
@@ -119,7 +121,7 @@ def _revisit_and_is_policy(line: ParsedLine, rule: Rule) -> tuple[str, bool]:
 # Gates
 
 
-def gate_signature(line: ParsedLine, gate: Gate) -> Key | None:
+def gate_signature_or_none(line: ParsedLine, gate: Gate) -> Key | None:
     """Return all of a gate that a decision reads; None for one that never stops anything."""
     by_tool = gate.tool_actions
     if gate.mode == "skip" or not (
@@ -178,7 +180,7 @@ def may_demand_rework(gate: Gate) -> bool:
 def sole_rework_gate(line: ParsedLine, rule: Rule) -> str:
     """Return the key of the only gate of the rule, if that gate alone can demand rework and only a person can
     do so there; else ""."""
-    gates = [gate for key in rule.gates if gate_signature(line, gate := line.gate(key))]
+    gates = [gate for key in rule.gates if gate_signature_or_none(line, gate := line.gate(key))]
     if len(gates) != 1 or not reviewer_may_demand_rework(gates[0]):
         return ""
     return "" if gates[0].enforces_checks else gates[0].key

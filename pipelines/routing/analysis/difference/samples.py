@@ -54,17 +54,17 @@ def routing_part_of_decision(decision: DecisionAnswer) -> tuple[Any, ...]:
     if isinstance(decision, Finish):
         return ("finish", decision.end, decision.end_kind, decision.error)
     if isinstance(decision, Wait):
-        evaluation = _evaluation_key(decision.evaluation)
+        evaluation = _evaluation_key_or_none(decision.evaluation)
         return ("wait", decision.status, decision.gates, frozenset(decision.to), decision.missing, evaluation)
     if isinstance(decision, Ask):
-        return ("ask", _evaluation_key(decision.evaluation))
+        return ("ask", _evaluation_key_or_none(decision.evaluation))
     if isinstance(decision, Escalate):
         return ("escalate", decision.trigger)
     assert isinstance(decision, Stuck)
     return ("stuck", decision.error)
 
 
-def _evaluation_key(evaluation: Any) -> str | None:
+def _evaluation_key_or_none(evaluation: Any) -> str | None:
     return None if evaluation is None else evaluation_key(*next(iter(evaluation.items())))
 
 
@@ -207,7 +207,7 @@ def outcomes_at_check_values(outcome: dict[str, Any], gates: list[Gate]) -> Iter
     for gate in gates:
         for check in gate.checks.checks() if gate.checks else ():
             for value in _value_and_neighbours(check.value):
-                variant = _outcome_with_check_field(outcome, check.field, value)
+                variant = _outcome_with_check_field_or_none(outcome, check.field, value)
                 if variant is not None:
                     yield variant
 
@@ -225,7 +225,7 @@ def passing_outcome(outcome: dict[str, Any], gate: Gate) -> dict[str, Any]:
     """The outcome with what the checks of the gate ask for, as far as an outcome says it."""
     for check in gate.checks.checks() if gate.checks else ():
         value = _PASSES.get(check.operator, lambda value: value)(check.value)
-        outcome = _outcome_with_check_field(outcome, check.field, value) or outcome
+        outcome = _outcome_with_check_field_or_none(outcome, check.field, value) or outcome
     return outcome
 
 
@@ -256,7 +256,9 @@ def _value_and_neighbours(value: Any) -> list[Any]:
 _OUTCOME_FIELDS = ("exit_code", "failure_type", "eval")
 
 
-def _outcome_with_check_field(outcome: dict[str, Any], field: str, value: Any) -> dict[str, Any] | None:
+def _outcome_with_check_field_or_none(
+    outcome: dict[str, Any], field: str, value: Any
+) -> dict[str, Any] | None:
     family, _, rest = field.partition(".")
     if field == "exit_code":
         return {**outcome, field: value} if type(value) is int else None

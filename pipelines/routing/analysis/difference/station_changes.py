@@ -22,7 +22,7 @@ from pipelines.routing.analysis.difference.change import (
 from pipelines.routing.analysis.difference.partition import (
     OutcomeRegion,
     canonical_condition_json,
-    compose_failure_formula,
+    compose_failure_formula_or_none,
     rules_above_first_faulty,
     station_regions,
 )
@@ -143,7 +143,7 @@ def _changes_between_regions(
     after: Both | None = None,
 ) -> Iterator[Change]:
     formulas: list[Formula] = [*more, *(old.holds | new.holds).values()]
-    failing = compose_failure_formula(old, new)
+    failing = compose_failure_formula_or_none(old, new)
     formulas += [failing] if failing is not None else []
 
     def claimed_variants(situation: Situation, box: Box) -> Iterator[Situation]:

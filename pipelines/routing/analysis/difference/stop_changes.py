@@ -14,7 +14,7 @@ from pipelines.routing.analysis.difference.change import (
 from pipelines.routing.analysis.difference.partition import (
     canonical_condition_json,
     rules_above_first_faulty,
-    rules_reached_formula,
+    rules_reached_formula_or_none_if_all_reach,
 )
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs
 from pipelines.routing.analysis.difference.samples import Situation, with_merged_facts
@@ -54,22 +54,22 @@ def _changes_of_reached_stops(
     for stop in {**before, **now}:
         here, there = before.get(stop, FALSE), now.get(stop, FALSE)
         # One change for each stop, whichever version it is that stops.
-        change = _change_where_only_here_stops(
+        change = _change_where_only_here_stops_or_none(
             sides, stop, here, there, after
-        ) or _change_where_only_here_stops(sides, stop, there, here, after)
+        ) or _change_where_only_here_stops_or_none(sides, stop, there, here, after)
         if change is not None:
             yield change
 
 
 def _reached_stop_formulas(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
-    reached = rules_reached_formula(line) or TRUE
+    reached = rules_reached_formula_or_none_if_all_reach(line) or TRUE
     return {
         stop: formulas.Conjunction((where, reached))
         for stop, where in unsettled_conditions.stop_formulas(rules).items()
     }
 
 
-def _change_where_only_here_stops(
+def _change_where_only_here_stops_or_none(
     sides: StationPair, stop: str, here: Formula, there: Formula, after: Both | None
 ) -> Change | None:
     """A situation that `stop` stops `here` and not `there`."""

@@ -229,7 +229,7 @@ def _station_differences(pair: LinePair, old: Station, new: Station) -> Iterator
 
 
 def _gate_signature(line: ParsedLine, station: Station) -> Any:
-    return routing_effects.gate_signature(line, line.gate(station.gate)) if station.gate else None
+    return routing_effects.gate_signature_or_none(line, line.gate(station.gate)) if station.gate else None
 
 
 def _expectations_signature(station: Station) -> Any:
@@ -344,7 +344,11 @@ def _situations_entering_station(pair: LinePair, key: str) -> Iterator[Situation
     count = 0
     for source in shared_station_keys(pair):
         for outcome in _outcomes_to_try(pair, source, key):
-            situation = {"station": source, "outcome": outcome, "facts": {"gates": _all_approved(pair)}}
+            situation = {
+                "station": source,
+                "outcome": outcome,
+                "facts": {"gates": _approvals_of_all_gates(pair)},
+            }
             if count < MAX_ENTRIES and _is_reached_in_both(pair, situation, key):
                 count += 1
                 yield situation
@@ -360,7 +364,7 @@ def _outcomes_to_try(pair: LinePair, source: str, key: str) -> Iterator[dict[str
                 yield from ({**outcome, "output": output} for outcome in BASIC)
 
 
-def _all_approved(pair: LinePair) -> dict[str, Any]:
+def _approvals_of_all_gates(pair: LinePair) -> dict[str, Any]:
     keys = {**pair.old.gates_by_key, **pair.new.gates_by_key}
     return {key: {"decision": "approve"} for key in keys}
 

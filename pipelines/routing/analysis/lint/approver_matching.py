@@ -27,13 +27,15 @@ class ApproverShortage:
     remedy: str | None = None
 
 
-def approver_shortage(approval: Approval, people: People, *, by_hand: bool) -> ApproverShortage | None:
+def approver_shortage_or_none(
+    approval: Approval, people: People, *, by_hand: bool
+) -> ApproverShortage | None:
     """Return what is missing; None if nothing is, or more than MAX_TRIES matchings would be needed to tell.
 
     `by_hand`: whether what is decided may have been produced by a person, who is barred then.
     """
     able = _voters_filling_some_place(approval, people)
-    words = _shortage_text(approval, able)
+    words = _shortage_text_or_none(approval, able)
     if words is not None:
         return ApproverShortage(words)
     for tried, barred in enumerate(_barred_combinations(approval, people, able, by_hand)):
@@ -78,7 +80,7 @@ def _indices_of_fillable_requirements(approval: Approval, voter: Voter) -> tuple
     return tuple(index for index, need in enumerate(approval.who) if may_voter_fill(voter, need))
 
 
-def _shortage_text(approval: Approval, able: list[Voter]) -> str | None:
+def _shortage_text_or_none(approval: Approval, able: list[Voter]) -> str | None:
     """Return in words why too few people can decide, or None."""
     for need in approval.who:
         there = sum(may_voter_fill(voter, need) for voter in able)

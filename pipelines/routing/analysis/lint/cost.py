@@ -82,7 +82,10 @@ def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> C
     cycles = {key: cycle for cycle in unbounded_cycles(subject) for key in cycle}
     parts = tuple(
         StationCost(
-            station.key, visits[station.key], _cost_limit_of_run(station, own), cycles.get(station.key, ())
+            station.key,
+            visits[station.key],
+            _cost_limit_of_run_or_none(station, own),
+            cycles.get(station.key, ()),
         )
         for station in line.stations
         if station.key in visits and may_cost(station)
@@ -91,7 +94,7 @@ def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> C
     return CostBound(parts, own, _has_forks(line), unknown) if parts else None
 
 
-def _cost_limit_of_run(station: Station, own: Decimal | None) -> Decimal | None:
+def _cost_limit_of_run_or_none(station: Station, own: Decimal | None) -> Decimal | None:
     if is_unpriced(station):
         return None
     station_limit = None if station.limits.cost_usd is None else exact_amount(station.limits.cost_usd)

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, WARNING, Finding
 from pipelines.routing.analysis.lint.guarantee_findings import GuaranteeFinding
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.rule_liveness import StationLiveness, station_liveness
+from pipelines.routing.analysis.lint.rule_liveness import StationLiveness, liveness_of_all_stations
 from pipelines.routing.analysis.lint.run import run_all_checks
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import max_entries_by_station
@@ -109,7 +109,11 @@ def examine_line(
     # Before the checks: broken_guarantee and unproved_guarantee read them from the subject.
     subject.promises = prove(subject) if prove else ()
     return Examination(
-        run_all_checks(subject), line, max_entries_by_station(subject), station_liveness(subject), subject
+        run_all_checks(subject),
+        line,
+        max_entries_by_station(subject),
+        liveness_of_all_stations(subject),
+        subject,
     )
 
 

@@ -86,7 +86,7 @@ def _literals_known_before_checks(group: CheckGroup) -> list[Literal]:
     for name in dict.fromkeys(check.field for check in group.checks()):
         words = WORDS if name.startswith("gates.") else WORDS_OF.get(name)
         if words is not None:
-            matching, others = cells.membership_cells(list(words))
+            matching, others = cells.membership_true_and_false_cells(list(words))
             absent_or = replace(matching, missing=True)
             known.append(
                 Literal(("cell", _field_places(name)[0]), absent_or, others.intersection(cells.PRESENT))

@@ -96,7 +96,7 @@ class StationLiveness:
         }
 
 
-def station_liveness(subject: LintSubject) -> tuple[StationLiveness, ...]:
+def liveness_of_all_stations(subject: LintSubject) -> tuple[StationLiveness, ...]:
     """Return the standings of all stations, in the order of the line."""
     return tuple(_station_liveness(subject, station) for station in subject.line.stations)
 

@@ -44,7 +44,7 @@ from pipelines.routing.analysis.lint.checks import (
 from pipelines.routing.analysis.lint.finding import SEVERITIES, WARNING, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
-from pipelines.routing.basics.plugins import PluginFault, guarded_call, load_plugins_or_faults
+from pipelines.routing.basics.plugins import PluginFault, load_plugins_or_faults, wrap_call_with_plugin_fault
 from pipelines.routing.document.model import ParsedLine
 
 
@@ -132,7 +132,7 @@ def _plugin_findings(name: str, check: Any, subject: LintSubject) -> list[Findin
         # A package that could not be loaded stands as its fault in the list.
         if isinstance(check, PluginFault):
             raise check
-        return guarded_call(name, findings)()
+        return wrap_call_with_plugin_fault(name, findings)()
     except PluginFault as fault:
         return [Finding(f"{INSTALLED}{name}", WARNING, "", fault.message)]
 

@@ -13,7 +13,7 @@ from pipelines.routing.analysis.lint.station_analysis import Excerpts, StationAn
 from pipelines.routing.analysis.lint.transitions import (
     LintTransition,
     lint_transitions,
-    policy_target_after_pass,
+    policy_target_after_pass_or_none,
 )
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, Liveness
 from pipelines.routing.basics.problems import member_path
@@ -112,7 +112,7 @@ class LintSubject:
         order of the line."""
         targets: dict[str, str] = {}
         for station in self.line.stations:
-            target = policy_target_after_pass(self.line, station)
+            target = policy_target_after_pass_or_none(self.line, station)
             if target is not None and (not station.rules or self._may_unmatched_pass_go_on(station)):
                 targets[station.key] = target
         return targets

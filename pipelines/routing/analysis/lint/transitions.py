@@ -86,7 +86,7 @@ def _gate_transitions(line: ParsedLine, station: Station, gate: Gate) -> Iterato
         return
     if "reject" in gate.offers:
         knob = gate.on_reject or line.policy.on_reject
-        if (target := rejection_target(line, gate)) is not None:
+        if (target := rejection_target_or_none(line, gate)) is not None:
             yield LintTransition(station.key, target, "gate")
         elif knob == "reviewer_chooses":
             yield LintTransition(station.key, ANYWHERE, "gate")
@@ -96,7 +96,7 @@ def _gate_transitions(line: ParsedLine, station: Station, gate: Gate) -> Iterato
         yield LintTransition(station.key, "failed", "gate")
 
 
-def rejection_target(line: ParsedLine, gate: Gate) -> str | None:
+def rejection_target_or_none(line: ParsedLine, gate: Gate) -> str | None:
     """The station that a rejection leads to (law §5); None: it ends the task, runs its station again, is not offered,
     or the reviewer chooses."""
     knob = gate.on_reject or line.policy.on_reject
@@ -106,7 +106,7 @@ def rejection_target(line: ParsedLine, gate: Gate) -> str | None:
 
 def rejection_targets(line: ParsedLine) -> dict[str, str]:
     """Return the station to which the rejection of a gate leads, by key of each gate where it leads to one."""
-    pairs = ((gate.key, rejection_target(line, gate)) for gate in line.gates)
+    pairs = ((gate.key, rejection_target_or_none(line, gate)) for gate in line.gates)
     return {key: target for key, target in pairs if target is not None}
 
 
@@ -118,19 +118,23 @@ of what its gates reject (static/editor/drawing/graph.ts)."""
 def drawn_edge_key_or_empty(line: ParsedLine, station: str, by: str, rule: str, target: str) -> str:
     """The drawn edge of a move from a station, by what a decision says of it; "": no edge stands for it, as for the
     policy after a failure, a signal, a word that sends back, or an origin."""
-    if by == "policy" and not rule and policy_target_after_pass(line, line.station(station)) == target:
+    if (
+        by == "policy"
+        and not rule
+        and policy_target_after_pass_or_none(line, line.station(station)) == target
+    ):
         return f"{station}{ONWARD}"
     _source, parsed_rule = line.rules_by_id.get(rule, (None, None))
     if parsed_rule is None:
         return ""
-    if by == "gate" and target in {rejection_target(line, line.gate(key)) for key in parsed_rule.gates} - {
-        station
-    }:
+    if by == "gate" and target in {
+        rejection_target_or_none(line, line.gate(key)) for key in parsed_rule.gates
+    } - {station}:
         return f"{rule}{REJECTED}"
     return rule if by == "rule" and target in parsed_rule.to else ""
 
 
-def policy_target_after_pass(line: ParsedLine, station: Station) -> str | None:
+def policy_target_after_pass_or_none(line: ParsedLine, station: Station) -> str | None:
     """Return where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
     knob = line.policy.no_match if station.rules else line.policy.no_rules
     if knob in ("default", "advance"):
@@ -147,7 +151,7 @@ def _policy_transitions(
         yield from _failure_transitions(line, station)
     if (station.key, "passed") not in unmatched:
         return
-    target = policy_target_after_pass(line, station)
+    target = policy_target_after_pass_or_none(line, station)
     if target is not None:
         yield LintTransition(station.key, target, "policy")
 

@@ -20,7 +20,7 @@ PATIENCE = 150
 """Rounds of counting in a cycle; the usual cap of 100 visits is reached before."""
 
 
-def transition_limit(line: ParsedLine, transition: LintTransition) -> int | None:
+def transition_limit_or_none(line: ParsedLine, transition: LintTransition) -> int | None:
     """Return how often the transition can be taken, by its own budgets and those of its target; None: only
     the cap binds."""
     bounds = [_entry_limit(line, transition)]
@@ -102,7 +102,7 @@ def _targets_without_limit(subject: LintSubject) -> dict[str, set[str]]:
     """Return where each station leads without a budget."""
     after: dict[str, set[str]] = {}
     for transition in _transitions_between_reached_stations(subject):
-        if transition_limit(subject.line, transition) is None:
+        if transition_limit_or_none(subject.line, transition) is None:
             after.setdefault(transition.source, set()).add(transition.target)
     return after
 
@@ -121,7 +121,11 @@ def unbounded_cycle_targets_by_rule(subject: LintSubject) -> dict[str, tuple[str
     targets: dict[str, tuple[str, ...]] = {}
     for transition in _transitions_between_reached_stations(subject):
         inside = transition.source in group and group[transition.source] == group.get(transition.target)
-        if inside and transition.rule is not None and transition_limit(subject.line, transition) is None:
+        if (
+            inside
+            and transition.rule is not None
+            and transition_limit_or_none(subject.line, transition) is None
+        ):
             targets[transition.rule.id] = (*targets.get(transition.rule.id, ()), transition.target)
     return targets
 
@@ -143,7 +147,9 @@ def max_entries_by_station(subject: LintSubject) -> dict[str, int]:
     into: dict[str, list[tuple[str, int | None]]] = {}
     after: dict[str, set[str]] = {}
     for transition in _transitions_between_reached_stations(subject):
-        into.setdefault(transition.target, []).append((transition.source, transition_limit(line, transition)))
+        into.setdefault(transition.target, []).append(
+            (transition.source, transition_limit_or_none(line, transition))
+        )
         after.setdefault(transition.source, set()).add(transition.target)
     most = {station.key: 0 for station in line.stations if station.key in subject.keys_reached_from_start}
     for target in line.jump_targets:
@@ -155,7 +161,7 @@ def max_entries_by_station(subject: LintSubject) -> dict[str, int]:
     after |= {key: set() for key in most if key not in after}
     # Sources before targets: what leads into a group is final when the group is counted.
     for group in reversed(strong_components(after)):
-        raise_bounds(
+        increase_bounds_until_stable(
             sorted(group, key=line.index_of_station),
             most,
             partial(visit_limit, line),
@@ -164,7 +170,7 @@ def max_entries_by_station(subject: LintSubject) -> dict[str, int]:
     return most
 
 
-def raise_bounds(
+def increase_bounds_until_stable(
     group: list[str], most: dict[str, int], limit_of: Callable[[str], int], entered_of: Callable[[str], int]
 ) -> None:
     """Raise `most` until nothing changes within the group, which lies after all that leads into it. What goes on

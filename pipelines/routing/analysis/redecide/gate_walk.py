@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pipelines.routing.analysis.redecide.decided_effect import DecidedEffect, decided_effect
-from pipelines.routing.analysis.redecide.recorded_decision import stored_answer
+from pipelines.routing.analysis.redecide.recorded_decision import answer_without_trace
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import DecisionAnswer, Wait
 from pipelines.routing.decide.situation import GateWord, Situation
@@ -32,7 +32,7 @@ class RedecidedWalk:
 
     @cached_property
     def effect(self) -> DecidedEffect:
-        return decided_effect(stored_answer(self.last_decision))
+        return decided_effect(answer_without_trace(self.last_decision))
 
 
 def walk_gates(

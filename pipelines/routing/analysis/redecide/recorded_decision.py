@@ -16,6 +16,6 @@ def decide_again(line: ParsedLine, situation: Mapping[str, Any]) -> DecisionAnsw
     return decide(line, read_situation(situation))
 
 
-def stored_answer(decision: DecisionAnswer) -> dict[str, Any]:
+def answer_without_trace(decision: DecisionAnswer) -> dict[str, Any]:
     """Return the decision in its stored form: without its trace."""
     return decision.to_stored_dict()

@@ -95,7 +95,7 @@ def _compare_effects(
     skipped = tuple(key for key in before if key not in now.asked)
     effect = now.effect
     if effect != then:
-        unknown = _undecidable_reason(now, situation, skipped)
+        unknown = _undecidable_reason_or_none(now, situation, skipped)
         if unknown:
             return _undecidable_redecision(then, *unknown)
         return Redecision(
@@ -118,7 +118,9 @@ Unknown = tuple[str, str, Mapping[str, Any]]
 """Reason, message and what it is about."""
 
 
-def _undecidable_reason(now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]) -> Unknown | None:
+def _undecidable_reason_or_none(
+    now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]
+) -> Unknown | None:
     """Return why nobody can know where the decision would have led: a person or an evaluation that was never
     asked would decide it."""
     if isinstance(now.last_decision, Ask):

@@ -132,7 +132,7 @@ def _box_outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[st
     outcome: dict[str, Any] = {"result": pair[0]}
     # Only a used-up `rework` signal makes the rules see blocked with the verdict fail.
     exhausted = pair == EXHAUSTED and fields.status == STATUS
-    signal = "rework" if exhausted else _required_signal(box)
+    signal = "rework" if exhausted else _required_signal_or_none(box)
     if signal:
         outcome["signals"] = [{"verdict": signal}]
     usual = _derived_defaults(pair[0], kind_of_work)
@@ -157,7 +157,7 @@ def _likeliest_result_and_verdict(box: Box, fields: RecordedFields) -> tuple[str
     return next(pair for pair in order if allowed.contains(pair))
 
 
-def _required_signal(box: Box) -> str | None:
+def _required_signal_or_none(box: Box) -> str | None:
     """The verdict of the signal, if there has to be one."""
     allowed = box.get(SIGNAL, choices.ANY)
     return next((word for word in (None, "rework", "proceed") if allowed.contains(word)), None)

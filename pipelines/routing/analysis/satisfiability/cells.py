@@ -138,15 +138,15 @@ def _with_missing(cell: Cell) -> Cell:
     return Cell(True, cell.null, cell.booleans, cell.numbers, cell.texts, cell.lists, cell.objects)
 
 
-def existence_cells() -> Pair:
+def existence_true_and_false_cells() -> Pair:
     return PRESENT, MISSING_ONLY
 
 
-def empty_cells() -> Pair:
+def never_true_and_always_false_cells() -> Pair:
     return _NOTHING, ANY
 
 
-def membership_cells(values: list[Any]) -> Pair:
+def membership_true_and_false_cells(values: list[Any]) -> Pair:
     """Equal to one of them."""
     spend_effort(2 * len(values))
     by_kind: dict[str, list[Any]] = {}
@@ -170,15 +170,15 @@ def membership_cells(values: list[Any]) -> Pair:
     return yes, no
 
 
-def comparison_cells(op: str, value: Any) -> Pair:
+def comparison_true_and_false_cells(op: str, value: Any) -> Pair:
     # Order is for numbers; for anything else it is false (law §3).
     if json_type(value) != "number":
-        return empty_cells()
+        return never_true_and_always_false_cells()
     number_set = numbers.comparison_set(op, exact_number(value))
     return _cell_with(numbers=number_set), Cell(numbers=number_set.complement())
 
 
-def containing_cells(part: Any) -> Pair:
+def containing_true_and_false_cells(part: Any) -> Pair:
     member = frozen_value(part)
     text_sets = (
         texts.true_and_false_text_sets("contains", part)
@@ -189,16 +189,16 @@ def containing_cells(part: Any) -> Pair:
     return yes, Cell(texts=text_sets.no, lists=ListSet(has=frozenset([(member, False)])))
 
 
-def text_test_cells(op: str, value: Any) -> Pair:
+def text_test_true_and_false_cells(op: str, value: Any) -> Pair:
     """`starts_with`, `ends_with`, `matches`."""
     # These operators are for strings; of anything else they are false (law §3).
     if type(value) is not str:
-        return empty_cells()
+        return never_true_and_always_false_cells()
     text_sets = texts.true_and_false_text_sets(op, value)
     return _cell_with(texts=text_sets.yes), Cell(texts=text_sets.no)
 
 
-def type_cells(name: str) -> Pair:
+def type_true_and_false_cells(name: str) -> Pair:
     part = {"null": "null", "boolean": "booleans", "number": "numbers", "string": "texts"}
     part |= {"array": "lists", "object": "objects"}
     full = {slot: getattr(ANY, slot) for slot in Cell.__slots__}
@@ -224,11 +224,19 @@ def true_and_false_cells(op: str, value: Any) -> Pair:
     if op.startswith("not_"):
         return negated_operator_pair(true_and_false_cells(op.removeprefix("not_"), value))
     if op in ALONE:
-        return existence_cells() if op == "exists" else swapped_pair(existence_cells())
+        return (
+            existence_true_and_false_cells()
+            if op == "exists"
+            else swapped_pair(existence_true_and_false_cells())
+        )
     if op in ("equals", "in"):
-        return membership_cells(value if op == "in" else [value])
+        return membership_true_and_false_cells(value if op == "in" else [value])
     if op == "contains":
-        return containing_cells(value)
+        return containing_true_and_false_cells(value)
     if op == "type":
-        return type_cells(value)
-    return comparison_cells(op, value) if op in ORDERED else text_test_cells(op, value)
+        return type_true_and_false_cells(value)
+    return (
+        comparison_true_and_false_cells(op, value)
+        if op in ORDERED
+        else text_test_true_and_false_cells(op, value)
+    )

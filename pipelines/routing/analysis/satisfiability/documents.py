@@ -187,7 +187,7 @@ def _build_any_length(tree: CellTree) -> Any:
 
 def _build_list_of_length(tree: CellTree, length: int, required: list[Frozen]) -> Any:
     banned = [thawed_value(member) for member, sign in tree.cell.lists.has if not sign]
-    usual = CellTree(cells.PRESENT.intersection(cells.membership_cells(banned)[1]))
+    usual = CellTree(cells.PRESENT.intersection(cells.membership_true_and_false_cells(banned)[1]))
     places: list[CellTree] = [usual] * length
     for step, below in tree.below.items():
         if type(step) is int and -length <= step < length:
@@ -209,7 +209,7 @@ def _place_members(
     # Places that no condition names come first (False sorts before True).
     for index in sorted(range(len(places)), key=lambda i: places[i] is not usual):
         if places[index].contains(first):
-            pinned = CellTree(cells.membership_cells([first])[0])
+            pinned = CellTree(cells.membership_true_and_false_cells([first])[0])
             try:
                 return _place_members(
                     places[:index] + [pinned] + places[index + 1 :], required[1:], usual, excluded
@@ -234,7 +234,7 @@ def _build_differing_list(places: list[CellTree], excluded: list[tuple[Frozen, .
         raise Impossible
     first, rest = places[0], places[1:]
     begun = sorted({members[0] for members in excluded}, key=repr)
-    other = CellTree(cells.membership_cells(list(map(thawed_value, begun)))[1])
+    other = CellTree(cells.membership_true_and_false_cells(list(map(thawed_value, begun)))[1])
     doubt: Unknown | None = None
     try:
         return [build_value(first.intersection(other)), *map(build_value, rest)]

@@ -198,21 +198,26 @@ class StationGate:
         by_word = choice_literal(
             RECORDED_STATUS, choices.ValueChoice(frozenset(p for p in PAIRS if "blocked" in p))
         )
-        entrances: list[Formula] = [by_word, Literal(BLOCKERS, *cells.comparison_cells("gte", 1))]
+        entrances: list[Formula] = [
+            by_word,
+            Literal(BLOCKERS, *cells.comparison_true_and_false_cells("gte", 1)),
+        ]
         # With exit code 0 a required document that is missing blocks (law §5, step 4).
         if self.station.result_document == "required":
             missing = Literal(("cell", ()), cells.MISSING_ONLY, cells.PRESENT)
-            entrances.append(Conjunction((Literal(EXIT_CODE, *cells.membership_cells([0])), missing)))
+            entrances.append(
+                Conjunction((Literal(EXIT_CODE, *cells.membership_true_and_false_cells([0])), missing))
+            )
         return Disjunction(tuple(entrances)), choice_literal(SIGNAL, choices.choice_among(None))
 
     def _direct_formulas(self) -> tuple[Formula, ...]:
         """Neither a signal nor anything that blocks."""
         required = self.station.result_document == "required"
         there = Literal(("cell", ()), cells.PRESENT, cells.MISSING_ONLY)
-        zero = Literal(EXIT_CODE, *cells.membership_cells([0]))
+        zero = Literal(EXIT_CODE, *cells.membership_true_and_false_cells([0]))
         return (
             choice_literal(SIGNAL, choices.choice_among(None)),
-            Literal(BLOCKERS, *cells.membership_cells([0])),
+            Literal(BLOCKERS, *cells.membership_true_and_false_cells([0])),
             *([Disjunction((negated_formula(zero), there))] if required else []),
         )
 

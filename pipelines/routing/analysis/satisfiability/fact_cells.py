@@ -19,7 +19,7 @@ _LIST = cells.LISTS
 
 
 def _number_cell(number_set: numbers.NumberSet) -> Cell:
-    return replace(cells.type_cells("number")[0], numbers=number_set)
+    return replace(cells.type_true_and_false_cells("number")[0], numbers=number_set)
 
 
 _CELLS = {
@@ -27,13 +27,13 @@ _CELLS = {
     "whole": _number_cell(numbers.ANY),
     "amount": _number_cell(_COUNTED),
     "share": _number_cell(numbers.interval_set(exact_number(0), exact_number(100))),
-    "text": cells.type_cells("string")[0],
+    "text": cells.type_true_and_false_cells("string")[0],
     "texts": _LIST,
     "list": _LIST,
-    "flag": cells.type_cells("boolean")[0],
-    "price": cells.membership_cells(list(PRICES))[0],
-    "cost limit": cells.membership_cells(list(COST_LIMITS))[0],
-    "provider": cells.membership_cells(list(PROVIDER))[0],
+    "flag": cells.type_true_and_false_cells("boolean")[0],
+    "price": cells.membership_true_and_false_cells(list(PRICES))[0],
+    "cost limit": cells.membership_true_and_false_cells(list(COST_LIMITS))[0],
+    "provider": cells.membership_true_and_false_cells(list(PROVIDER))[0],
 }
 
 

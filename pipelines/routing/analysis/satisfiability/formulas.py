@@ -222,7 +222,7 @@ def _output_formula(test: OutputTest) -> Formula:
 
 def _count_formula(test: PathTest, places: tuple[Place, ...]) -> Formula:
     """A singular path finds one node or none: the operator is asked about 1 and about 0."""
-    translated = _count_cells(test)
+    translated = _count_true_and_false_cells(test)
     return (
         translated
         if isinstance(translated, Conjunction | Disjunction)
@@ -230,7 +230,7 @@ def _count_formula(test: PathTest, places: tuple[Place, ...]) -> Formula:
     )
 
 
-def _count_cells(test: PathTest) -> cells.Pair | Conjunction | Disjunction:
+def _count_true_and_false_cells(test: PathTest) -> cells.Pair | Conjunction | Disjunction:
     if test.op in operators.ALONE:
         return TRUE if test.op == "exists" else FALSE
     operator = operators.OUTPUT[test.op].holds
@@ -238,7 +238,11 @@ def _count_cells(test: PathTest) -> cells.Pair | Conjunction | Disjunction:
     # Neither 0 nor 1 node makes a difference, so nothing is left to ask.
     if there == not_there:
         return TRUE if there else FALSE
-    return cells.existence_cells() if there else cells.swapped_pair(cells.existence_cells())
+    return (
+        cells.existence_true_and_false_cells()
+        if there
+        else cells.swapped_pair(cells.existence_true_and_false_cells())
+    )
 
 
 # facts
@@ -253,7 +257,11 @@ def _fact_formula(test: FactTest) -> Formula:
             ("opaque", OpaqueTest.from_test(test)), choices.choice_among(True), choices.choice_among(False)
         )
     place = places[-1]
-    translated = _count_cells(test) if test.of == "count" else cells.true_and_false_cells(test.op, test.value)
+    translated = (
+        _count_true_and_false_cells(test)
+        if test.of == "count"
+        else cells.true_and_false_cells(test.op, test.value)
+    )
     if isinstance(translated, Conjunction | Disjunction):
         return translated
     possible = fact_cells.possible_values_cell(place)

@@ -36,12 +36,12 @@ class Interval:
         return above and below
 
     def intersection(self, other: Interval) -> Interval:
-        low, low_closed = _higher_low_bound(self, other)
-        high, high_closed = _lower_high_bound(self, other)
+        low, low_closed = _higher_low_bound_and_is_closed(self, other)
+        high, high_closed = _lower_high_bound_and_is_closed(self, other)
         return Interval(low, high, low_closed, high_closed)
 
 
-def _higher_low_bound(a: Interval, b: Interval) -> tuple[Number | None, bool]:
+def _higher_low_bound_and_is_closed(a: Interval, b: Interval) -> tuple[Number | None, bool]:
     if a.low is None or b.low is None:
         return (b.low, b.low_closed) if a.low is None else (a.low, a.low_closed)
     if a.low == b.low:
@@ -49,7 +49,7 @@ def _higher_low_bound(a: Interval, b: Interval) -> tuple[Number | None, bool]:
     return (a.low, a.low_closed) if a.low > b.low else (b.low, b.low_closed)
 
 
-def _lower_high_bound(a: Interval, b: Interval) -> tuple[Number | None, bool]:
+def _lower_high_bound_and_is_closed(a: Interval, b: Interval) -> tuple[Number | None, bool]:
     if a.high is None or b.high is None:
         return (b.high, b.high_closed) if a.high is None else (a.high, a.high_closed)
     if a.high == b.high:

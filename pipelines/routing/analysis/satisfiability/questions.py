@@ -21,14 +21,14 @@ from pipelines.routing.analysis.satisfiability.formulas import (
     negated_formula,
 )
 from pipelines.routing.analysis.satisfiability.recorded_fields import WORD, split_documents
-from pipelines.routing.analysis.satisfiability.rule_obstacles import likeliest_origin
+from pipelines.routing.analysis.satisfiability.rule_obstacles import likeliest_origin_or_none
 from pipelines.routing.analysis.satisfiability.search_failures import Impossible
 from pipelines.routing.analysis.satisfiability.situation_bounds import (
     AT_FIRST,
     BETWEEN,
-    count_bounds,
-    first_variable,
+    edge_count_bounds,
     formula_at_stage,
+    variable_at_first_stage,
 )
 from pipelines.routing.analysis.satisfiability.situations import (
     APPROVE,
@@ -174,7 +174,7 @@ class StationQuestions:
 
     def _is_refuted_on_retest(self, formulas: Sequence[Formula], fallback: bool) -> bool:
         """Tell whether nothing that is tested again satisfies them."""
-        every = [*formulas, *count_bounds(formulas)]
+        every = [*formulas, *edge_count_bounds(formulas)]
         return is_impossible(every, _FORCED[fallback], lambda box: box)
 
     def _retests_rules(self, fallback: bool) -> bool:
@@ -215,7 +215,7 @@ class StationQuestions:
         start = (
             _BETWEEN
             | {
-                first_variable(variable): domain
+                variable_at_first_stage(variable): domain
                 for variable, domain in entrance.box_for_statuses(entrance.seen).items()
             }
             | _FORCED[fallback]
@@ -224,8 +224,8 @@ class StationQuestions:
         def accept(box: Box) -> TestedSituation:
             recorded = {
                 **box,
-                STATUS: box[first_variable(STATUS)],
-                EVAL: box.get(first_variable(EVAL), EvalSet()),
+                STATUS: box[variable_at_first_stage(STATUS)],
+                EVAL: box.get(variable_at_first_stage(EVAL), EvalSet()),
             }
             bare = {v: domain for v, domain in recorded.items() if v[-1] not in (AT_FIRST, BETWEEN)}
             return find_claimed_walk(
@@ -234,7 +234,9 @@ class StationQuestions:
                 WalkClaim((left_out, rule), _rework_or_approve_word(box)),
             )
 
-        return first_accepted_result([*at_start, *then, *count_bounds([*at_start, *then])], start, accept)
+        return first_accepted_result(
+            [*at_start, *then, *edge_count_bounds([*at_start, *then])], start, accept
+        )
 
     def _untaken_formulas(self, left_out: Rule) -> list[Formula]:
         """No other rule takes it, or it comes to one whose `compose` can fail: those below that are not tested."""
@@ -249,10 +251,10 @@ class StationQuestions:
 
     @cached_property
     def _origin(self) -> str | None:
-        return likeliest_origin(self.line, self.station)
+        return likeliest_origin_or_none(self.line, self.station)
 
     def _count_bounds(self, formulas: Sequence[Formula]) -> list[Formula]:
-        return count_bounds(formulas) if self._reads_edges else []
+        return edge_count_bounds(formulas) if self._reads_edges else []
 
     @cached_property
     def _reads_edges(self) -> bool:

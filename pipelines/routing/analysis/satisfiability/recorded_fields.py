@@ -49,7 +49,7 @@ TYPE_TEXT: Variable = ("failure type as text",)
 """What a failure type says that no rule and no check names."""
 PAIRS = frozenset((result, verdict) for result in RESULTS for verdict in VERDICTS)
 FLAT = ("usage", "input", "variables")
-_NUMBER = cells.type_cells("number")[0]
+_NUMBER = cells.type_true_and_false_cells("number")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,22 +152,22 @@ def check_field_bounds(checks: Iterable[Check], types: frozenset[str]) -> Iterat
         yield _literal_without_opposite(EXIT_CODE, _with_missing(_NUMBER))
     for variable in (BLOCKERS, RUN):
         if variable[1] in names:
-            yield _literal_without_opposite(variable, cells.comparison_cells("gte", 0)[0])
+            yield _literal_without_opposite(variable, cells.comparison_true_and_false_cells("gte", 0)[0])
     if "failure_type" in names:
-        yield Literal(TYPE_TEXT, *_complement_pair(texts.text_sets_of_list(types)))
+        yield Literal(TYPE_TEXT, *_false_and_true_texts(texts.text_sets_of_list(types)))
     for name in sorted(names & set(USAGE)):
         key = name.partition(".")[2]
         kind = cells.PRESENT if key in ("driver", "provider", "model") else _NUMBER
         yield _literal_without_opposite(("usage", (key,)), _with_missing(_without_null(kind)))
 
 
-def _complement_pair(words: texts.TextSetPair) -> tuple[texts.TextSet, texts.TextSet]:
+def _false_and_true_texts(words: texts.TextSetPair) -> tuple[texts.TextSet, texts.TextSet]:
     return words.no, words.yes
 
 
 def _literal_without_opposite(variable: Variable, cell: Cell) -> Literal:
     """It is never denied, so nothing is said of the opposite."""
-    return Literal(variable, cell, cells.empty_cells()[0])
+    return Literal(variable, cell, cells.never_true_and_always_false_cells()[0])
 
 
 def _with_missing(cell: Cell) -> Cell:

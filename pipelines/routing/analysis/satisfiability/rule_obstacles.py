@@ -12,7 +12,7 @@ from pipelines.routing.document.rules import ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 
 
-def likeliest_origin(line: ParsedLine, station: Station) -> str | None:
+def likeliest_origin_or_none(line: ParsedLine, station: Station) -> str | None:
     """A station from which a rule may have brought the task here, if a rule leads back there: one where as few of them
     as possible are stopped."""
     back = [rule for rule in station.rules if rule.fault is None and rule.to == (ORIGIN,)]

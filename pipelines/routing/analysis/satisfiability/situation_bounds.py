@@ -25,7 +25,7 @@ AT_FIRST, BETWEEN = "at first", "between"
 _COUNTS = numbers.comparison_set("gte", 0)
 
 
-def first_variable(variable: tuple[str, ...]) -> tuple[str, ...]:
+def variable_at_first_stage(variable: tuple[str, ...]) -> tuple[str, ...]:
     return (*variable, AT_FIRST)
 
 
@@ -40,7 +40,7 @@ def formula_at_stage(formula: Formula, stage: str = AT_FIRST) -> Formula:
     return Conjunction(members) if isinstance(formula, Conjunction) else Disjunction(members)
 
 
-def count_bounds(formulas: Iterable[Formula]) -> list[Formula]:
+def edge_count_bounds(formulas: Iterable[Formula]) -> list[Formula]:
     """Edges are taken zero times or more."""
     by_variable = {}
     todo = list(formulas)

@@ -159,7 +159,7 @@ def _walk_with_words(
     """Decided, with the words of people that the claim needs, each said where a gate asks."""
     words: tuple[WitnessWord, ...] = ()
     walk = walk_situation(line, raw_situation, situation)
-    while len(words) < MOST_WORDS and (word := _next_word(line, walk, words, claim)) is not None:
+    while len(words) < MOST_WORDS and (word := _next_word_or_none(line, walk, words, claim)) is not None:
         words = (*words, word)
         raw_situation = _with_word(raw_situation, word)
         spend_effort(DECISION)
@@ -168,7 +168,7 @@ def _walk_with_words(
     return walk
 
 
-def _next_word(
+def _next_word_or_none(
     line: ParsedLine, walk: TestedSituation, words: tuple[WitnessWord, ...], claim: WalkClaim
 ) -> WitnessWord | None:
     """Return the next vote to add; None where no gate asks or the required rule is reached."""

@@ -175,7 +175,7 @@ def _propagate_literals(todo: list[Formula], box: Box) -> list[Disjunction]:
         spend_effort(COST * visited_count)
         left = []
         for choice in choices:
-            open_members = _members_still_open(choice, box)
+            open_members = _members_still_open_or_none_if_one_holds(choice, box)
             if open_members is None:
                 continue
             if not open_members:
@@ -197,11 +197,11 @@ def _bind_literal(literal: Literal, box: Box) -> None:
     box[literal.variable] = intersection.common
 
 
-def _members_still_open(choice: Disjunction, box: Box) -> tuple[Formula, ...] | None:
+def _members_still_open_or_none_if_one_holds(choice: Disjunction, box: Box) -> tuple[Formula, ...] | None:
     """The members that may still hold; None if one holds anyhow."""
     open_members = []
     for member in choice.members:
-        holds = _holds_in_box(member, box)
+        holds = _holds_in_box_or_none(member, box)
         if holds is True:
             return None
         if holds is None:
@@ -209,7 +209,7 @@ def _members_still_open(choice: Disjunction, box: Box) -> tuple[Formula, ...] | 
     return tuple(open_members)
 
 
-def _holds_in_box(formula: Formula, box: Box) -> bool | None:
+def _holds_in_box_or_none(formula: Formula, box: Box) -> bool | None:
     """True: of the whole box. False: nowhere in it. None: not told."""
     if isinstance(formula, Literal):
         intersection = MEETS.intersection(box.get(formula.variable), formula.yes)
@@ -218,7 +218,7 @@ def _holds_in_box(formula: Formula, box: Box) -> bool | None:
     spend_effort(COST * len(formula.members))
     verdict: bool | None = not settles
     for member in formula.members:
-        holds = _holds_in_box(member, box)
+        holds = _holds_in_box_or_none(member, box)
         if holds is settles:
             return holds
         if holds is None:

@@ -124,7 +124,7 @@ def join_groups_with_waiting_tokens(line: ParsedLine, branches: Sequence[Branch]
     waiting = [branch for branch in branches if branch.arrival]
     # In the order of arriving, so that the group that waits longest comes first.
     for branch in sorted(waiting, key=_arrival_order):
-        home = fork_joined_at(line, branch, branch.station)
+        home = fork_joined_at_or_none(line, branch, branch.station)
         together.setdefault((branch.station, home.id if home else None), []).append(branch)
     return [_join_group(line, branches, key, arrived) for (key, _), arrived in together.items()]
 
@@ -152,7 +152,7 @@ def _can_complete(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
     return False
 
 
-def accounted_branches(
+def accounted_branches_and_replaces_fork(
     line: ParsedLine, merge: Merge, over: Mapping[int, tuple[str, str]]
 ) -> tuple[tuple[int, ...], bool]:
     """Return the ended branches of the fork whose end the join accounts for, and whether the merged token takes
@@ -174,7 +174,7 @@ def accounted_branches(
 # Which fork
 
 
-def fork_joined_at(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
+def fork_joined_at_or_none(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
     """The fork whose branches meet with this one at the join before `station`."""
     join, after = _station_join(line, station), drawn_next_stations(line)
     for place in range(len(branch.within) - 1, -1, -1):
@@ -202,7 +202,7 @@ def _station_join(line: ParsedLine, station: str) -> Join:
 def _join_group(
     line: ParsedLine, branches: Sequence[Branch], station: str, arrived: list[Branch]
 ) -> JoinGroup:
-    join, fork = _station_join(line, station), fork_joined_at(line, arrived[0], station)
+    join, fork = _station_join(line, station), fork_joined_at_or_none(line, arrived[0], station)
     delivered = _worst_delivered_states(join, [branch.arrival for branch in arrived if branch.arrival])
     missing = tuple(key for key in join.wait_for if key not in delivered)
     ids = {branch.id for branch in arrived}
@@ -245,7 +245,7 @@ def _tokens_reaching_missing_stations(
 def _station_to_go_on_from(line: ParsedLine, branch: Branch, station: str, fork: Fork | None) -> str:
     """Return the station from which the branch goes on. Branches of a fork further in are joined first, at
     `station`."""
-    return branch.station if fork_joined_at(line, branch, station) == fork else station
+    return branch.station if fork_joined_at_or_none(line, branch, station) == fork else station
 
 
 @cached_per_line

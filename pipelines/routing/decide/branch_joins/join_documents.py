@@ -29,7 +29,7 @@ def join_answer(line: ParsedLine, data: Any) -> dict[str, Any]:
         at = member_path("branches", index)
         check_storable(raw_branch, at)
         # Writes of one number are one write: those of all branches are counted through.
-        branch, writes = _read_branch(line, raw_branch, at, index, sum(map(len, wrote.values())))
+        branch, writes = _read_branch_and_writes(line, raw_branch, at, index, sum(map(len, wrote.values())))
         if branch.id in wrote:
             raise Malformed(member_path(at, "id"), f"two branches have the id {branch.id}")
         branches.append(branch)
@@ -60,7 +60,7 @@ def _merge_document(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, An
     return {**document, "contradict": list(keys), "outcome": merge.outcome()}
 
 
-def _read_branch(
+def _read_branch_and_writes(
     line: ParsedLine, data: Any, at: str, index: int, first_write: int
 ) -> tuple[Branch, list[Write]]:
     members = _read_object(data, at, ("id", "station", "within", "arrival", "wrote"))
@@ -83,7 +83,7 @@ def _read_fork(line: ParsedLine, data: Any, at: str) -> Fork:
     members = _read_object(data, at, ("id", "station", "to"))
     to = values.read_sequence(members.get("to"), member_path(at, "to"))
     for index, key in enumerate(to):
-        _check_station(line, key, member_path(member_path(at, "to"), index))
+        _checked_station_key(line, key, member_path(member_path(at, "to"), index))
     return Fork(_read_id(members, at), _read_station(line, members, "station", at), tuple(to))
 
 
@@ -111,10 +111,10 @@ def _read_id(data: dict[str, Any], at: str) -> int:
 
 
 def _read_station(line: ParsedLine, data: dict[str, Any], name: str, at: str) -> str:
-    return _check_station(line, data.get(name), member_path(at, name))
+    return _checked_station_key(line, data.get(name), member_path(at, name))
 
 
-def _check_station(line: ParsedLine, key: Any, at: str) -> str:
+def _checked_station_key(line: ParsedLine, key: Any, at: str) -> str:
     if type(key) is not str:
         raise Malformed(at, "has to be the key of a station")
     if key not in line.stations_by_key:

@@ -9,7 +9,7 @@ from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Finish, Wait
 from pipelines.routing.decide.sampling import DRAWS, NOT_DRAWN, UNKNOWN
 from pipelines.routing.decide.situation import GateWord
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, demanded_route
-from pipelines.routing.decide.steps.targets import TransitionCandidate, enter_unless_obstructed
+from pipelines.routing.decide.steps.targets import TransitionCandidate, decision_to_enter_unless_obstructed
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
 from pipelines.routing.document.gate_tools import FAIL, WARN
@@ -21,11 +21,13 @@ RANK = ("abort", "reject", "rework", "send_back")
 """If several words were said, the first in this list decides; then the order of the gates."""
 
 
-def decision_of_first_objection(
+def decision_of_first_objection_or_none(
     case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
 ) -> DecisionAnswer | TakenRoute | None:
     """Return where the first vote other than approve leads. It decides at once, before targets and checks."""
-    spoken = [(gate, word) for gate in gates if (word := _counting_word(case, step, gate, rule)) is not None]
+    spoken = [
+        (gate, word) for gate in gates if (word := _counting_word_or_none(case, step, gate, rule)) is not None
+    ]
     # By the word and not by the gate: the stronger one decides, wherever it was said
     for decision in RANK:
         for gate, word in spoken:
@@ -35,7 +37,7 @@ def decision_of_first_objection(
     return None
 
 
-def _counting_word(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) -> GateWord | None:
+def _counting_word_or_none(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) -> GateWord | None:
     """The word other than approve that counts here. Words at a skipped gate, words that were already applied, and a
     send back beyond the allowed rounds do not count."""
     word = case.facts.gates.get(gate.key)
@@ -54,15 +56,17 @@ def _decision_after_word(
     case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None
 ) -> DecisionAnswer | TakenRoute:
     if word.decision == "reject":
-        return _reject_at_gate(case, gate, word, rule)
+        return _decision_after_rejection(case, gate, word, rule)
     if word.decision == "rework":
         return demanded_route(case, rule, word.reason, word_at=gate.key)
     if word.decision == "send_back":
-        return _enter_station(case, case.station.key, word, rule)
+        return _decision_to_enter_station(case, case.station.key, word, rule)
     return rejected_finish(rule)
 
 
-def _reject_at_gate(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None) -> DecisionAnswer:
+def _decision_after_rejection(
+    case: RoutingContext, gate: Gate, word: GateWord, rule: Rule | None
+) -> DecisionAnswer:
     knob = gate.on_reject or case.line.policy.on_reject
     if knob == "reviewer_chooses":
         # check_situation guarantees that a route is named.
@@ -71,11 +75,15 @@ def _reject_at_gate(case: RoutingContext, gate: Gate, word: GateWord, rule: Rule
         return rejected_finish(rule)
     # `rework` here runs the producing station again; no rule is asked (law §5).
     target = case.station.key if knob == "rework" else knob.removeprefix("route:")
-    return _enter_station(case, target, word, rule)
+    return _decision_to_enter_station(case, target, word, rule)
 
 
-def _enter_station(case: RoutingContext, station: str, word: GateWord, rule: Rule | None) -> DecisionAnswer:
-    return enter_unless_obstructed(case, TransitionCandidate((station,), "gate", rule, feedback=word.reason))
+def _decision_to_enter_station(
+    case: RoutingContext, station: str, word: GateWord, rule: Rule | None
+) -> DecisionAnswer:
+    return decision_to_enter_unless_obstructed(
+        case, TransitionCandidate((station,), "gate", rule, feedback=word.reason)
+    )
 
 
 def rejected_finish(rule: Rule | None) -> Finish:
@@ -165,7 +173,7 @@ def _is_sampled(case: RoutingContext, step: str, gate: Gate, rule: Rule | None) 
     return is_sampled
 
 
-def pending_tool_decision(
+def pending_tool_decision_or_none(
     case: RoutingContext, step: str, gates: Sequence[Gate], rule: Rule | None
 ) -> DecisionAnswer | None:
     """The first tool without a known result, which has to be run; None if all are known."""
@@ -223,14 +231,14 @@ def route_past_station_gate(
         # No check was asked, so only a gate that is skipped anyhow counts as passed (law §8).
         case.gate_passed = gate.mode == "skip"
         return then
-    against = decision_of_first_objection(case, STATION_GATE, [gate], None)
+    against = decision_of_first_objection_or_none(case, STATION_GATE, [gate], None)
     if against is not None:
         case.passing_revoked = True
         return against
     # Law §5, step 5: after `proceed` no check and no tool is asked.
     action, text = "proceed", None
     if not people_only:
-        tool_question = pending_tool_decision(case, STATION_GATE, [gate], None)
+        tool_question = pending_tool_decision_or_none(case, STATION_GATE, [gate], None)
         if tool_question is not None:
             return tool_question
         by_tool, text = tool_action_and_text(case, STATION_GATE, gate, None)

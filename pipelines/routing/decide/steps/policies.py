@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.routing.decide.decisions import DecisionAnswer, Escalate, Finish, Stuck, Wait
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, fallback_route
-from pipelines.routing.decide.steps.targets import TransitionCandidate, enter_unless_obstructed
+from pipelines.routing.decide.steps.targets import TransitionCandidate, decision_to_enter_unless_obstructed
 from pipelines.routing.document.rules import Rule
 
 NO_MATCH = "NoValidTransition"
@@ -39,7 +39,7 @@ def decide_by_on_failure_policy(
         return Escalate(cause or "on_failure", rule_id)
     if knob == "fallback":
         return fallback_route(rule)
-    return enter_unless_obstructed(
+    return decision_to_enter_unless_obstructed(
         case, TransitionCandidate((knob.removeprefix("station:"),), "policy", rule, feedback=feedback)
     )
 
@@ -55,7 +55,7 @@ def _decide_by_no_rules_policy(case: RoutingContext) -> DecisionAnswer | TakenRo
     case.add_trace_entry("rules", None, True, f"no_rules: {knob}")
     if knob == "refuse":
         return Stuck(NO_MATCH, f"{case.station.key} has no rules, and this line wants some.")
-    return enter_unless_obstructed(
+    return decision_to_enter_unless_obstructed(
         case,
         TransitionCandidate(
             (_next_station_or_completed(case),) if knob == "advance" else ("completed",), "policy"
@@ -67,7 +67,7 @@ def _decide_by_no_match_policy(case: RoutingContext) -> DecisionAnswer | TakenRo
     knob = case.line.policy.no_match
     case.add_trace_entry("rules", None, True, f"no_match: {knob}")
     if knob == "default":
-        return enter_unless_obstructed(
+        return decision_to_enter_unless_obstructed(
             case, TransitionCandidate((_next_station_or_completed(case),), "policy")
         )
     if knob == "fail":

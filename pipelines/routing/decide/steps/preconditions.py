@@ -17,7 +17,7 @@ Missing = tuple[str, str]
 """The name, and why."""
 
 
-def wait_with_unmet_preconditions(case: RoutingContext, way: TransitionCandidate) -> Wait | None:
+def wait_with_unmet_preconditions_or_none(case: RoutingContext, way: TransitionCandidate) -> Wait | None:
     """Return the wait for the unmet preconditions of a forward move, or None. They are the requirements of the
     station in its order, what the facts report as unmet, then `no_open_escalation`."""
     facts = case.of_now.facts

@@ -39,7 +39,9 @@ def first_match_or_decision(case: RoutingContext, route: TakenRoute) -> RuleMatc
                 tested.result, rule = True, rules[number - 1]
                 return RuleMatch(rule, view.text if rule.has_evaluations else None)
     except (EvaluationFailed, NotAnswered) as error:
-        tested.result, tested.why, answer = _unanswered_result(rules[number - 1], error)
+        tested.result, tested.why, answer = _trace_result_reason_and_decision_of_unanswered(
+            rules[number - 1], error
+        )
         if clock:
             times.append(clock())
         return answer
@@ -56,7 +58,9 @@ def first_match_or_decision(case: RoutingContext, route: TakenRoute) -> RuleMatc
     return Stuck("InvalidTransitionSyntax", f"Rule {faulty.id} cannot be read: {faulty.fault}", faulty.id)
 
 
-def _unanswered_result(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, DecisionAnswer]:
+def _trace_result_reason_and_decision_of_unanswered(
+    rule: Rule, error: EvaluationFailed | NotAnswered
+) -> tuple[str, str, DecisionAnswer]:
     """Return the trace result of a rule that is neither true nor false, the reason, and the decision."""
     if isinstance(error, EvaluationFailed):
         return "error", error.message, Stuck(error.name, error.message, rule.id)

@@ -13,7 +13,7 @@ from pipelines.routing.decide.steps.targets import (
     TransitionCandidate,
     decision_preventing_move,
     decision_to_enter_targets,
-    enter_unless_obstructed,
+    decision_to_enter_unless_obstructed,
 )
 from pipelines.routing.document.gates import JUMP_GATE
 from pipelines.routing.document.operand_trace import ObservedOperand
@@ -44,7 +44,7 @@ def _rework_or_fail_by_signal(case: RoutingContext) -> DecisionAnswer | TakenRou
     # Those in a row at this station, not in all (line-document.md).
     done = case.facts.signal_reworks
     if done < most:
-        return enter_unless_obstructed(case, TransitionCandidate((case.station.key,), "signal"))
+        return decision_to_enter_unless_obstructed(case, TransitionCandidate((case.station.key,), "signal"))
     case.add_trace_entry(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
     # Once `rework` signals are used up the visit did not pass (law §14).
     case.passing_revoked = True
@@ -56,19 +56,19 @@ def _jump_or_hold_by_signal(case: RoutingContext, signal: Mapping[str, Any]) -> 
     if signal.get("reason") == "already_complete":
         target = meta.get("targetState")
         if type(target) is str and target in case.line.jump_targets:
-            return _jump_to_target(case, target)
+            return _decision_to_jump(case, target)
         case.add_trace_entry(STEP, None, False, "the target of the jump is missing or unknown")
     question = meta.get("question")
     return Wait("blocked", question=question if type(question) is str else None)
 
 
-def _jump_to_target(case: RoutingContext, target: str) -> DecisionAnswer | TakenRoute:
+def _decision_to_jump(case: RoutingContext, target: str) -> DecisionAnswer | TakenRoute:
     """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
     # A visit that ended by a jump did not pass (law §14).
     case.passing_revoked = True
     reviewed = case.line.asks_a_person
     if reviewed:
-        against = gates.decision_of_first_objection(case, STEP, [JUMP_GATE], None)
+        against = gates.decision_of_first_objection_or_none(case, STEP, [JUMP_GATE], None)
         if against is not None:
             return against
     way = TransitionCandidate((target,), "signal")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.decide.budget_usage import MoveTarget, consumes_budget, used_amount_before_move
 from pipelines.routing.decide.decisions import DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.decide.steps.preconditions import wait_with_unmet_preconditions
+from pipelines.routing.decide.steps.preconditions import wait_with_unmet_preconditions_or_none
 from pipelines.routing.decide.steps.routing_context import (
     RoutingContext,
     TransitionCandidate,
@@ -25,11 +25,11 @@ __all__ = [
     "TransitionCandidate",
     "decision_preventing_move",
     "decision_to_enter_targets",
-    "enter_unless_obstructed",
+    "decision_to_enter_unless_obstructed",
 ]
 
 
-def enter_unless_obstructed(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
+def decision_to_enter_unless_obstructed(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
     """Step 7, then 9, for what no rule gate guards."""
     return decision_preventing_move(case, way) or decision_to_enter_targets(case, way)
 
@@ -38,12 +38,12 @@ def decision_preventing_move(case: RoutingContext, way: TransitionCandidate) -> 
     """Return what prevents the move, if anything. The target of an exhausted budget is a decision too."""
     return (
         # Law §5, step 7, in its order; the revisit policy binds moves by a taken rule only.
-        (_revisit_obstacle(case, way) if way.takes else None)
-        or _cap_obstacle(case, way)
-        or _parallel_obstacle(case, way)
-        or _worst_budget_decision(case, way)
-        or wait_with_unmet_preconditions(case, way)
-        or unreadable_obstacle(case, way)
+        (_revisit_obstacle_or_none(case, way) if way.takes else None)
+        or _cap_obstacle_or_none(case, way)
+        or _parallel_obstacle_or_none(case, way)
+        or _worst_budget_decision_or_none(case, way)
+        or wait_with_unmet_preconditions_or_none(case, way)
+        or unreadable_obstacle_or_none(case, way)
     )
 
 
@@ -57,7 +57,7 @@ def decision_to_enter_targets(case: RoutingContext, way: TransitionCandidate) ->
     return Move(way.targets, way.rule_id, way.by, way.feedback, way.variables)
 
 
-def _revisit_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _revisit_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """The revisit policy: it binds moves by a rule only, and the rule's `allow_revisit` overrides it."""
     for station in stations_among_targets(case, way):
         if _is_forbidden_revisit(case, way, station):
@@ -79,7 +79,7 @@ def _is_forbidden_revisit(case: RoutingContext, way: TransitionCandidate, statio
     return limit is not None and case.of_now.visit_count(station) > limit
 
 
-def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _cap_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     cap = case.line.policy.visit_cap
     for station in stations_among_targets(case, way):
         visits = case.of_now.visit_count(station)
@@ -89,7 +89,7 @@ def _cap_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAns
     return None
 
 
-def _parallel_obstacle(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _parallel_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
     if not case.line.forbidden_parallel:
         return None
@@ -115,7 +115,7 @@ def _stuck_with_note(case: RoutingContext, way: TransitionCandidate, error: str,
 # Budgets
 
 
-def _worst_budget_decision(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _worst_budget_decision_or_none(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
     """Return the decision on several breaches: fail > stuck > escalate > a target, which a taken rule or a
     named budget names."""
     exceeded = exceeded_budgets(case, way)
@@ -147,13 +147,13 @@ def _exhausted_target_decision(
     by = "policy" if breach.budget else "rule"
     instead = TransitionCandidate((breach.to,), by, way.rule, feedback=way.feedback, over=over)
     # `enter` applies the revisit policy to taken rules only; this target is checked by it, too.
-    return _revisit_obstacle(case, instead) or enter_unless_obstructed(case, instead)
+    return _revisit_obstacle_or_none(case, instead) or decision_to_enter_unless_obstructed(case, instead)
 
 
 ERROR = "OutputDataParseError"
 
 
-def unreadable_obstacle(case: RoutingContext, way: TransitionCandidate) -> Stuck | None:
+def unreadable_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -> Stuck | None:
     """Unparseable output only matters when a template reads one of the declared output keys."""
     for station in stations_among_targets(case, way) if case.unreadable_keys else ():
         for family, name in sorted(work_lookups(case.line.station(station).work)):

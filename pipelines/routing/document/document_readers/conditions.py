@@ -12,7 +12,12 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import algebra, operators
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.document_readers.names import unknown_reference_message
-from pipelines.routing.document.document_readers.reader import Problems, Reader, expected_hint, unknown_word
+from pipelines.routing.document.document_readers.reader import (
+    Problems,
+    Reader,
+    expected_hint,
+    unknown_word_message,
+)
 from pipelines.routing.document.evaluations import EVALUATORS, PERSON, WORDS, Evaluation
 from pipelines.routing.document.paths import PathError, compile_path
 
@@ -89,7 +94,7 @@ def _words_noting_unknown(
         if word != "any" and word not in known:
             # The words of the form are those of the document.
             choices = {choice: choice for choice in (*known, "any")}
-            problems.note(path, unknown_word(word), expected_hint(word, choices))
+            problems.note(path, unknown_word_message(word), expected_hint(word, choices))
     return words
 
 
@@ -117,11 +122,13 @@ def _read_eval(value: Any, path: str, problems: Problems, places: Collection[str
     operand = reader.raw("value")
     reader.note_unknown_keys()
     if "op" in reader.given and op != "range" and op not in operators.COMMON:
-        reader.note("op", unknown_word(op), expected_hint(op, _operator_labels((*operators.COMMON, "range"))))
+        reader.note(
+            "op", unknown_word_message(op), expected_hint(op, _operator_labels((*operators.COMMON, "range")))
+        )
     elif not reader.has("value"):
         reader.note("value", "is missing")
     elif op == "range":
-        return algebra.EvalTest(op, operand, _read_range(operand, reader))
+        return algebra.EvalTest(op, operand, _read_range_or_none(operand, reader))
     return algebra.EvalTest(op, operand)
 
 
@@ -130,9 +137,9 @@ def _operator_labels(known: Collection[str]) -> Mapping[str, str]:
     return {op: operators.WORDS[op] for op in known}
 
 
-def _read_range(operand: Any, reader: Reader) -> tuple[Any, Any] | None:
+def _read_range_or_none(operand: Any, reader: Reader) -> tuple[Any, Any] | None:
     try:
-        return operators.parse_range(operand)
+        return operators.parse_least_and_most(operand)
     except operators.OperandError as error:
         reader.note("value", str(error))
         return None
@@ -178,7 +185,7 @@ def _read_operand(op: str, operand: Any, reader: Reader) -> Any:
         return None
     if op not in operators.OUTPUT:
         known = _operator_labels((*operators.OUTPUT, *operators.ALONE))
-        reader.note("op", unknown_word(op), expected_hint(op, known))
+        reader.note("op", unknown_word_message(op), expected_hint(op, known))
         return None
     if not reader.has("value"):
         reader.note("value", "is missing")

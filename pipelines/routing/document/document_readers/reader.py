@@ -126,7 +126,7 @@ class Reader:
     def choice(self, key: str, choices: Collection[str], default: str) -> str:
         value = self._read_typed(key, default, str, "a text")
         if value not in choices and key in self.given:
-            self.note(key, unknown_word(value), expected_hint(value, choices))
+            self.note(key, unknown_word_message(value), expected_hint(value, choices))
             return default
         return value
 
@@ -176,7 +176,7 @@ def quoted_value(value: str) -> str:
     return f"“{value if len(value) <= 60 else value[:60] + '…'}”"
 
 
-def unknown_word(value: str) -> _:
+def unknown_word_message(value: str) -> _:
     """Return the message about a word that is no choice of its field. People read it after the name of the
     field, or below the field."""
     return _.of(f"{quoted_value(value)} is not known", _("cannot be %(value)s", value=quoted_value(value)))

@@ -18,7 +18,7 @@ from pipelines.routing.document.document_readers.names import (
     read_id,
     read_key,
 )
-from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word
+from pipelines.routing.document.document_readers.reader import Reader, expected_hint, unknown_word_message
 from pipelines.routing.document.fields.field import Field, ReadContext, WriteCondition
 
 
@@ -190,7 +190,9 @@ class ChoiceList(Texts):
         for index, word in enumerate(words):
             if word not in self.choices:
                 hint = expected_hint(word, self.choices)
-                reader.problems.note(member_path(reader.path_of(key), index), unknown_word(word), hint)
+                reader.problems.note(
+                    member_path(reader.path_of(key), index), unknown_word_message(word), hint
+                )
         note_duplicates(reader, key, words, self.what)
         return tuple(word for word in words if word in self.choices)
 

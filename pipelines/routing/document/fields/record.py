@@ -41,7 +41,7 @@ class Record(Generic[T]):
         self._known = dict.fromkeys((*first, *fields))
         self._read = [(key, fields[key], _is_conditional(fields[key])) for key in self._known]
         self._usual = {key: field.default for key, field in fields.items() if _has_fixed_default(field)}
-        self._written = [(key, field, _field_writer(field)) for key, field in fields.items()]
+        self._written = [(key, field, _field_writer_or_none(field)) for key, field in fields.items()]
 
     @classmethod
     def of(cls, made: type[T], **more: Any) -> Self:
@@ -134,6 +134,6 @@ def _has_fixed_default(field: Field) -> bool:
     )
 
 
-def _field_writer(field: Field) -> Callable[[Any], Any] | None:
+def _field_writer_or_none(field: Field) -> Callable[[Any], Any] | None:
     """None where the value is written as it is."""
     return None if type(field).write is Field.write else field.write

@@ -73,14 +73,18 @@ def _reports_price(work: Work) -> bool:
     return preset is not None and (preset.fixed or preset.priced)
 
 
-def token_prices(work: Work) -> tuple[float, float] | None:
+def prices_of_tokens_in_and_out_or_none(work: Work) -> tuple[float, float] | None:
     """US dollars of a million tokens in, and out, where the station says them."""
     prices = work.get("price_in"), work.get("price_out")
     return None if None in prices else (float(prices[0] or 0), float(prices[1] or 0))
 
 
 def _is_unpriced(work: Work) -> bool:
-    return agent_preset(work) is not None and not _reports_price(work) and token_prices(work) is None
+    return (
+        agent_preset(work) is not None
+        and not _reports_price(work)
+        and prices_of_tokens_in_and_out_or_none(work) is None
+    )
 
 
 def _agent_name(work: Work) -> str:

@@ -169,7 +169,7 @@ class CallsKey(WorkKey):
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         names = _tool_names(reader)
-        return reader.read_list(key, lambda inner: _read_call(inner, names))
+        return reader.read_list(key, lambda inner: _note_problems_of_call(inner, names))
 
     def schema(self) -> Schema:
         return list_schema(object_schema(("tool",), tool=SOME_TEXT, arguments={"type": "object"}))
@@ -179,7 +179,7 @@ class CallsKey(WorkKey):
             yield from texts_with_places(call.get("arguments"), f"{member_path(path, index)}.arguments")
 
 
-def _read_call(reader: Reader, names: tuple[str, ...]) -> None:
+def _note_problems_of_call(reader: Reader, names: tuple[str, ...]) -> None:
     _note_unknown_tool(reader, names)
     reader.object("arguments")
     reader.note_unknown_keys()
@@ -191,7 +191,7 @@ class CallPolicyKey(WorkKey):
 
     def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
         names = _tool_names(reader)
-        return reader.read_object_or_none(key, lambda inner: _read_policy(inner, names))
+        return reader.read_object_or_none(key, lambda inner: _note_problems_of_policy(inner, names))
 
     def schema(self) -> Schema:
         test = {
@@ -211,7 +211,7 @@ class CallPolicyKey(WorkKey):
         return object_schema(("default",), default=enum_schema(ACTIONS), rules=list_schema(rule))
 
 
-def _read_policy(reader: Reader, names: tuple[str, ...]) -> None:
+def _note_problems_of_policy(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("default"):
         reader.note("default", "is missing", "allow, approve or deny what no rule names")
     reader.choice("default", ACTIONS, "deny")

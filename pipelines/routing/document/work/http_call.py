@@ -22,7 +22,7 @@ from pipelines.routing.document.work.keys import (
     WorkKey,
 )
 from pipelines.routing.document.work.kind import NotBoth
-from pipelines.routing.document.work.references import read_reference, reference_schemas
+from pipelines.routing.document.work.references import note_reference_problems, reference_schemas
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 # The token of RFC 9110: `X-Request-Id`
@@ -67,7 +67,7 @@ class HeadersKey(ValuesByName):
             if not HEADER.match(name):
                 reader.problems.note(at, "is no name of a header")
             elif type(value) is dict:
-                read_reference(value, at, reader.problems)
+                note_reference_problems(value, at, reader.problems)
             elif type(value) is not str or "\n" in value or "\r" in value:
                 # A line end would begin another header.
                 reader.problems.note(at, "is one line of text, or {secret: NAME}")

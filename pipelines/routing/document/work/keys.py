@@ -17,7 +17,11 @@ from pipelines.routing.document.document_readers.reader import Reader
 from pipelines.routing.document.fields import plain_fields
 from pipelines.routing.document.fields.field import Field, ReadContext
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.work.references import read_reference, reference_schemas, referenced_names
+from pipelines.routing.document.work.references import (
+    note_reference_problems,
+    reference_schemas,
+    referenced_names,
+)
 
 Work = Mapping[str, Any]
 TextsIn = Iterator[tuple[str, str]]
@@ -208,7 +212,7 @@ class EnvironmentKey(plain_fields.Object, ValuesByName):
         for name, value in environment.items():
             at = member_path(reader.path_of(key), name)
             if type(value) is dict and name and "=" not in name:
-                read_reference(value, at, reader.problems)
+                note_reference_problems(value, at, reader.problems)
             elif type(value) is not str or not name or "=" in name:
                 # In the environment of a process a name ends at the first `=`.
                 reader.problems.note(at, "an environment is names and texts")

@@ -30,7 +30,7 @@ _NO_ADDRESS: Final = r"(?!(?:[^:]*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)(?::|$))"
 HOST: Final = rf"{_NO_ADDRESS}({_LABEL}(?:\.{_LABEL})*)(?::({_PORT}))?"
 
 
-def parsed_host(text: str) -> tuple[str, int] | None:
+def name_and_port_of_host_or_none(text: str) -> tuple[str, int] | None:
     """Name in small letters, and port; None for what is no host."""
     match = re.fullmatch(HOST, text) if len(text) <= LONGEST else None
     return (match[1].lower(), int(match[2] or HTTPS)) if match else None
@@ -59,7 +59,7 @@ class Network(Field):
             hosts = Reader(value, reader.path_of(key), reader.problems)
             if not hosts.has(EGRESS):
                 hosts.note(EGRESS, "is missing")
-            read_hosts(hosts.texts(EGRESS), hosts.path_of(EGRESS), reader.problems)
+            note_host_problems(hosts.texts(EGRESS), hosts.path_of(EGRESS), reader.problems)
             hosts.note_unknown_keys()
         elif value not in (NONE, OPEN):
             reader.note(key, _("has to be %(none)s, %(open)s or a list of hosts", none=NONE, open=OPEN))
@@ -76,7 +76,7 @@ class Network(Field):
         return {"anyOf": [enum_schema((NONE, OPEN)), hosts], "description": about}
 
 
-def read_hosts(entries: Iterable[str], path: str, problems: Problems) -> None:
+def note_host_problems(entries: Iterable[str], path: str, problems: Problems) -> None:
     for index, entry in enumerate(entries):
         at = member_path(path, index)
         if index >= MOST_HOSTS:
@@ -85,6 +85,6 @@ def read_hosts(entries: Iterable[str], path: str, problems: Problems) -> None:
         if entry.startswith(INPUT):
             if not KEY.match(entry.removeprefix(INPUT)):
                 problems.note(at, _("%(entry)s names no input", entry=quoted_value(entry)))
-        elif parsed_host(entry) is None:
+        elif name_and_port_of_host_or_none(entry) is None:
             message = _("%(entry)s is not the name of a host", entry=quoted_value(entry))
             problems.note(at, message, "write it like example.com or example.com:8443")

@@ -20,7 +20,7 @@ NAME_WORDS = (
 _OF_INPUT = re.compile(r"input:[^\s{}]{1,64}\Z")
 
 
-def read_reference(value: Mapping[str, Any], at: str, problems: Problems) -> None:
+def note_reference_problems(value: Mapping[str, Any], at: str, problems: Problems) -> None:
     """Note what is wrong with one."""
     reader = Reader(value, at, problems)
     # Where both keys stand, `variable` is the one that is unknown.

@@ -35,7 +35,7 @@ class ToolPolicy:
 
     def verdict(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Return `allow`, `ask` or `deny`. The strictest list that matches counts."""
-        command = command_text(arguments)
+        command = command_text_or_none(arguments)
         for entries, verdict in ((self.deny, DENY), (self.ask, ASK)):
             if any(_may_match(entry, tool, command) for entry in entries):
                 return verdict
@@ -44,7 +44,7 @@ class ToolPolicy:
         return self.unlisted
 
 
-def tool_policy(work: Mapping[str, Any]) -> ToolPolicy | None:
+def tool_policy_or_none(work: Mapping[str, Any]) -> ToolPolicy | None:
     """Return the policy of an agent's station; None where its lists only say what is allowed."""
     allow, ask, deny = (tuple(work.get(key) or ()) for key in (ALLOW, ASK, DENY))
     unlisted = work.get("unlisted")
@@ -55,7 +55,7 @@ def tool_policy(work: Mapping[str, Any]) -> ToolPolicy | None:
     return ToolPolicy(allow, ask, deny, str(unlisted or usual), int(work.get("ask_minutes") or MINUTES))
 
 
-def command_text(arguments: Mapping[str, Any]) -> str | None:
+def command_text_or_none(arguments: Mapping[str, Any]) -> str | None:
     """Return the command that a call runs; None of a call that runs none."""
     # Programs do not agree on its name
     command = arguments.get("command", arguments.get("cmd"))
@@ -66,13 +66,13 @@ def command_text(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _named_tool(entry: str) -> str | None:
+def _named_tool_or_none(entry: str) -> str | None:
     return entry.removeprefix(TOOL).strip() if entry.startswith(TOOL) else None
 
 
 def _may_match(entry: str, tool: str, command: str | None) -> bool:
     """Return whether any part of a command may be meant: a shell runs each."""
-    if (tool_name := _named_tool(entry)) is not None:
+    if (tool_name := _named_tool_or_none(entry)) is not None:
         return tool == tool_name
     parts = _SHELL.split(command or "")
     return any(_begins_with(_VARIABLES.sub("", " ".join(part.split())), entry) for part in parts)
@@ -80,7 +80,7 @@ def _may_match(entry: str, tool: str, command: str | None) -> bool:
 
 def _surely_matches(entry: str, tool: str, command: str | None) -> bool:
     """Return whether all of a command is meant: none in which a shell may find a second one."""
-    if (tool_name := _named_tool(entry)) is not None:
+    if (tool_name := _named_tool_or_none(entry)) is not None:
         return tool == tool_name
     return command is not None and not _SHELL.search(command) and _begins_with(command.strip(), entry)
 

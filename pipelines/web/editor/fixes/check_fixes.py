@@ -30,7 +30,7 @@ def push_and_wait_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     # The finding has to be gone, and no other may have come.
     if _serious_findings(after) <= before - {(finding.check, finding.station)}:
         label = "Push and wait for the checks before it"
-        yield Remedy(label, (edits.change_line(stations=stations),), "list-checks")
+        yield Remedy(label, (edits.edit_changing_line(stations=stations),), "list-checks")
 
 
 def _with_push_and_checks(stations: list[Document], target: str) -> list[Document]:
@@ -44,7 +44,7 @@ def _with_push_and_checks(stations: list[Document], target: str) -> list[Documen
         # The target's own rules, too: one that leads back to it passes the checks again.
         rules = station.get("rules")
         redirected = (
-            [_redirect_rule(rule, target, push) for rule in rules] if isinstance(rules, list) else rules
+            [_redirected_rule(rule, target, push) for rule in rules] if isinstance(rules, list) else rules
         )
         updated.append(station if redirected == rules else {**station, "rules": redirected})
     return updated
@@ -55,7 +55,7 @@ def _new_station(key: str, name: str, work: Document, to: str) -> Document:
     return {"key": key, "name": name, "work": work, "rules": rules}
 
 
-def _redirect_rule(rule: Any, target: str, to: str) -> Any:
+def _redirected_rule(rule: Any, target: str, to: str) -> Any:
     if not isinstance(rule, dict):
         return rule
     rule_target = rule.get("to")

@@ -13,47 +13,47 @@ Document = Mapping[str, Any]
 Edit = dict[str, Any]
 
 
-def move_rule(rule: str, before: str | None) -> Edit:
+def edit_moving_rule(rule: str, before: str | None) -> Edit:
     """None: to the end."""
     return {"do": "moveRule", "rule": rule, "before": before}
 
 
-def remove_rule(rule: str) -> Edit:
+def edit_removing_rule(rule: str) -> Edit:
     return {"do": "removeRule", "rule": rule}
 
 
-def add_rule(station: str, rule: Document) -> Edit:
+def edit_adding_rule(station: str, rule: Document) -> Edit:
     """Return the edit that adds the rule as the last; its id is made unique on application."""
     return {"do": "addRule", "station": station, "rule": dict(rule)}
 
 
-def change_rule(rule: str, *unset: str, **changed: Any) -> Edit:
+def edit_changing_rule(rule: str, *unset: str, **changed: Any) -> Edit:
     return {"do": "changeRule", "rule": rule, "set": changed, "unset": list(unset)}
 
 
-def change_station(station: str, *unset: str, **changed: Any) -> Edit:
+def edit_changing_station(station: str, *unset: str, **changed: Any) -> Edit:
     return {"do": "changeStation", "station": station, "set": changed, "unset": list(unset)}
 
 
-def remove_station(station: str) -> Edit:
+def edit_removing_station(station: str) -> Edit:
     return {"do": "removeStation", "station": station}
 
 
-def move_station(station: str, before: str) -> Edit:
+def edit_moving_station(station: str, before: str) -> Edit:
     return {"do": "moveStation", "station": station, "before": before}
 
 
-def change_gate(gate: str, *unset: str, **changed: Any) -> Edit:
+def edit_changing_gate(gate: str, *unset: str, **changed: Any) -> Edit:
     return {"do": "changeGate", "gate": gate, "set": changed, "unset": list(unset)}
 
 
-def add_gate(gate: Document) -> Edit:
+def edit_adding_gate(gate: Document) -> Edit:
     return {"do": "addGate", "gate": dict(gate)}
 
 
-def add_end(end: Document) -> Edit:
+def edit_adding_end(end: Document) -> Edit:
     return {"do": "addEnd", "end": dict(end)}
 
 
-def change_line(*unset: str, **changed: Any) -> Edit:
+def edit_changing_line(*unset: str, **changed: Any) -> Edit:
     return {"do": "changeLine", "set": changed, "unset": list(unset)}

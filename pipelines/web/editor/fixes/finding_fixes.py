@@ -85,7 +85,7 @@ def _keep_gate_remedies(of: Remedies, finding: Finding, station: Station, place:
             continue
         if of.trials.helps(station, finding, ("delete", str(index)), _rule_remover(index)):
             label = f"Delete rule {index + 1}, keep {_gate_names(of.line, rule)}"
-            yield Remedy(label, (edits.remove_rule(taker.id),), "delete")
+            yield Remedy(label, (edits.edit_removing_rule(taker.id),), "delete")
             return
 
 
@@ -111,12 +111,12 @@ def _rule_mover(
 def _move_above_remedy(station: Station, place: int, to: int, limit: int | None) -> Remedy:
     """`limit`: where the rule, once it is taken, would go round without a budget."""
     rule = station.rules[place].id
-    move = edits.move_rule(rule, station.rules[to].id)
+    move = edits.edit_moving_rule(rule, station.rules[to].id)
     if limit is None:
         return Remedy(f"Move above {to + 1}", (move,), "arrow-up")
     # Above it would be taken, and go round without a limit
     label = f"Move above {to + 1}, at most {limit} times"
-    return Remedy(label, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
+    return Remedy(label, (move, edits.edit_changing_rule(rule, max_retries=limit)), "arrow-up")
 
 
 def _delete_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -128,7 +128,7 @@ def _delete_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     # Without any rule another policy would decide here
     if len(station.rules) > 1 or policy.no_rules == policy.no_match:
         label = f"Delete with its gate {gates}" if gates else "Delete"
-        yield Remedy(label, (edits.remove_rule(finding.rule or ""),), "delete")
+        yield Remedy(label, (edits.edit_removing_rule(finding.rule or ""),), "delete")
 
 
 def _constant_condition_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -136,7 +136,7 @@ def _constant_condition_remedies(of: Remedies, finding: Finding) -> Iterator[Rem
     if finding.severity == ERROR:
         yield from _delete_remedies(of, finding)
     elif place == len(station.rules) - 1:
-        drop = edits.change_rule(finding.rule or "", "when")
+        drop = edits.edit_changing_rule(finding.rule or "", "when")
         yield Remedy("Take whatever is left", (drop,))
 
 
@@ -145,14 +145,14 @@ def _move_last_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     last = len(station.rules) - 1
     if of.trials.helps(station, finding, ("move", str(place), str(last)), _rule_mover(place, last)):
         label = "Move to the end"
-        yield Remedy(label, (edits.move_rule(finding.rule or "", None),), "arrow-down")
+        yield Remedy(label, (edits.edit_moving_rule(finding.rule or "", None),), "arrow-down")
 
 
 def _last_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if finding.witness is not None:
         station = of.line.station(finding.station or "")
         outcomes = outcome_state_of_witness(finding.witness.situation["outcome"])
-        remedy = last_rule_remedy(of, station, outcomes)
+        remedy = last_rule_remedy_or_none(of, station, outcomes)
         if remedy:
             yield remedy
 
@@ -165,7 +165,7 @@ def outcome_state_of_witness(outcome: Mapping[str, Any]) -> str:
     return "failed" if reported[0] != "success" or reported[1] == "fail" else "passed"
 
 
-def last_rule_remedy(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
+def last_rule_remedy_or_none(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
     """A last rule that takes what none takes: what passed goes on, what failed ends, what is blocked waits."""
     following = of.line.next_station(station.key)
     passed = following.key if following else "completed"
@@ -179,7 +179,7 @@ def last_rule_remedy(of: Remedies, station: Station, outcomes: str) -> Remedy | 
         "failed": "Add a rule to the end “failed”",
         "blocked": "Add a rule that waits for an answer",
     }[outcomes]
-    return Remedy(label, (edits.add_rule(station.key, _outcome_rule(station, outcomes, to)),), "plus")
+    return Remedy(label, (edits.edit_adding_rule(station.key, _outcome_rule(station, outcomes, to)),), "plus")
 
 
 def _outcome_rule(station: Station, outcomes: str, to: str) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _end_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         rest = of.subject.analysis(station).outcomes_no_rule_takes(outcomes)
         if rest is not None and rest.witness is not None:
             label = f"Add a rule to the end “{end}”"
-            rule = edits.add_rule(station.key, _outcome_rule(station, outcomes, end))
+            rule = edits.edit_adding_rule(station.key, _outcome_rule(station, outcomes, end))
             yield Remedy(label, (rule,), "plus")
             return
 
@@ -212,13 +212,13 @@ def _gate_bypass_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if of.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
         number = station.rules.index(other) + 1
         label = f"Put the gate on rule {number}, too"
-        yield Remedy(label, (edits.change_rule(other.id, gates=list(gates)),), "gate")
+        yield Remedy(label, (edits.edit_changing_rule(other.id, gates=list(gates)),), "gate")
 
 
 def _unreachable_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     key = finding.station or ""
     if key not in _referenced_stations(of.line) and len(of.line.stations) > 1:
-        yield Remedy("Delete the station", (edits.remove_station(key),), "delete")
+        yield Remedy("Delete the station", (edits.edit_removing_station(key),), "delete")
 
 
 def _referenced_stations(line: ParsedLine) -> set[str]:
@@ -243,7 +243,7 @@ def _referenced_stations(line: ParsedLine) -> set[str]:
 def _cycle_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     stations = stations_breaking_unbounded_cycles(of.subject, finding.station or "")
     if stations:
-        limited = [edits.change_station(key, limits=_limits_with_visits(of, key)) for key in stations]
+        limited = [edits.edit_changing_station(key, limits=_limits_with_visits(of, key)) for key in stations]
         names = ", ".join(of.line.station(key).name for key in stations)
         label = f"At most {VISITS} runs of {names}"
         yield Remedy(label, tuple(limited), "loop")
@@ -277,17 +277,17 @@ def _unknown_target_remedies(line: ParsedLine, rule: Rule, index: int | None) ->
             to = left[0] if len(left) == 1 else left
             name = target_name(line, rule.to[index])
             label = f"Take “{name}” out of the fork"
-            yield Remedy(label, (edits.change_rule(rule.id, to=to),), "x")
+            yield Remedy(label, (edits.edit_changing_rule(rule.id, to=to),), "x")
         return
     name = rule.to[0] if rule.to else ""
     known = [*line.stations_by_key, *line.ends_by_key]
     # Bounded, as its time grows with the length of the names and their number.
     for near in difflib.get_close_matches(name[:100], known[:500], n=1):
         place = target_name(line, near)
-        yield Remedy(f"Lead to {place}", (edits.change_rule(rule.id, to=near),), "arrow-right")
+        yield Remedy(f"Lead to {place}", (edits.edit_changing_rule(rule.id, to=near),), "arrow-right")
     if KEY.match(name):
-        yield Remedy(f"Add the end “{name}”", (edits.add_end(_new_end(name)),), "plus")
-    yield Remedy("Delete the rule", (edits.remove_rule(rule.id),), "delete")
+        yield Remedy(f"Add the end “{name}”", (edits.edit_adding_end(_new_end(name)),), "plus")
+    yield Remedy("Delete the rule", (edits.edit_removing_rule(rule.id),), "delete")
 
 
 def _new_end(name: str) -> dict[str, Any]:
@@ -300,10 +300,12 @@ def _unknown_gate_remedies(rule: Rule, index: int) -> Iterator[Remedy]:
     written = rule.source.get("gates")
     name = written[index] if isinstance(written, list) and index < len(written) else None
     left = [gate_key for i, gate_key in enumerate(written or ()) if i != index]
-    without_gate = edits.change_rule(rule.id, gates=left) if left else edits.change_rule(rule.id, "gates")
+    without_gate = (
+        edits.edit_changing_rule(rule.id, gates=left) if left else edits.edit_changing_rule(rule.id, "gates")
+    )
     yield Remedy("Take the gate off the rule", (without_gate,), "x")
     if isinstance(name, str) and KEY.match(name):
-        added = edits.add_gate({"key": name, "name": name.replace("-", " ").capitalize()})
+        added = edits.edit_adding_gate({"key": name, "name": name.replace("-", " ").capitalize()})
         yield Remedy(f"Add the gate “{name}”", (added,), "plus")
 
 
@@ -312,7 +314,7 @@ def _offer_approve_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if match:
         gate = of.line.gates[int(match[1])]
         offers = ["approve", *gate.offers]
-        yield Remedy("Offer approve", (edits.change_gate(gate.key, offers=offers),), "check")
+        yield Remedy("Offer approve", (edits.edit_changing_gate(gate.key, offers=offers),), "check")
 
 
 BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {

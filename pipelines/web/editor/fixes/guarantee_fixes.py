@@ -43,7 +43,7 @@ def refuted_guarantee_remedies(of: Remedies, finding: Finding) -> Iterator[Remed
         and (gate.on_reject or of.line.policy.on_reject) != ENDS
         and _is_proved_and_nothing_worse(of.subject, index, gate)
     ):
-        yield Remedy("End the task", (edits.change_gate(gate.key, on_reject=ENDS),), "end-failed")
+        yield Remedy("End the task", (edits.edit_changing_gate(gate.key, on_reject=ENDS),), "end-failed")
 
 
 def _is_proved_and_nothing_worse(subject: LintSubject, index: int, gate: Gate) -> bool:

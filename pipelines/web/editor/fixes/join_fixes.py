@@ -51,7 +51,7 @@ def _wait_remedies(of: Remedies, station: Station, wait_for: Sequence[str]) -> I
 def wait_for_all_remedy(station: str, written: object, wait_for: Sequence[str]) -> Remedy:
     join = {**(written if isinstance(written, dict) else {}), "wait_for": list(wait_for)}
     label = "Wait for both" if len(wait_for) == 2 else f"Wait for all {len(wait_for)}"
-    return Remedy(label, (edits.change_station(station, join=join),), "fork")
+    return Remedy(label, (edits.edit_changing_station(station, join=join),), "fork")
 
 
 def _join_findings(subject: LintSubject) -> set[tuple[str, str, str]]:
@@ -69,10 +69,12 @@ def rework_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if _transition_keys(LintSubject(moved)) == _transition_keys(of.subject):
         start_edits = (
             # A line that names no start begins at its first station, which the move would change.
-            [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
+            [edits.edit_changing_line(start=line.start)]
+            if line.stations[0].key != moved.stations[0].key
+            else []
         )
         label = f"Move above {line.station(stage).name}"
-        yield Remedy(label, (*start_edits, edits.move_station(key, stage)), "arrow-up")
+        yield Remedy(label, (*start_edits, edits.edit_moving_station(key, stage)), "arrow-up")
 
 
 def _with_station_above(line: ParsedLine, key: str, stage: str) -> ParsedLine:

@@ -34,13 +34,13 @@ def document_place(document: Document, path: str) -> DocumentPlace:
     """Station, rule and gate by name, if they have one."""
     parts = path_parts(document, path)
     if parts.what == "gates":
-        return DocumentPlace(gate=_text_value(parts.member, "key"), rest=parts.rest)
+        return DocumentPlace(gate=_text_or_none(parts.member, "key"), rest=parts.rest)
     return DocumentPlace(
-        station=_text_value(parts.member, "key"), rule=_text_value(parts.rule, "id"), rest=parts.rest
+        station=_text_or_none(parts.member, "key"), rule=_text_or_none(parts.rule, "id"), rest=parts.rest
     )
 
 
-def _text_value(member: Document, key: str) -> str | None:
+def _text_or_none(member: Document, key: str) -> str | None:
     name = member.get(key)
     return name if isinstance(name, str) else None
 
@@ -58,19 +58,19 @@ def _unknown_key_remedies(document: Document, finding: Finding, place: DocumentP
     if finding.message != AN_UNKNOWN_KEY or not key or not key.isidentifier():
         return
     label = f"Remove “{key}”"
-    edit = _unset_edit(place, key)
+    edit = _unset_edit_or_none(place, key)
     if edit:
         yield Remedy(label, (edit,), "x")
 
 
-def _unset_edit(place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
+def _unset_edit_or_none(place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
     if place.rule:
-        return edits.change_rule(place.rule, key, **changed)
+        return edits.edit_changing_rule(place.rule, key, **changed)
     if place.station:
-        return edits.change_station(place.station, key, **changed)
+        return edits.edit_changing_station(place.station, key, **changed)
     if place.gate:
-        return edits.change_gate(place.gate, key, **changed)
-    return edits.change_line(key, **changed)
+        return edits.edit_changing_gate(place.gate, key, **changed)
+    return edits.edit_changing_line(key, **changed)
 
 
 def _missing_part_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
@@ -80,7 +80,7 @@ def _missing_part_remedies(document: Document, finding: Finding, place: Document
             # Without it the branches that lead there would meet at a station that waits for none.
             continue
         if re.fullmatch(pattern, place.rest) and finding.message != AN_UNKNOWN_KEY:
-            edit = _unset_edit(place, key)
+            edit = _unset_edit_or_none(place, key)
             if edit:
                 yield Remedy(label, (edit,), "x")
 
@@ -119,7 +119,7 @@ def _stations_with_paths(document: Document) -> list[tuple[str, Document]]:
     return [
         (name, member)
         for member in members
-        if isinstance(member, dict) and (name := _text_value(member, "key"))
+        if isinstance(member, dict) and (name := _text_or_none(member, "key"))
     ]
 
 
@@ -138,7 +138,7 @@ def _policy_remedies(document: Document, finding: Finding, place: DocumentPlace)
     if match and isinstance(policy, dict) and match[1] in policy:
         remaining = {key: value for key, value in policy.items() if key != match[1]}
         label = "Use the preset"
-        yield Remedy(label, (edits.change_line(policy=remaining),), "x")
+        yield Remedy(label, (edits.edit_changing_line(policy=remaining),), "x")
 
 
 def _pair_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
@@ -147,14 +147,14 @@ def _pair_remedies(document: Document, finding: Finding, place: DocumentPlace) -
     if match and isinstance(pairs, list):
         remaining = [pair for index, pair in enumerate(pairs) if index != int(match[1])]
         label = "Remove the pair"
-        yield Remedy(label, (edits.change_line(forbidden_parallel=remaining),), "x")
+        yield Remedy(label, (edits.edit_changing_line(forbidden_parallel=remaining),), "x")
 
 
 def _flag_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     if place.rest == "when" and "switched off" in finding.message:
         flags = document.get("flags")
         on = {**(flags if isinstance(flags, dict) else {}), "agentic_conditions": True}
-        yield Remedy("Switch them on in this line", (edits.change_line(flags=on),), "check")
+        yield Remedy("Switch them on in this line", (edits.edit_changing_line(flags=on),), "check")
 
 
 def _no_rules_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
@@ -164,11 +164,11 @@ def _no_rules_remedies(document: Document, finding: Finding, place: DocumentPlac
         keys = [key for key, _document in every]
         following = every[keys.index(place.station) + 1 :]
         to, name = (
-            (following[0][0], _text_value(following[0][1], "name")) if following else ("completed", None)
+            (following[0][0], _text_or_none(following[0][1], "name")) if following else ("completed", None)
         )
         rule = {"id": f"{place.station}-passed"[:60], "when": {"result": "success"}, "to": to}
         label = f"Add a rule to {name or end_label(to, '')}"
-        yield Remedy(label, (edits.add_rule(place.station, rule),), "plus")
+        yield Remedy(label, (edits.edit_adding_rule(place.station, rule),), "plus")
 
 
 # In the order in which the remedies are offered

@@ -80,7 +80,7 @@ class _FilledForm:
 def answer_form(form: PartForm, form_request: FormRequest, setting: FormSetting) -> FormAnswer:
     before = _FilledForm(form, form_request.fragment, setting)
     typed = {name: texts for name, texts in form_request.typed.items() if name in before.fields}
-    after, refused, wrong = _apply_typed(before, typed)
+    after, refused, wrong = _filled_form_refused_texts_and_problems(before, typed)
     if form_request.peek:
         # A peek writes nothing: all that was typed stays in the form.
         after, refused = before, typed
@@ -88,14 +88,16 @@ def answer_form(form: PartForm, form_request: FormRequest, setting: FormSetting)
     label = ", ".join(dict.fromkeys(form_field.label for form_field in changed if form_field.label))
     focus = ""
     if form_request.deed is not None and not form_request.peek:
-        fragment, refused, wrong, deed_label, focus = _apply_row_action(
+        fragment, refused, wrong, deed_label, focus = _fragment_refusals_problems_label_and_focus(
             form_request.deed, before.items, after.fragment, refused, wrong
         )
         after, label = before.with_fragment(fragment), deed_label or label
     return _form_answer(after, refused, wrong, label, focus)
 
 
-def _apply_typed(before: _FilledForm, typed: Typed) -> tuple[_FilledForm, Typed, dict[str, list[Problem]]]:
+def _filled_form_refused_texts_and_problems(
+    before: _FilledForm, typed: Typed
+) -> tuple[_FilledForm, Typed, dict[str, list[Problem]]]:
     """The form with what the readers take of the typed; what they do not, and why."""
     wrong: dict[str, list[Problem]] = {}
     tried = before.with_typed(typed, wrong)
@@ -124,7 +126,7 @@ def field_of_problem(path: str, fields: Mapping[str, FormField]) -> str:
     return covering or max(inside, key=len, default="") or max(rests, key=len, default="")
 
 
-def _apply_row_action(
+def _fragment_refusals_problems_label_and_focus(
     deed: RowAction,
     items: Sequence[FormField | Rows],
     fragment: Any,

@@ -39,7 +39,7 @@ def with_value_at(value: Any, place: Place, new: Any) -> Any:
         return new
     step, rest = place[0], place[1:]
     if type(step) is int:
-        return _put_member(value, step, rest, new)
+        return _list_with_member(value, step, rest, new)
     inside = value if type(value) is dict else {}
     below = with_value_at(inside.get(step), rest, new) if rest else new
     # None: there was nothing on the way, so nothing is made to remove something from it.
@@ -48,7 +48,7 @@ def with_value_at(value: Any, place: Place, new: Any) -> Any:
     return {**inside, str(step): below}
 
 
-def innermost_change(before: Any, after: Any) -> tuple[Place, Any]:
+def innermost_place_and_value_of_change(before: Any, after: Any) -> tuple[Place, Any]:
     """The innermost place that holds all that differs, and what stands there after; MISSING where that is gone."""
     if type(before) is dict and type(after) is dict:
         steps: list[str | int] = [
@@ -67,11 +67,11 @@ def innermost_change(before: Any, after: Any) -> tuple[Place, Any]:
     was, now = value_at(before, (step,)), value_at(after, (step,))
     if was is MISSING or now is MISSING:
         return (step,), now
-    at, new = innermost_change(was, now)
+    at, new = innermost_place_and_value_of_change(was, now)
     return (step, *at), new
 
 
-def _put_member(value: Any, index: int, rest: Place, new: Any) -> Any:
+def _list_with_member(value: Any, index: int, rest: Place, new: Any) -> Any:
     if type(value) is not list or not 0 <= index < len(value):
         return value
     if not rest and new is MISSING:

@@ -69,14 +69,14 @@ def guarantee_form_or_empty(member: Any) -> str:
 
 def _guarantee_title(member: Any, index: int, setting: FormSetting) -> str:
     """The sentence itself, with names; as much of it as is there."""
-    drafted, known = _draft_guarantee(member), setting.names
+    drafted, known = _draft_guarantee_or_none(member), setting.names
     if drafted is None:
         return str(index + 1)
     names = dict([*known.options("gates"), *known.options("ends"), *known.options("stations")])
     return people_text(guarantee_sentence(drafted, lambda key: names.get(key, key)))
 
 
-def _draft_guarantee(member: Any) -> Guarantee | None:
+def _draft_guarantee_or_none(member: Any) -> Guarantee | None:
     """Return the guarantee with “…” for the parts that are still missing."""
     form = guarantee_form_or_empty(member)
 

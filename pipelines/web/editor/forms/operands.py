@@ -120,7 +120,7 @@ def _number_or_zero(value: Any) -> Any:
 
 def _is_range(value: Any) -> bool:
     try:
-        operators.parse_range(value)
+        operators.parse_least_and_most(value)
     except operators.OperandError:
         return False
     return True

@@ -10,7 +10,7 @@ from pipelines.work.agents.json_values import (
     dict_or_empty,
     dollars_or_none,
     exit_code_or_none,
-    seconds_of_milliseconds,
+    seconds_of_milliseconds_or_none,
     text_or_empty,
     token_count_or_zero,
 )
@@ -63,7 +63,10 @@ class OpenCode(Stream):
         elif failed or (kind == StepKind.COMMAND and code):
             how = StepState.FAILED
         time = dict_or_empty(state.get("time"))
-        began, ended = seconds_of_milliseconds(time.get("start")), seconds_of_milliseconds(time.get("end"))
+        began, ended = (
+            seconds_of_milliseconds_or_none(time.get("start")),
+            seconds_of_milliseconds_or_none(time.get("end")),
+        )
         took = ended - began if began is not None and ended is not None and ended >= began else None
         output = error or text_or_empty(state.get("output"))
         self.add_step(

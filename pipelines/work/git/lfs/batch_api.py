@@ -165,7 +165,7 @@ class LfsHttp:
                     url = to
                     continue
                 if not response.is_success:
-                    raise GitRefused(_refusal(response, urlsplit(url).hostname or ""))
+                    raise GitRefused(_refusal_text(response, urlsplit(url).hostname or ""))
                 yield response
                 return
             except ERRORS as error:
@@ -191,7 +191,7 @@ def is_same_origin(url: str, other: str) -> bool:
         return False
 
 
-def _refusal(response: httpx2.Response, host: str) -> str:
+def _refusal_text(response: httpx2.Response, host: str) -> str:
     if response.status_code in (401, 403):
         return (
             f"The server of Git LFS at {host} refuses access ({response.status_code}). Choose a credential that may "

@@ -87,7 +87,7 @@ def attribute_rules(text: bytes) -> Iterator[tuple[IgnoreRule, bool]]:
         # Git forbids negative patterns here, and by [attr] begins a macro
         if line.startswith((b"#", b"!", b"[")) or b"filter" not in line:
             continue
-        pattern, attributes = _split_pattern(line)
+        pattern, attributes = _pattern_and_attributes_of_line(line)
         # The last one of a line counts
         filters = [match for word in attributes if (match := FILTER.fullmatch(word))]
         # A pattern of folders is of no file
@@ -100,7 +100,7 @@ def attribute_rules(text: bytes) -> Iterator[tuple[IgnoreRule, bool]]:
             continue
 
 
-def _split_pattern(line: bytes) -> tuple[bytes, list[bytes]]:
+def _pattern_and_attributes_of_line(line: bytes) -> tuple[bytes, list[bytes]]:
     # A pattern with blanks is quoted, as the attributes come after the first one
     if quoted := QUOTED.match(line):
         return ESCAPED.sub(rb"\1", quoted[1]), line[quoted.end() :].split()
@@ -140,12 +140,16 @@ def tree_pointers(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> dict
     attributes = tree_attributes(store, files)
     pointers = {}
     for path, (mode, sha) in files.items():
-        if S_ISREG(mode) and attributes.is_kept_by_lfs(path) and (pointer := blob_pointer(store, sha, path)):
+        if (
+            S_ISREG(mode)
+            and attributes.is_kept_by_lfs(path)
+            and (pointer := blob_pointer_or_none(store, sha, path))
+        ):
             pointers[path] = pointer
     return pointers
 
 
-def blob_pointer(store: BaseObjectStore, sha: ObjectID, path: str) -> Pointer | None:
+def blob_pointer_or_none(store: BaseObjectStore, sha: ObjectID, path: str) -> Pointer | None:
     blob = store[sha]
     if not isinstance(blob, Blob) or blob.raw_length() >= MOST_POINTER:
         return None

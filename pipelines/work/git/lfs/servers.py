@@ -72,7 +72,7 @@ class FolderServer:
                 with open_plain_file(folder, object_path(pointer.oid)) as source:
                     keep(pointer, partial(copy_bounded, source, most=pointer.size), path)
             except FileRefused as error:
-                raise missing_object(path, "The repository") from error
+                raise missing_object_error(path, "The repository") from error
 
     def upload(self, pointers: PathsWithPointers, path_of: Callable[[Pointer], Path | None]) -> int:
         folder, count = self._git_folder(), 0
@@ -83,7 +83,7 @@ class FolderServer:
                 continue
             source = path_of(pointer)
             if source is None:
-                raise missing_object(path, "Nobody", PUSH_REFUSED)
+                raise missing_object_error(path, "Nobody", PUSH_REFUSED)
             try:
                 with source.open("rb") as content:
                     _write_new_file(folder, object_path(pointer.oid), content)
@@ -142,7 +142,7 @@ class HttpServer:
             action = answer.actions.get(DOWNLOAD)
             if action is None:
                 reason = f" It says: {answer.missing}." if answer.missing else ""
-                raise missing_object(path, "The server of Git LFS", reason=reason)
+                raise missing_object_error(path, "The server of Git LFS", reason=reason)
             keep(answer.pointer, partial(http.download, action, answer.pointer), path)
 
     def upload(self, pointers: PathsWithPointers, path_of: Callable[[Pointer], Path | None]) -> int:
@@ -156,7 +156,7 @@ class HttpServer:
             if action is not None:
                 source = path_of(pointer)
                 if source is None:
-                    raise missing_object(path, "Nobody", PUSH_REFUSED)
+                    raise missing_object_error(path, "Nobody", PUSH_REFUSED)
                 with source.open("rb") as file:
                     http.upload(action, pointer, file)
                 count += 1
@@ -188,7 +188,7 @@ class HttpServer:
             return self._endpoint_and_headers_by_ssh(operation, usual)
         own = address.scheme == "https" and is_same_origin(endpoint, f"https://{address.host}:{address.port}")
         # To another host than that of the repository no credential goes
-        return endpoint, basic_authorization(self._remote.credential) if own else {}
+        return endpoint, basic_authorization_headers(self._remote.credential) if own else {}
 
     def _endpoint_and_headers_by_ssh(self, operation: str, usual: str) -> tuple[str, dict[str, str]]:
         remote, address = self._remote, self._remote.address
@@ -225,14 +225,14 @@ class HttpServer:
         return href, checked_headers(headers)
 
 
-def basic_authorization(credential: str) -> dict[str, str]:
+def basic_authorization_headers(credential: str) -> dict[str, str]:
     if not credential:
         return {}
     encoded = base64.b64encode(f"{TOKEN_USER}:{credential}".encode()).decode()
     return {"authorization": f"Basic {encoded}"}
 
 
-def missing_object(path: str, who: str, failure_type: str = "", reason: str = "") -> GitRefused:
+def missing_object_error(path: str, who: str, failure_type: str = "", reason: str = "") -> GitRefused:
     holder = "Nobody has" if who == "Nobody" else f"{who} does not have"
     message = (
         f"{holder} the large file {path}, only its pointer of Git LFS.{reason} Upload it with git lfs push --all, or "

@@ -99,13 +99,13 @@ def module_address(
     if module is None:
         raise SubmoduleRefused(path, f"{MODULES} does not say its address. {REMEDY}")
     try:
-        return _address(module.url, parent, folders)
+        return _submodule_address(module.url, parent, folders)
     except GitRefused as error:
         raise SubmoduleRefused(path, str(error)) from error
 
 
-def _address(url: str, parent: RepositoryAddress, folders: ServerFolders) -> RepositoryAddress:
-    text = _absolute(url, parent) if url.startswith(("./", "../")) else url
+def _submodule_address(url: str, parent: RepositoryAddress, folders: ServerFolders) -> RepositoryAddress:
+    text = _absolute_url(url, parent) if url.startswith(("./", "../")) else url
     if parent.scheme == "folder":
         text = text.removeprefix("file://") if text.startswith("file:///") else text
     # A task could so have any folder of this machine read
@@ -114,11 +114,13 @@ def _address(url: str, parent: RepositoryAddress, folders: ServerFolders) -> Rep
     address = parsed_repository_address(text, folders)
     # As people sign in with their own keys, and Gateline with the token of this host
     if parent.scheme == "https" and address.scheme == "ssh" and address.host == parent.host:
-        return parsed_repository_address(f"{_origin(parent)}/{address.path.lstrip('/')}", folders)
+        return parsed_repository_address(
+            f"{_server_origin_or_empty(parent)}/{address.path.lstrip('/')}", folders
+        )
     return address
 
 
-def _absolute(url: str, parent: RepositoryAddress) -> str:
+def _absolute_url(url: str, parent: RepositoryAddress) -> str:
     """An address relative to that of the repository around it, as git reads it."""
     parts = parent.path.strip("/").split("/")
     for part in url.split("/"):
@@ -128,10 +130,10 @@ def _absolute(url: str, parent: RepositoryAddress) -> str:
             parts.pop()
         elif part not in ("", "."):
             parts.append(part)
-    return f"{_origin(parent)}/{'/'.join(parts)}"
+    return f"{_server_origin_or_empty(parent)}/{'/'.join(parts)}"
 
 
-def _origin(address: RepositoryAddress) -> str:
+def _server_origin_or_empty(address: RepositoryAddress) -> str:
     if address.scheme == "folder":
         return ""
     # Only brackets tell the colons of IPv6 from the one before a port

@@ -114,7 +114,7 @@ class HttpTransport:
 
     async def read_workspace_before_or_none(self, started: Started) -> StartingWorkspace | None:
         response = await self._call_about_job(started, "before")
-        return wire_format.starting_workspace_from_json(response["before"])
+        return wire_format.starting_workspace_from_json_or_none(response["before"])
 
     async def _call_about_job(
         self, started: Started, what: str, document: Any = None, again: str = ""

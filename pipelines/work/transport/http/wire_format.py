@@ -77,14 +77,14 @@ def material_json(material: Material, name: Callable[[str], str]) -> Json:
     """`name` makes of a place in the storage what a runner may ask for."""
     git = material.git
     return {
-        "before": before_json(material.before, name),
+        "before": starting_workspace_json(material.before, name),
         "earlier": [{**asdict(earlier), "stored": name(earlier.stored)} for earlier in material.earlier],
         "files": [{**asdict(file), "stored": name(file.stored)} for file in material.files],
         "git": None if git is None else {**asdict(git), "packs": [name(pack) for pack in git.packs]},
     }
 
 
-def before_json(before: StartingWorkspace | None, name: Callable[[str], str]) -> Json | None:
+def starting_workspace_json(before: StartingWorkspace | None, name: Callable[[str], str]) -> Json | None:
     if before is None:
         return None
     stored = {digest: name(place) for digest, place in before.stored.items()}
@@ -94,14 +94,14 @@ def before_json(before: StartingWorkspace | None, name: Callable[[str], str]) ->
 def material_from_json(plain: Mapping[str, Any]) -> Material:
     git = plain["git"]
     return Material(
-        starting_workspace_from_json(plain["before"]),
+        starting_workspace_from_json_or_none(plain["before"]),
         tuple(EarlierFile(**fields) for fields in plain["earlier"]),
         tuple(InputFile(**fields) for fields in plain["files"]),
         None if git is None else _git_state_from_json(git),
     )
 
 
-def starting_workspace_from_json(plain: Mapping[str, Any] | None) -> StartingWorkspace | None:
+def starting_workspace_from_json_or_none(plain: Mapping[str, Any] | None) -> StartingWorkspace | None:
     return (
         None
         if plain is None

@@ -65,7 +65,9 @@ def _fitting_rows(
         for row, secrets in zip(in_doubt, stored, strict=True)
         if not queued_work.worker_may_do_work(claim, row, secrets)
     }
-    in_repositories = {row.project for row, _name in rows if environments.work_workspace(row) is not None}
+    in_repositories = {
+        row.project for row, _name in rows if environments.git_workspace_of_work_or_none(row) is not None
+    }
     images = None
     if in_repositories and not claim.meets_need(IMAGES):
         images = environments.ImageRepositories.of_projects(in_repositories)

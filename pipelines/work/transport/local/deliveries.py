@@ -15,11 +15,11 @@ from pipelines.formats.evidence.trees.change_size import files_and_bytes_if_over
 from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Snapshot, Task, VisitCommit, Word
 from pipelines.ports.code_host_notices import STATUS, enqueue_new_notices_and_every_status
 from pipelines.queries import delivery_queue, versions
-from pipelines.queries.environments import task_repository
+from pipelines.queries.environments import task_repository_or_none
 from pipelines.queries.four_eyes import were_versions_published_by_two
 from pipelines.queries.protections import repository_protection
 from pipelines.queries.reverted import tasks_reverted_by
-from pipelines.queries.same_patch_approvals import same_patch_approval
+from pipelines.queries.same_patch_approvals import same_patch_approval_or_none
 from pipelines.queries.task_branch import last_known_remote_commit
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
 from pipelines.routing.document.line import ParsedLine
@@ -53,10 +53,10 @@ def permit_or_refuse_delivery(job_id: int, lease: uuid.UUID) -> DeliveryPermissi
     now = lock_lease_and_read_time(job_id, lease)
     line = versions.by_id(job.pinned_id)
     work = line.station(job.station).work
-    repository, state = task_repository(task, line), branch_state_before(job)
+    repository, state = task_repository_or_none(task, line), branch_state_before(job)
     gate_key = str(work.get("gate") or "")
     # Law §15, Delivery: approved on exactly this tree, however the token came here
-    visit, of = approving_visit_or_reason(job, gate_key, state) if gate_key else (None, "")
+    visit, of = approving_visit_and_reason_against(job, gate_key, state) if gate_key else (None, "")
     gate = line.gates_by_key.get(gate_key)
     if (refused := _refusal_or_none(repository, state)) is not None:
         return refused
@@ -153,13 +153,13 @@ def _approving_visits(job: Job, line: ParsedLine, state: GitState) -> list[GateV
     """The visits that approved exactly this tree, at whichever gates."""
     keys = GateVisit.objects.filter(task=job.task_id, state=GateVisit.State.DECIDED).order_by("gate")
     visits = (
-        approving_visit_or_reason(job, key, state)[0]
+        approving_visit_and_reason_against(job, key, state)[0]
         for key in keys.values_list("gate", flat=True).distinct()
     )
     return [visit for visit in visits if visit is not None and visit.gate in line.gates_by_key]
 
 
-def approving_visit_or_reason(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, str]:
+def approving_visit_and_reason_against(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, str]:
     """Return the visit of this gate that approved exactly this tree, on the way of this token, or None. Where
     the approval is of the same patch on another base, also the tree that was approved; else ""."""
     visits = GateVisit.objects.filter(
@@ -174,7 +174,7 @@ def approving_visit_or_reason(job: Job, gate: str, state: GitState) -> tuple[Gat
         return None, ""
     if branch_state_after(last.job).tree == state.tree:
         return last, ""
-    stands = same_patch_approval(versions.by_id(job.pinned_id), job, gate, delivers=True)
+    stands = same_patch_approval_or_none(versions.by_id(job.pinned_id), job, gate, delivers=True)
     if stands is None or (stands.visit, stands.tree, stands.base) != (last, state.tree, state.base):
         return None, ""
     return last, stands.approved
@@ -254,7 +254,7 @@ def seconds_to_wait_for_other_delivery(job_id: int) -> float:
     """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
     job = Job.objects.select_related("task").get(pk=job_id)
     line = versions.by_id(job.pinned_id)
-    repository = task_repository(job.task, line)
+    repository = task_repository_or_none(job.task, line)
     if repository is None or str(line.station(job.station).work.get("to") or MERGE) != MERGE:
         return 0.0
     return delivery_queue.seconds_until_delivery_looks_again(

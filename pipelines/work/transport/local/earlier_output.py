@@ -32,10 +32,10 @@ def earlier_outputs_and_errors(job: Job, line: ParsedLine, station: Station) -> 
 
 
 def _is_output_name(name: str, line: ParsedLine) -> bool:
-    return name in (PREVIOUS, LAST_ERROR) or _station_key(name, line) is not None
+    return name in (PREVIOUS, LAST_ERROR) or _station_key_or_none(name, line) is not None
 
 
-def _station_key(name: str, line: ParsedLine) -> str | None:
+def _station_key_or_none(name: str, line: ParsedLine) -> str | None:
     """The station whose output or error a name is."""
     if name in line.stations_by_key:
         return name
@@ -46,16 +46,16 @@ def _station_key(name: str, line: ParsedLine) -> str | None:
 def _list_of_named_value(name: str, job: Job, line: ParsedLine, before: QuerySet[Job]) -> list[Any]:
     """None or one."""
     if name == PREVIOUS:
-        return _list_of_job_output(_previous_job(job, before))
+        return _list_of_job_output(_previous_job_or_none(job, before))
     if name == LAST_ERROR:
         return _list_of_job_error(before.filter(result__in=FAILED).first())
-    key = _station_key(name, line)
+    key = _station_key_or_none(name, line)
     if name == key:
         return _list_of_job_output(before.filter(station=key, outcome__has_key="output").first())
     return _list_of_job_error(before.filter(station=key, result__in=FAILED).first())
 
 
-def _previous_job(job: Job, before: QuerySet[Job]) -> Job | None:
+def _previous_job_or_none(job: Job, before: QuerySet[Job]) -> Job | None:
     """The job whose outcome led here: of this branch, else of the one that it left."""
     token_id: int | None = job.token_id
     while token_id is not None:

@@ -42,7 +42,7 @@ class ComparedChange:
     difference: str
 
 
-def accepted_change(task_id: int) -> AcceptedChange | None:
+def accepted_change_or_none(task_id: int) -> AcceptedChange | None:
     """Return the change of a task that landed; None where nothing did, or its files are not kept any more."""
     landed = Delivery.objects.filter(task=task_id, landed_at__isnull=False).select_related("job__task")
     delivery = landed.order_by("-landed_at").first()
@@ -70,8 +70,8 @@ def compare_with_accepted(left: AttemptResults, accepted: AcceptedChange) -> Com
     pieces, added, removed = list[str](), 0, 0
     # Only their lines are left out: the count is of all that differ
     for path in differing[:MOST_FILES]:
-        old = _accepted_lines(accepted.entries.get(path), names)
-        new = _new_lines(entries.get(path), left)
+        old = _accepted_lines_or_none(accepted.entries.get(path), names)
+        new = _new_lines_or_none(entries.get(path), left)
         lines = list(_unified_lines(path, old, new))
         # The first two lines name the file, by the same signs
         added += sum(line.startswith("+") for line in lines[2:])
@@ -91,27 +91,27 @@ def _content_key(entry: Mapping[str, Any] | None) -> Any:
     return entry["link"] if "link" in entry else (entry["digest"], bool(entry["mode"] & 0o100))
 
 
-def _accepted_lines(entry: Mapping[str, Any] | None, names: Mapping[str, str]) -> list[str] | None:
+def _accepted_lines_or_none(entry: Mapping[str, Any] | None, names: Mapping[str, str]) -> list[str] | None:
     if entry is None or "link" in entry:
         return [] if entry is None else [f"{entry['link']}\n"]
     name = names.get(entry["digest"])
     if name is None or entry["size"] > MOST_BYTES:
         return None
     with storage.artifact_storage().open(name, "rb") as file:
-        return _text_lines(file.read(MOST_BYTES + 1))
+        return _text_lines_or_none(file.read(MOST_BYTES + 1))
 
 
-def _new_lines(entry: Mapping[str, Any] | None, left: AttemptResults) -> list[str] | None:
+def _new_lines_or_none(entry: Mapping[str, Any] | None, left: AttemptResults) -> list[str] | None:
     if entry is None or "link" in entry:
         return [] if entry is None else [f"{entry['link']}\n"]
     source = left.files.get(entry["digest"])
     if source is None or entry["size"] > MOST_BYTES:
         return None
     with open_plain_file(left.root, source[0]) as file:
-        return _text_lines(file.read(MOST_BYTES + 1))
+        return _text_lines_or_none(file.read(MOST_BYTES + 1))
 
 
-def _text_lines(data: bytes) -> list[str] | None:
+def _text_lines_or_none(data: bytes) -> list[str] | None:
     """Return the lines of a text, each with its end; None of what is no text, or too long to be compared."""
     # By a NUL git, too, tells what is no text
     if b"\0" in data or len(data) > MOST_BYTES:

@@ -20,7 +20,7 @@ from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.line import Station
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.spec.repository import GitLeft, GitState
-from pipelines.work.transport.local.evaluated_changes import accepted_change, compare_with_accepted
+from pipelines.work.transport.local.evaluated_changes import accepted_change_or_none, compare_with_accepted
 from pipelines.work.transport.local.repositories import branch_state_for_job
 from pipelines.work.transport.protocol import AttemptResults
 
@@ -53,7 +53,7 @@ class EvaluatedRun:
             return
         self.state = self._state_with_commit(left, left.git)
         task_id = Job.objects.values_list("task_id", flat=True).get(pk=self.source_id)
-        accepted = accepted_change(task_id)
+        accepted = accepted_change_or_none(task_id)
         if accepted is None:
             return
         compared = compare_with_accepted(left, accepted)

@@ -17,7 +17,7 @@ def nearest_secrets(repository: Repository, *names: str) -> dict[str, StoredValu
 
 
 @sensitive_variables()
-def secret_or_reason(repository: Repository, name: str) -> tuple[str, str]:
+def secret_and_reason_for_absence(repository: Repository, name: str) -> tuple[str, str]:
     """The secret, and why there is none although one is named."""
     if not name:
         return "", ""
@@ -28,7 +28,7 @@ def secret_or_reason(repository: Repository, name: str) -> tuple[str, str]:
 def host_key(repository: Repository) -> str:
     """Return the host that keeps the repository, as a key of `hosts.table`; "" where none does."""
     try:
-        location = table.find_host(repository.host, repository.address, repository.page)
+        location = table.find_host_key_and_page(repository.host, repository.address, repository.page)
     except ValueError:
         return ""
     return location[0] if location else ""
@@ -39,6 +39,6 @@ def host_access(repository: Repository, credential: str) -> HostAccess | None:
     """None where no host keeps it."""
     if not (key := host_key(repository)):
         return None
-    location = table.find_host(key, repository.address, repository.page)
+    location = table.find_host_key_and_page(key, repository.address, repository.page)
     assert location is not None
     return HostAccess(key, str(location[1]), credential, repository.host_app)

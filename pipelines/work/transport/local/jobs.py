@@ -25,7 +25,7 @@ from pipelines.work.transport.protocol import Started
 INSTANT = tuple(key for key, kind in KINDS.items() if kind.instant)
 
 
-def start_open_job_of_token(token_id: int, claim: Claim) -> Started | None:
+def start_open_job_of_token_or_none(token_id: int, claim: Claim) -> Started | None:
     """Claim the open job of a token, if there is one to be claimed.
 
     Else the ticket is spent, also where this worker does not serve the job: one that does looks for such jobs by itself
@@ -51,10 +51,10 @@ def start_jobs_without_time(token_id: int | None, claim: Claim, most: int) -> li
     if not tokens:
         return []
     waiting = Job.objects.filter(token__in=tokens, state=Job.State.QUEUED, kind__in=INSTANT)
-    begun = engine.start_all([*waiting.order_by("pk").values_list("pk", flat=True)], claim)
+    begun = engine.start_claimed_jobs([*waiting.order_by("pk").values_list("pk", flat=True)], claim)
     started = _started_jobs(begun)
     went = {job.token_id for job in begun}
-    alone = [start_open_job_of_token(token, claim) for token in tokens if token not in went]
+    alone = [start_open_job_of_token_or_none(token, claim) for token in tokens if token not in went]
     return started + [single for single in alone if single is not None]
 
 
@@ -65,11 +65,11 @@ def database_time_after(seconds: float) -> datetime:
 
 def start_jobs(job_ids: Collection[int], claim: Claim) -> list[Started]:
     """Start the jobs in one transaction; those that cannot start are left out."""
-    return _started_jobs(engine.start_all(job_ids, claim))
+    return _started_jobs(engine.start_claimed_jobs(job_ids, claim))
 
 
 def start_job(job_id: int, claim: Claim) -> Started | None:
-    job = engine.start(job_id, claim)
+    job = engine.start_claimed_job_or_none(job_id, claim)
     return next(iter(_started_jobs([job] if job else [])), None)
 
 

@@ -24,7 +24,7 @@ from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.statements import RECEIVED_HANDOFFS
 from pipelines.work.transport.local.earlier_output import earlier_outputs_and_errors
 from pipelines.work.transport.local.folders import named_folders, submodule_folders, template_inputs
-from pipelines.work.transport.local.repositories import git_order
+from pipelines.work.transport.local.repositories import git_order_or_none
 from pipelines.work.transport.local.station_hosts import reachable_hosts
 
 
@@ -38,7 +38,7 @@ def job_orders_with_handoff(job: Job, handoff: Any) -> Orders:
     task, line = job.task, versions.by_id(job.pinned_id)
     station = line.station(job.station)
     runs, inputs = tools_for_station(line, station), template_inputs(task, line)
-    git = git_order(task, line, station, job.pk) if job.purpose == Purpose.STATION else None
+    git = git_order_or_none(task, line, station, job.pk) if job.purpose == Purpose.STATION else None
     scope = {
         "task": task_fields(task),
         "input": inputs,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pipelines.models import BranchPush, Job, Purpose, Repository, Task, VisitCommit
-from pipelines.queries.environments import task_repository
+from pipelines.queries.environments import task_repository_or_none
 from pipelines.queries.task_branch import last_known_remote_commit, last_landed_or_pushed_commit_and_tree
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.git.refusals import MERGE_CONFLICT
@@ -14,12 +14,12 @@ from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
 from pipelines.work.transport.local.branch_states import branch_state_before
 
 
-def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOrder | None:
+def git_order_or_none(task: Task, line: ParsedLine, station: Station, job: int) -> GitOrder | None:
     """None where the line works in no repository."""
     workspace = line.workspace
     if workspace is None:
         return None
-    repository = task_repository(task, line)
+    repository = task_repository_or_none(task, line)
     if repository is None:
         return GitOrder(problem=_message_of_unconnected_repository(task, line))
     return GitOrder(

@@ -13,7 +13,7 @@ from pipelines.ports.vault import value_lookup
 from pipelines.ports.vault.credentials import repository_by_credential_secret
 from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
-from pipelines.queries.environments import task_repository
+from pipelines.queries.environments import task_repository_or_none
 from pipelines.routing.document.kinds import secret_names, variable_names
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.results.text import Masker
@@ -39,7 +39,7 @@ def station_values(
     what all of the line name."""
     every = value_lookup.unique_names_behind_references(asked_for, task.inputs)
     settings = {name for station in own for name in variable_names(station.work)}
-    credential, of_host = _credential_names(task, line)
+    credential, of_host = _secret_names_of_repository_and_host(task, line)
     secret_names = {name for name in (credential, of_host) if name}
     if not every and not settings and not secret_names:
         return NO_VALUES
@@ -113,7 +113,7 @@ def maskers_by_versions(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> d
 def _masker_for_versions(task: Task, pinned: Iterable[int]) -> Masker:
     lines = [versions.by_id(version) for version in pinned if not _names_nothing(version)]
     names = {name for line in lines for name in value_lookup.secret_names_for(line.stations, task.inputs)}
-    names |= {name for line in lines for name in _credential_names(task, line) if name}
+    names |= {name for line in lines for name in _secret_names_of_repository_and_host(task, line) if name}
     return Masker(
         value_lookup.readable_secret_by_name(
             value_lookup.ValueScope.scope_of_task(task).nearest_value_by_name(SECRET, names)
@@ -121,7 +121,7 @@ def _masker_for_versions(task: Task, pinned: Iterable[int]) -> Masker:
     )
 
 
-def _credential_names(task: Task, line: ParsedLine) -> tuple[str, str]:
+def _secret_names_of_repository_and_host(task: Task, line: ParsedLine) -> tuple[str, str]:
     """The names of the secrets that the repository of the line asks for, and its host."""
-    repository = task_repository(task, line) if line.workspace else None
+    repository = task_repository_or_none(task, line) if line.workspace else None
     return (repository.credential, repository.name_of_host_secret) if repository else ("", "")

@@ -22,7 +22,10 @@ from pipelines.work.artifact_stores.store import repeat_while_away
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.statements import HOLD_LEASE
 from pipelines.work.transport.local.repositories import branch_state_for_job, store_commit_of_visit
-from pipelines.work.transport.local.workspace_history import ancestor_ids, job_workspace
+from pipelines.work.transport.local.workspace_history import (
+    ancestor_ids,
+    workspace_digest_and_manifest_or_none,
+)
 from pipelines.work.transport.protocol import (
     AttemptResults,
     EarlierFile,
@@ -47,7 +50,7 @@ def job_material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str
 
 
 def last_snapshot(job_id: int) -> StartingWorkspace | None:
-    snapshot = job_workspace(job_id)
+    snapshot = workspace_digest_and_manifest_or_none(job_id)
     if snapshot is None:
         return None
     digest, manifest = snapshot

@@ -86,7 +86,7 @@ class LocalTransport:
 
     async def claim_token(self, token_id: int) -> Started | None:
         return await self.engine.call_until_connected(
-            lambda: jobs.start_open_job_of_token(token_id, self._claim.refresh_and_store())
+            lambda: jobs.start_open_job_of_token_or_none(token_id, self._claim.refresh_and_store())
         )
 
     async def claim_job(self, job_id: int) -> Started | None:
@@ -148,7 +148,7 @@ class LocalTransport:
         repeat_while_away(copy)
 
     async def store_results(self, started: Started, left: AttemptResults) -> None:
-        known = await self.engine.call_until_connected(storage.keep_stored_digests, left.files)
+        known = await self.engine.call_until_connected(storage.keep_and_return_stored_digests, left.files)
         # In no thread of the database: no connection waits for a disk
         stored = await asyncio.to_thread(stored_results.store_new_bytes, left.root, left.files, known)
         orders = started.orders

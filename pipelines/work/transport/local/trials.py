@@ -47,7 +47,7 @@ from pipelines.work.transport.local.orders import (
     station_order,
     tools_for_station,
 )
-from pipelines.work.transport.local.repositories import branch_state_for_job, git_order
+from pipelines.work.transport.local.repositories import branch_state_for_job, git_order_or_none
 from pipelines.work.transport.local.station_hosts import reachable_hosts
 from pipelines.work.transport.local.station_values import secret_references, station_values
 from pipelines.work.transport.local.worker_claim import WorkerClaim
@@ -80,7 +80,7 @@ class LocalTrial:
     async def claim(self, config: WorkerConfig) -> Started | None:
         claim = WorkerClaim(uuid.uuid4(), config)
         made = await self._database.call_until_connected(
-            lambda: begin_trial(self._trial, claim.refresh_and_store())
+            lambda: begin_trial_or_none(self._trial, claim.refresh_and_store())
         )
         if made is None:
             return None
@@ -90,7 +90,7 @@ class LocalTrial:
         return await self._database.call_until_connected(made.started_trial)
 
     async def keep_alive(self) -> bool:
-        return await self._database.call_until_connected(mark_worker_present, self._trial)
+        return await self._database.call_until_connected(mark_worker_present_if_trial_runs, self._trial)
 
     async def start_next_station_or_none(self, outcome: Mapping[str, Any]) -> Started | None:
         # What cannot be stored is refused by `end`, which says why
@@ -106,7 +106,7 @@ class LocalTrial:
         if self._evaluated is not None and self._evaluated.checks:
             # The last outcome is that of the check
             ended = [self._evaluated.outcome, *ended]
-        return await self._database.call_until_connected(end_trial, self._trial, *ended)
+        return await self._database.call_until_connected(end_trial_or_say_why_unstorable, self._trial, *ended)
 
     async def give_up(self, why: str) -> None:
         await self._database.call_until_connected(cancel_trial, self._trial, why)
@@ -198,7 +198,7 @@ def raise_lease_lost() -> NoReturn:
 # Its row
 
 
-def begin_trial(trial_id: int, claim: Claim) -> TrialOrders | None:
+def begin_trial_or_none(trial_id: int, claim: Claim) -> TrialOrders | None:
     """Take it, if it still waits. What this worker does not serve waits for another one."""
     with transaction.atomic():
         waiting = StationTrial.objects.select_for_update(of=("self",)).filter(pk=trial_id, state=State.QUEUED)
@@ -215,7 +215,7 @@ def begin_trial(trial_id: int, claim: Claim) -> TrialOrders | None:
             trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
             trial.save(update_fields=["state", "started_at", "seen_at"])
             return made
-        if now - trial.created_at < patience_with(trial):
+        if now - trial.created_at < longest_wait_of_trial_for_worker(trial):
             queue.enqueue_queue_jobs(
                 TRY_STATION,
                 TRIALS if trial.evaluation is None else EVALUATIONS,
@@ -228,7 +228,7 @@ def begin_trial(trial_id: int, claim: Claim) -> TrialOrders | None:
     return None
 
 
-def patience_with(trial: StationTrial) -> timedelta:
+def longest_wait_of_trial_for_worker(trial: StationTrial) -> timedelta:
     """Return for how long it may wait for a worker."""
     return timedelta(seconds=WAITS_SECONDS if trial.evaluation_id is None else EVALUATION_WAITS_SECONDS)
 
@@ -253,7 +253,7 @@ def can_run_trial(claim: Claim, task: Task, line: ParsedLine, station: Station) 
     )
 
 
-def mark_worker_present(trial_id: int) -> bool:
+def mark_worker_present_if_trial_runs(trial_id: int) -> bool:
     return bool(StationTrial.objects.filter(pk=trial_id, state=State.RUNNING).update(seen_at=clock.now()))
 
 
@@ -269,7 +269,9 @@ def unstorable_reason(outcome: Mapping[str, Any]) -> str:
     return ""
 
 
-def end_trial(trial_id: int, outcome: dict[str, Any], check_outcome: dict[str, Any] | None = None) -> str:
+def end_trial_or_say_why_unstorable(
+    trial_id: int, outcome: dict[str, Any], check_outcome: dict[str, Any] | None = None
+) -> str:
     """ "", or why this cannot be stored. `check_outcome`: of the check, behind an outcome that can be."""
     if reason := unstorable_reason(outcome if check_outcome is None else check_outcome):
         return reason
@@ -346,7 +348,7 @@ class TrialOrders:
     def _orders_of_run(self) -> Orders:
         task, job, station = self.task, self.job, self.station
         runs, inputs = tools_for_station(self.line, station), template_inputs(task, self.line)
-        git = git_order(task, self.line, station, 0)
+        git = git_order_or_none(task, self.line, station, 0)
         evaluation, most = self.trial.evaluation, MOST_SECONDS
         cost = cost_left(job, self.line, station)
         if evaluation is not None:

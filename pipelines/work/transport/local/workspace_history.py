@@ -32,7 +32,7 @@ class SnapshotHead:
     ended: datetime
 
 
-def job_workspace(job_id: int) -> tuple[str, Manifest] | None:
+def workspace_digest_and_manifest_or_none(job_id: int) -> tuple[str, Manifest] | None:
     """The digest and the manifest; None where nothing was left yet."""
     job = Job.objects.only("task_id", "token_id", "created_at").get(pk=job_id)
     return _build_trees(job.task_id).digest_and_manifest_at_or_none(job.token_id, job.created_at)

@@ -220,7 +220,7 @@ def start_suspended(scene: Scene, subject: Subject) -> Act | None:
 
     def act() -> str:
         with suspended(scene):
-            return "started" if engine.start(job["id"], scene.claim) else "nothing to do"
+            return "started" if engine.start_claimed_job_or_none(job["id"], scene.claim) else "nothing to do"
 
     return act
 

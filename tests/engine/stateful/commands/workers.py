@@ -30,7 +30,7 @@ def start(scene: Scene, subject: Subject) -> Act:
     job_id = _latest(subject)["id"]
 
     def act() -> str:
-        started = engine.start(job_id, scene.claim)
+        started = engine.start_claimed_job_or_none(job_id, scene.claim)
         scene.spend([subject.id])
         return "started" if started else "nothing to do"
 
@@ -41,7 +41,7 @@ def start_unfit(scene: Scene, subject: Subject) -> Act:
     owners = frozenset({"somebody-else"})
     claim = Claim(worker=scene.world.worker.pk, labels=frozenset({"gpu"}), owners=owners)
     job_id = _latest(subject)["id"]
-    return lambda: "started" if engine.start(job_id, claim) else "nothing to do"
+    return lambda: "started" if engine.start_claimed_job_or_none(job_id, claim) else "nothing to do"
 
 
 def _current(scene: Scene, job: Row, **more: Any) -> engine.Report:

@@ -56,7 +56,10 @@ def _shortest_path_around_gate(subject: LintSubject, gate: str, delivery: str) -
     where there is no such way. Jumps and places that a reviewer chooses are not followed: people decide these."""
     ways: dict[str, list[str]] = {}
     for transition in subject.transitions:
-        if not _asks_gate(subject, transition, gate) and transition.target in subject.line.stations_by_key:
+        if (
+            not _was_approved_at_gate(subject, transition, gate)
+            and transition.target in subject.line.stations_by_key
+        ):
             ways.setdefault(transition.source, []).append(transition.target)
     paths = {subject.line.start: [subject.line.start]}
     waiting = [subject.line.start]
@@ -68,7 +71,7 @@ def _shortest_path_around_gate(subject: LintSubject, gate: str, delivery: str) -
     return paths.get(delivery, [])
 
 
-def _asks_gate(subject: LintSubject, transition: LintTransition, gate: str) -> bool:
+def _was_approved_at_gate(subject: LintSubject, transition: LintTransition, gate: str) -> bool:
     """Say if whoever takes this transition was approved there. A gate that is skipped approves nothing (law §14)."""
     if subject.line.gates_by_key[gate].mode == "skip":
         return False

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, gate_checks
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import work_templates
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.document.template_variables import read_macro, required_variables
+from pipelines.routing.document.template_variables import read_macro_or_none, required_variables
 from pipelines.routing.document.templates import EARLIER, ERROR, TASK, TemplateError, placeholder_names
 from pipelines.routing.sentences import part_names as named
 
@@ -67,7 +67,7 @@ def _template_findings(
     except TemplateError:
         return
     for words in places:
-        macro = read_macro(words)
+        macro = read_macro_or_none(words)
         name = next(iter(required_variables(macro)), "") if macro else words.partition(".")[2]
         parts = {name, name.partition(".")[0]}
         known = variables | inputs if macro else variables  # `{{var:x}}` finds an input, too.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.lint.approver_matching import ApproverShortage, approver_shortage
+from pipelines.routing.analysis.lint.approver_matching import ApproverShortage, approver_shortage_or_none
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.gate_contradictions import checks_that_force_action
 from pipelines.routing.analysis.lint.people import People
@@ -174,7 +174,7 @@ def _may_gate_ask_person(gate: Gate) -> bool:
 
 def _shortage_faults(gate: Gate, people: People, by_hand: bool) -> Iterator[GateFault]:
     """A warning, since people come and go without a new version, and a line may be published before they come."""
-    shortage = approver_shortage(gate.approval, people, by_hand=by_hand)
+    shortage = approver_shortage_or_none(gate.approval, people, by_hand=by_hand)
     if shortage is not None:
         # A warning: people come and go without a new version, and a line may be published before they come
         yield GateFault(

@@ -89,7 +89,7 @@ class ChoiceField(FormField):
             return {}
         if changed == fragment:
             return {}
-        at, new = fragment_paths.innermost_change(fragment, changed)
+        at, new = fragment_paths.innermost_place_and_value_of_change(fragment, changed)
         return {"at": fragment_paths.path_name(at)} | ({} if new is MISSING else {"value": new})
 
     def choices(self, current: str) -> Options:
