@@ -52,10 +52,10 @@ THROWAWAY = {
 }
 
 
-def living_postmaster_pid_or_none(place: Layout) -> int | None:
+def living_postmaster_pid_or_none(server_layout: Layout) -> int | None:
     """The living postmaster of this data folder, whatever postmaster.pid says."""
-    pid, _ready = _pid_and_readiness_in_file(place.data_folder)
-    return pid if pid and processes.is_postmaster(pid, place.data_folder) else None
+    pid, _ready = _pid_and_readiness_in_file(server_layout.data_folder)
+    return pid if pid and processes.is_postmaster(pid, server_layout.data_folder) else None
 
 
 def ensure_running_and_return_layout(home: Path, *, durable: bool) -> Layout:
@@ -80,42 +80,44 @@ def ensure_running_and_return_layout(home: Path, *, durable: bool) -> Layout:
     return place
 
 
-def stop_server(place: Layout) -> None:
+def stop_server(server_layout: Layout) -> None:
     """Fast shutdown; a server that does not listen is stopped hard, and recovers at its next start."""
     # To PostgreSQL: fast shutdown, immediate shutdown; the last is the system's.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-        pid = living_postmaster_pid_or_none(place)
+        pid = living_postmaster_pid_or_none(server_layout)
         if pid is None:
             return
         os.kill(pid, number)
-        if _wait_until_or_time_out(lambda: living_postmaster_pid_or_none(place) is None, STOP_SECONDS):
+        if _wait_until_or_time_out(
+            lambda: living_postmaster_pid_or_none(server_layout) is None, STOP_SECONDS
+        ):
             return
 
 
 def _start_server(
-    place: Layout, account: Account, server_binaries: Binaries, socket: Path, durable: bool
+    server_layout: Layout, account: Account, server_binaries: Binaries, socket: Path, durable: bool
 ) -> None:
     # In quotes: the setting is a list, and the path may have a comma or a blank.
     options = OPTIONS | {"unix_socket_directories": f'"{socket}"'} | ({} if durable else THROWAWAY)
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-    _rotate_log(place.log_file)
-    with open_log(place) as log:
+    _rotate_log(server_layout.log_file)
+    with open_log(server_layout) as log:
         position = log.tell()
         pid = spawn_detached_and_return_pid(
-            [server_binaries.postgres, "-D", place.data_folder, *words], stderr=log, account=account
+            [server_binaries.postgres, "-D", server_layout.data_folder, *words], stderr=log, account=account
         )
     _wait_until_or_time_out(
         lambda: (
-            _pid_and_readiness_in_file(place.data_folder) == (pid, True)
-            or not processes.is_postmaster(pid, place.data_folder)
+            _pid_and_readiness_in_file(server_layout.data_folder) == (pid, True)
+            or not processes.is_postmaster(pid, server_layout.data_folder)
         ),
         START_SECONDS,
     )
-    if _pid_and_readiness_in_file(place.data_folder) != (pid, True):
-        output = place.log_file.read_bytes()[position:].decode(errors="replace").strip()
+    if _pid_and_readiness_in_file(server_layout.data_folder) != (pid, True):
+        output = server_layout.log_file.read_bytes()[position:].decode(errors="replace").strip()
         raise LauncherError(
             f"The embedded PostgreSQL did not start. It said:\n{output[-2000:]}",
-            f"Its whole log is {place.log_file}. An existing PostgreSQL can be used instead: set DATABASE_URL.",
+            f"Its whole log is {server_layout.log_file}. An existing PostgreSQL can be used instead: set DATABASE_URL.",
         )
 
 
@@ -144,9 +146,11 @@ def _server_environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
-def _create_data_folder(place: Layout, account: Account, server_binaries: Binaries, durable: bool) -> None:
+def _create_data_folder(
+    server_layout: Layout, account: Account, server_binaries: Binaries, durable: bool
+) -> None:
     """Into a folder beside the final one: a data folder that exists is whole."""
-    fresh, password_file = place.base / "data.new", place.base / "password.new"
+    fresh, password_file = server_layout.base / "data.new", server_layout.base / "password.new"
     shutil.rmtree(fresh, ignore_errors=True)
     password = secrets.token_urlsafe(32)
     _write_private_file(password_file, password)
@@ -176,10 +180,10 @@ def _create_data_folder(place: Layout, account: Account, server_binaries: Binari
         )
     finally:
         password_file.unlink()
-    place.password_file.unlink(missing_ok=True)
-    _write_private_file(place.password_file, password)
+    server_layout.password_file.unlink(missing_ok=True)
+    _write_private_file(server_layout.password_file, password)
     # Last, so that a data folder that exists has its password beside it.
-    fresh.rename(place.data_folder)
+    fresh.rename(server_layout.data_folder)
 
 
 def _run_as_account(command: Sequence[str | Path], account: Account, standard_input: str = "") -> None:
@@ -255,8 +259,8 @@ def _process_exists(pid: int) -> bool:
     return True
 
 
-def open_log(place: Layout) -> BinaryIO:
-    return os.fdopen(os.open(place.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
+def open_log(server_layout: Layout) -> BinaryIO:
+    return os.fdopen(os.open(server_layout.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
 def _rotate_log(log: Path) -> None:
@@ -279,19 +283,19 @@ def _wait_until_or_time_out(until: Callable[[], bool], seconds: float) -> bool:
 SHARED = (Path("/var/lib/gateline"), Path("/var/tmp/gateline"))
 
 
-def layout_with_settled_base(place: Layout, account: Account) -> Layout:
+def layout_with_settled_base(server_layout: Layout, account: Account) -> Layout:
     """Return the layout with the server's own folder: in the state folder if the server's user can enter it,
     otherwise in a shared place."""
-    if (place.data_folder / "PG_VERSION").exists():
-        return place
-    base = place.base
-    if account.switch and not account.can_enter(place.home):
-        name = hashlib.sha256(os.fsencode(place.home)).hexdigest()[:12]
+    if (server_layout.data_folder / "PG_VERSION").exists():
+        return server_layout
+    base = server_layout.base
+    if account.switch and not account.can_enter(server_layout.home):
+        name = hashlib.sha256(os.fsencode(server_layout.home)).hexdigest()[:12]
         base = _shared_folder(account) / f"{name}-{secrets.token_hex(4)}"
     base.mkdir(mode=0o700, exist_ok=True)
     base.chmod(0o700)
     account.give_ownership_if_other_user(base)
-    return Layout(place.home, base)
+    return Layout(server_layout.home, base)
 
 
 def reachable_or_copied_binaries(binaries: Binaries, account: Account) -> Binaries:

@@ -22,10 +22,10 @@ _shares: dict[Path, ServerShare] = {}
 class ServerShare:
     """Held until `release` or the end of the process."""
 
-    def __init__(self, place: layout.Layout) -> None:
-        self.place = place
+    def __init__(self, server_layout: layout.Layout) -> None:
+        self.place = server_layout
         self.process = os.getpid()
-        self.lock = os.open(place.users_lock_file, os.O_RDWR | os.O_CREAT, 0o600)
+        self.lock = os.open(server_layout.users_lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self.lock, fcntl.LOCK_SH)
 
     def release(self) -> None:
@@ -58,9 +58,9 @@ def acquire_share(home: Path, *, durable: bool = True) -> ServerShare:
     return _shares[home]
 
 
-def is_unused(place: layout.Layout) -> bool:
+def is_unused(server_layout: layout.Layout) -> bool:
     """Return whether no process has a share. Called under the start lock, so that none can come in between."""
-    probe = os.open(place.users_lock_file, os.O_RDWR | os.O_CREAT, 0o600)
+    probe = os.open(server_layout.users_lock_file, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         # Every user holds it shared: who gets it alone knows that there is none
         fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,30 +83,30 @@ def exclusive_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
         os.close(lock)
 
 
-def _wait_until_keeper_ends(place: layout.Layout) -> None:
+def _wait_until_keeper_ends(server_layout: layout.Layout) -> None:
     """Nothing is left behind: the keeper sees at its next look that the server was stopped, and goes. Who starts the
     server anew meanwhile has a keeper again."""
     late = time.monotonic() + KEEPER_SECONDS
-    while time.monotonic() < late and is_unused(place):
+    while time.monotonic() < late and is_unused(server_layout):
         try:
-            with exclusive_lock(place.keeper_lock_file, wait=False):
+            with exclusive_lock(server_layout.keeper_lock_file, wait=False):
                 return
         except BlockingIOError:
             time.sleep(0.02)
 
 
-def _start_keeper(place: layout.Layout, durable: bool) -> None:
+def _start_keeper(server_layout: layout.Layout, durable: bool) -> None:
     """Start the keeper of the state folder, one per folder: it takes its lock itself and exits when another
     one has it."""
     try:
-        with exclusive_lock(place.keeper_lock_file, wait=False):
+        with exclusive_lock(server_layout.keeper_lock_file, wait=False):
             pass
     except BlockingIOError:
         return
     kind = "durable" if durable else "throwaway"
-    with server.open_log(place) as log:
+    with server.open_log(server_layout) as log:
         server.spawn_detached_and_return_pid(
-            [sys.executable, "-m", "config.embedded.keeper", place.home, kind],
+            [sys.executable, "-m", "config.embedded.keeper", server_layout.home, kind],
             stderr=log,
             cwd=Path(__file__).resolve().parents[2],
         )

@@ -144,7 +144,7 @@ def _work_tree_or_none(folder: Path) -> Clone | None:
 
 
 def _fetch_branch(
-    server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clone, remote: str
+    server: Client, task_place: TaskPlace, branch: dict[str, Any], clone: Clone, remote: str
 ) -> None:
     """The commits of the branch: from the remote where it was pushed, else from the server, as a bundle."""
     tracked = f"+refs/heads/{branch['branch']}:refs/remotes/{remote}/{branch['branch']}"
@@ -157,7 +157,10 @@ def _fetch_branch(
         clone.git_output("fetch", "--quiet", remote, branch["base_branch"])
     with tempfile.TemporaryDirectory(prefix="gateline-") as folder:
         file = Path(folder) / "task.bundle"
-        with server.stream("GET", place.api_path("branch", "bundle")) as answer, file.open("wb") as stored:
+        with (
+            server.stream("GET", task_place.api_path("branch", "bundle")) as answer,
+            file.open("wb") as stored,
+        ):
             for piece in answer.iter_bytes():
                 stored.write(piece)
         clone.git_output("fetch", "--quiet", str(file), f"refs/heads/{branch['branch']}")

@@ -61,10 +61,10 @@ def logs(
         )
 
 
-def _all_visits(server: Client, place: TaskPlace) -> Iterator[dict[str, Any]]:
+def _all_visits(server: Client, task_place: TaskPlace) -> Iterator[dict[str, Any]]:
     after = 0
     while True:
-        rows = server.get(place.api_path("visits"), after=after, limit=PAGE)
+        rows = server.get(task_place.api_path("visits"), after=after, limit=PAGE)
         yield from rows
         if len(rows) < PAGE:
             return
@@ -73,7 +73,7 @@ def _all_visits(server: Client, place: TaskPlace) -> Iterator[dict[str, Any]]:
 
 def _print_log(
     server: Client,
-    place: TaskPlace,
+    task_place: TaskPlace,
     visit: dict[str, Any],
     names: dict[str, str],
     *,
@@ -86,7 +86,7 @@ def _print_log(
         output.print_note(f"[bold]{unstyled(name)}[/bold], run {visit['visit']}")
     at = 0
     while True:
-        piece = server.get(place.api_path("visits", visit["id"], "log"), from_=at)
+        piece = server.get(task_place.api_path("visits", visit["id"], "log"), from_=at)
         for log_line in piece["lines"]:
             if json:
                 output.print_json_line({"station": visit["station"], "run": visit["visit"], **log_line})

@@ -71,7 +71,7 @@ def migrate(
 
 def _post_migration(
     server: Client,
-    place: LinePlace,
+    line_place: LinePlace,
     impact: dict[str, Any],
     stations: dict[str, str],
     task: list[str] | None,
@@ -80,7 +80,7 @@ def _post_migration(
     """Migrate as shown and return the migration. The server refuses (409) if anything changed since."""
     # With the digest of what was shown, so that nothing else is done
     body = {"to": impact["to"], "digest": impact["digest"], "reason": reason, "mapping": stations}
-    migration: dict[str, Any] = server.post(place.api_path("migrations"), {**body, "tasks": task})
+    migration: dict[str, Any] = server.post(line_place.api_path("migrations"), {**body, "tasks": task})
     return migration
 
 

@@ -129,14 +129,14 @@ def _print_needs(server: Client, json: bool) -> None:
         )
 
 
-def _review_of_asked_gate(server: Client, place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
+def _review_of_asked_gate(server: Client, task_place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
     """Raises NotFoundFailure: it waits at no gate; ConflictFailure: several branches do."""
-    gate_key = gate or place.facts["pendingGateId"]
+    gate_key = gate or task_place.facts["pendingGateId"]
     if not gate_key:
         raise NotFoundFailure(
-            f"{place.name} waits at no gate: it is {place.facts['display_status'].replace('_', ' ')}."
+            f"{task_place.name} waits at no gate: it is {task_place.facts['display_status'].replace('_', ' ')}."
         )
-    details: dict[str, Any] = server.get(place.api_path("gates", gate_key, "review"), visit=visit)
+    details: dict[str, Any] = server.get(task_place.api_path("gates", gate_key, "review"), visit=visit)
     return details
 
 
@@ -229,7 +229,7 @@ def _single_decision_or_empty(*, approve: bool, send_back: bool, reject: bool, a
 
 def _post_decision(
     server: Client,
-    place: TaskPlace,
+    task_place: TaskPlace,
     details: dict[str, Any],
     word: str,
     *,
@@ -249,7 +249,7 @@ def _post_decision(
     if evidence and evidence != details["evidence"]:
         raise ConflictFailure(
             "What you looked at is no longer what is under review.",
-            f"Look again: gateline review {place.name}",
+            f"Look again: gateline review {task_place.name}",
             problem={"visit": details["visit"], "evidence": details["evidence"]},
         )
     if yes and not evidence:
@@ -274,7 +274,7 @@ def _post_decision(
     fields = {key: parse_value(known.get(key), key, text, "fields") for key, text in field_values.items()}
     try:
         answer = server.post(
-            place.api_path("gates", details["gate"]),
+            task_place.api_path("gates", details["gate"]),
             {
                 "action": word,
                 "reason": reason,
@@ -285,15 +285,15 @@ def _post_decision(
             },
         )
     except ConflictFailure as fault:
-        changed = _changes_since_displayed(server, place, details)
-        look = f"Look again: gateline review {place.name}"
+        changed = _changes_since_displayed(server, task_place, details)
+        look = f"Look again: gateline review {task_place.name}"
         raise ConflictFailure(fault.message, look, changed, problem=fault.problem) from fault
     if json:
         output.print_json(answer)
         return
     status = answer["task"]["display_status"].replace("_", " ")
     more = "" if answer["state"] == "decided" else " More votes are needed."
-    print_text(f"[green]{WORDS[word]}[/green]: recorded.{more} {unstyled(place.name)} is {status}.")
+    print_text(f"[green]{WORDS[word]}[/green]: recorded.{more} {unstyled(task_place.name)} is {status}.")
 
 
 def _prompt_missing_fields(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[str, str]:
@@ -314,10 +314,12 @@ def _prompt_missing_fields(fields: list[dict[str, Any]], filled_keys: Container[
     return answers
 
 
-def _changes_since_displayed(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
+def _changes_since_displayed(
+    server: Client, task_place: TaskPlace, details: dict[str, Any]
+) -> list[FaultPlace]:
     """Return what changed since it was displayed, as far as that can still be looked at."""
     try:
-        now = server.get(place.api_path("gates", details["gate"], "review"))
+        now = server.get(task_place.api_path("gates", details["gate"], "review"))
     except CommandFailure:
         # Only an addition to the refusal, which is told without it
         return []

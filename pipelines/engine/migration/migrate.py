@@ -90,35 +90,38 @@ def _migrate_chunk(chunk: Sequence[TaskMigration], *, actor: Actor) -> list[Migr
     return results
 
 
-def _migrate_task(this: MigrationBatch, member: TaskMigration) -> MigrateResult:
-    task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
+def _migrate_task(migration_batch: MigrationBatch, member: TaskMigration) -> MigrateResult:
+    task, entry = (
+        migration_batch.batch.tasks.get(member.task_id),
+        migration_batch.entries.get(member.entry_id or 0),
+    )
     # The queue may hand out the same chunk twice: what is recorded is not done again
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
-    why = _task_refusal_text(this, task, member)
+    why = _task_refusal_text(migration_batch, task, member)
     if why or task is None:
-        return this.record_result_of_entry(
+        return migration_batch.record_result_of_entry(
             member.entry_id, task, MigrateResult(member.task_id, "refused", why)
         )
-    to = this.known[member.to_version_id]
-    plan = this.ground.plan_migration_of_task(task, to, member.mapping)
+    to = migration_batch.known[member.to_version_id]
+    plan = migration_batch.ground.plan_migration_of_task(task, to, member.mapping)
     result = _plan_refusal_or_none(member, plan)
     if result:
-        return this.record_result_of_entry(member.entry_id, task, result)
-    snapshot = _apply_plan_and_return_snapshot(this, task, to, member, plan)
-    return this.record_result_of_entry(
+        return migration_batch.record_result_of_entry(member.entry_id, task, result)
+    snapshot = _apply_plan_and_return_snapshot(migration_batch, task, to, member, plan)
+    return migration_batch.record_result_of_entry(
         member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **snapshot
     )
 
 
-def _task_refusal_text(this: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
+def _task_refusal_text(migration_batch: MigrationBatch, task: Task | None, member: TaskMigration) -> str:
     if task is None:
         return "There is no such task."
-    if this.mark_task_and_return_if_repeated(task.pk):
+    if migration_batch.mark_task_and_return_if_repeated(task.pk):
         return "This task is named twice."
     if task.status in ENDED:
         return "This task has ended."
-    to = this.known.get(member.to_version_id)
+    to = migration_batch.known.get(member.to_version_id)
     if to is None or to.line_id != task.line_id:
         return "This is not a version of the task's line."
     unknown = sorted(set(member.mapping.values()) - set(versions.parsed_version(to).stations_by_key))
@@ -143,13 +146,13 @@ def _plan_refusal_or_none(member: TaskMigration, plan: Planned) -> MigrateResult
 
 
 def _apply_plan_and_return_snapshot(
-    this: MigrationBatch, task: Task, to: LineVersion, member: TaskMigration, plan: Planned
+    migration_batch: MigrationBatch, task: Task, to: LineVersion, member: TaskMigration, plan: Planned
 ) -> dict[str, Any]:
     """Everything that happens to one task; for the audit, how it was before and is now."""
-    batch, was = this.batch, this.known[task.pinned_id]
+    batch, was = migration_batch.batch, migration_batch.known[task.pinned_id]
     steps = [
-        MigrationStep(this, task, token, effect, to, member.mapping)
-        for token, effect in _tokens_with_effects(this, task, plan)
+        MigrationStep(migration_batch, task, token, effect, to, member.mapping)
+        for token, effect in _tokens_with_effects(migration_batch, task, plan)
     ]
     before = [step.position_before() for step in steps]
     previous = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
@@ -161,7 +164,7 @@ def _apply_plan_and_return_snapshot(
     batch.append_event(
         task,
         "task.migrated",
-        this.actor,
+        migration_batch.actor,
         source=f"v{was.number}",
         target=f"v{to.number}",
         trigger=WHY,
@@ -169,14 +172,14 @@ def _apply_plan_and_return_snapshot(
         was=was.pk,
         revision=to.revision,
         mapping=dict(member.mapping),
-        migration=_migration_id(this, member.entry_id),
+        migration=_migration_id(migration_batch, member.entry_id),
         tokens=[token_fields_for_event(token) for token in changed],
         count=add_counts_to_task(task, plan.taken_back),
     )
     # After the event of the migration: each of these has events of its own.
     for step in steps:
         step.apply_with_events()
-    decision_application.merge_joins_that_are_ready(batch, task, this.actor, WHY)
+    decision_application.merge_joins_that_are_ready(batch, task, migration_batch.actor, WHY)
     changed_values: dict[str, Any] = {
         # Identity is enough: whatever changes these puts another dict in their place.
         name: value
@@ -195,11 +198,11 @@ def _apply_plan_and_return_snapshot(
 
 
 def _tokens_with_effects(
-    this: MigrationBatch, task: Task, plan: Planned
+    migration_batch: MigrationBatch, task: Task, plan: Planned
 ) -> list[tuple[Token, MigrationEffect]]:
-    return list(zip(this.ground.tokens_of_task(task), plan.effects, strict=True))
+    return list(zip(migration_batch.ground.tokens_of_task(task), plan.effects, strict=True))
 
 
-def _migration_id(this: MigrationBatch, entry_id: int | None) -> str:
-    entry = this.entries.get(entry_id or 0)
+def _migration_id(migration_batch: MigrationBatch, entry_id: int | None) -> str:
+    entry = migration_batch.entries.get(entry_id or 0)
     return str(entry.migration_id) if entry else ""

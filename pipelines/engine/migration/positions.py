@@ -182,39 +182,47 @@ def position_snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]
 
 
 def pin_queued_job_and_tell_if_status_changed(
-    this: MigrationBatch, token: Token, job: Job, to: LineVersion
+    migration_batch: MigrationBatch, token: Token, job: Job, to: LineVersion
 ) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
     station, before = versions.parsed_version(to).station(token.station), token.status
     if job.agent != station.agent:
         # An open job takes a place at its agent: somebody else may have this one now.
-        this.batch.agents.free_agent_place(this.batch.tasks[job.task_id], job)
+        migration_batch.batch.agents.free_agent_place(migration_batch.batch.tasks[job.task_id], job)
         job.agent = station.agent
     job.pinned_id, job.kind, job.mapping = to.pk, job_kind(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD
     if begins:
-        start_job_without_worker(this.batch, this.batch.tasks[token.task_id], job)
+        start_job_without_worker(migration_batch.batch, migration_batch.batch.tasks[token.task_id], job)
     else:
         job.state, job.started_at = Job.State.QUEUED, None
     if token.status != Status.HELD:
         token.status = Status.RUNNING if begins else Status.QUEUED
         if not begins:
-            this.batch.add_ticket(token)
-    this.jobs[job.pk] = job
+            migration_batch.batch.add_ticket(token)
+    migration_batch.jobs[job.pk] = job
     return token.status != before
 
 
 def close_job_and_open_elsewhere(
-    this: MigrationBatch, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
+    migration_batch: MigrationBatch,
+    task: Task,
+    token: Token,
+    job: Job,
+    station: str,
+    origin: str,
+    why: str = WHY,
 ) -> None:
     """Close the job that nobody has started, and open one at another station. It counts as a visit, but no
     budget limits it."""
     batch, source, previous_wait = (
-        this.batch,
+        migration_batch.batch,
         token.station,
         token.wait if token.status == Status.HELD else None,
     )
-    store_outcome_and_end_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(this.actor))
+    store_outcome_and_end_job(
+        batch, job, {"result": "cancelled", "reason": "manual"}, str(migration_batch.actor)
+    )
     token.station, token.origin, token.entered_at, token.signal_reworks = station, origin, batch.now, 0
     count = add_counts_to_task(task, {"visits": {station: 1}})
     opened = create_job_of_current_station(batch, task, token, feedback=job.feedback)
@@ -226,7 +234,7 @@ def close_job_and_open_elsewhere(
     batch.append_event(
         task,
         "token.moved",
-        this.actor,
+        migration_batch.actor,
         token=token,
         source=source,
         target=station,
@@ -241,8 +249,10 @@ def close_job_and_open_elsewhere(
     batch.emit(observers.TaskMoved(task.pk, source, (station,), batch.now))
 
 
-def close_open_visits_without_decision(this: MigrationBatch, task: Task, token: Token, why: str) -> None:
+def close_open_visits_without_decision(
+    migration_batch: MigrationBatch, task: Task, token: Token, why: str
+) -> None:
     """Votes on them get 409 from now on."""
     if token.status == Status.AWAITING_REVIEW:
-        for visit in this.batch.open_visits_of_token(token):
-            close_visit(this.batch, task, visit, this.actor, why)
+        for visit in migration_batch.batch.open_visits_of_token(token):
+            close_visit(migration_batch.batch, task, visit, migration_batch.actor, why)

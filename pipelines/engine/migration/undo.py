@@ -64,24 +64,31 @@ def _undo_chunk(chunk: Sequence[MigrationUndo], *, actor: Actor) -> list[Migrate
     return results
 
 
-def _undo_task(this: MigrationBatch, member: MigrationUndo, undoes: MigrationEntry | None) -> MigrateResult:
-    task, entry = this.batch.tasks.get(member.task_id), this.entries.get(member.entry_id or 0)
+def _undo_task(
+    migration_batch: MigrationBatch, member: MigrationUndo, undoes: MigrationEntry | None
+) -> MigrateResult:
+    task, entry = (
+        migration_batch.batch.tasks.get(member.task_id),
+        migration_batch.entries.get(member.entry_id or 0),
+    )
     # The queue may hand out the same chunk twice: what is recorded is not done again
     if entry and entry.result != MigrationEntry.Result.PLANNED:
         return MigrateResult(member.task_id, "already", "This was done before.")
-    why = _undo_refusal_text(this, task, undoes)
+    why = _undo_refusal_text(migration_batch, task, undoes)
     if why or task is None or undoes is None:
-        return this.record_result_of_entry(
+        return migration_batch.record_result_of_entry(
             member.entry_id, task, MigrateResult(member.task_id, "refused", why)
         )
-    _restore_task(this, task, undoes)
-    return this.record_result_of_entry(member.entry_id, task, MigrateResult(task.pk, "restored"))
+    _restore_task(migration_batch, task, undoes)
+    return migration_batch.record_result_of_entry(member.entry_id, task, MigrateResult(task.pk, "restored"))
 
 
-def _undo_refusal_text(this: MigrationBatch, task: Task | None, undoes: MigrationEntry | None) -> str:
+def _undo_refusal_text(
+    migration_batch: MigrationBatch, task: Task | None, undoes: MigrationEntry | None
+) -> str:
     if task is None or undoes is None or undoes.task_id != task.pk:
         return "There is no such task in this migration."
-    if this.mark_task_and_return_if_repeated(task.pk):
+    if migration_batch.mark_task_and_return_if_repeated(task.pk):
         return "This task is named twice."
     if undoes.result != MigrationEntry.Result.MIGRATED:
         return "This task was not migrated."
@@ -93,17 +100,17 @@ def _undo_refusal_text(this: MigrationBatch, task: Task | None, undoes: Migratio
         return "This task has moved since."
     if any(token_record["after"]["forked"] for token_record in undoes.tokens):
         return "The migration forked this task, and branches have begun."
-    return _work_begun_since_reason(this, undoes)
+    return _work_begun_since_reason(migration_batch, undoes)
 
 
-def _work_begun_since_reason(this: MigrationBatch, undoes: MigrationEntry) -> str:
+def _work_begun_since_reason(migration_batch: MigrationBatch, undoes: MigrationEntry) -> str:
     """Return why a task cannot be put back: somebody works on a job that the migration opened. Otherwise ""."""
     for token_record in undoes.tokens:
-        job = this.batch.jobs.get(token_record["after"]["job"] or 0)
+        job = migration_batch.batch.jobs.get(token_record["after"]["job"] or 0)
         opened = job is not None and job.pk != token_record["before"]["job"]
         if (
-            token_record["token"] not in this.batch.tokens
-            or this.batch.tokens[token_record["token"]].status in ENDED
+            token_record["token"] not in migration_batch.batch.tokens
+            or migration_batch.batch.tokens[token_record["token"]].status in ENDED
         ):
             return "A branch of this task has ended since."
         if job and opened and not _is_queued_or_by_hand(job):
@@ -115,10 +122,21 @@ def _is_queued_or_by_hand(job: Job) -> bool:
     return job.state == Job.State.QUEUED or job.kind in UNLEASED
 
 
-def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> None:
-    batch, to, migrated = this.batch, this.known[undoes.was_id], this.known[task.pinned_id]
+def _restore_task(migration_batch: MigrationBatch, task: Task, undoes: MigrationEntry) -> None:
+    batch, to, migrated = (
+        migration_batch.batch,
+        migration_batch.known[undoes.was_id],
+        migration_batch.known[task.pinned_id],
+    )
     backs = [
-        PositionUndo(this, task, this.batch.tokens[token_record["token"]], token_record, to, undoes)
+        PositionUndo(
+            migration_batch,
+            task,
+            migration_batch.batch.tokens[token_record["token"]],
+            token_record,
+            to,
+            undoes,
+        )
         for token_record in undoes.tokens
     ]
     task.pinned = to
@@ -129,11 +147,13 @@ def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> N
     counted = add_counts_to_task(task, _counts_to_undo(undoes))
     changed = [back.token for back in backs if back.undo_without_events_and_tell_if_changed()]
     changed += joins.restore_station_keys_of_forked_tokens(batch, task, undoes.before.get("forks", {}))
-    entry = next((candidate for candidate in this.entries.values() if candidate.task_id == task.pk), None)
+    entry = next(
+        (candidate for candidate in migration_batch.entries.values() if candidate.task_id == task.pk), None
+    )
     batch.append_event(
         task,
         "task.migrated",
-        this.actor,
+        migration_batch.actor,
         source=f"v{migrated.number}",
         target=f"v{to.number}",
         trigger=WHY,
@@ -147,7 +167,7 @@ def _restore_task(this: MigrationBatch, task: Task, undoes: MigrationEntry) -> N
     )
     for back in backs:
         back.undo_with_events()
-    decision_application.merge_joins_that_are_ready(batch, task, this.actor, WHY)
+    decision_application.merge_joins_that_are_ready(batch, task, migration_batch.actor, WHY)
 
 
 def _counts_to_undo(undoes: MigrationEntry) -> dict[str, dict[str, int]]:

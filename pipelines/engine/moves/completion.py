@@ -32,19 +32,19 @@ class Ending:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
+def end_token(batch: Batch, task: Task, token: Token, ending: Ending) -> None:
     """An end inside a branch ends that branch only; the task ends when all have ended (law §7). `abort` and cancelling
     end the task with all its branches: open jobs and gates are closed."""
-    if how.ended.everything:
+    if ending.ended.everything:
         closed = batch.living_tokens(task)
         for living_token in closed:
             # Before the token ends: by its status its open visits are found
-            close_job_and_visits_of_token(batch, task, living_token, how.actor, why=how.ended.kind)
-            _mark_ended(batch, living_token, how.ended)
+            close_job_and_visits_of_token(batch, task, living_token, ending.actor, why=ending.ended.kind)
+            _mark_ended(batch, living_token, ending.ended)
     else:
-        _mark_ended(batch, token, how.ended)
+        _mark_ended(batch, token, ending.ended)
         closed = [token, *_end_forks_without_living_branch(batch, token)]
-    _append_end_events(batch, task, token, closed, how)
+    _append_end_events(batch, task, token, closed, ending)
 
 
 def cancel_task(batch: Batch, task: Task, actor: Who, reason: str) -> None:
@@ -116,31 +116,36 @@ def _worst_ended_token(tokens: list[Token]) -> Token:
     return next(token for token in tokens if token.status == status)
 
 
-def _append_end_events(batch: Batch, task: Task, token: Token, closed: list[Token], how: Ending) -> None:
+def _append_end_events(batch: Batch, task: Task, token: Token, closed: list[Token], ending: Ending) -> None:
     """The event of the end; and when no position is left, the task's own."""
     over = not batch.living_tokens(task)
     if over:
         # The root ends with the last position, and the task as the root
         root = next(closed_token for closed_token in closed if closed_token.parent_id is None)
-        task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.ended.reason
+        task.status, task.end, task.error, task.reason = (
+            root.status,
+            root.end,
+            root.error,
+            ending.ended.reason,
+        )
         task.ended_at = batch.now
         batch.mark_task_changed(task)
         # Nothing of a task that has ended stays open (house §3 I8), and nobody waits for it any longer
-        escalations.close_all_escalations(batch, task, how.actor)
-        releases.release_tasks_waiting_for(batch, task, how.actor)
+        escalations.close_all_escalations(batch, task, ending.actor)
+        releases.release_tasks_waiting_for(batch, task, ending.actor)
     batch.append_event(
         task,
         "token.ended",
-        how.actor,
+        ending.actor,
         token=token,
         source=token.station,
         target=token.end,
-        trigger=how.trigger,
-        decision=how.decision,
+        trigger=ending.trigger,
+        decision=ending.decision,
         tokens=[token_fields_for_event(closed_token) for closed_token in closed],
         task={"end": task.end, "error": task.error, "reason": task.reason} if over else None,
-        reason=how.ended.reason,
-        **how.data,
+        reason=ending.ended.reason,
+        **ending.data,
     )
     if over:
         reached = versions.by_id(task.pinned_id).ends_by_key.get(task.end)

@@ -173,38 +173,40 @@ def _resolved_targets_or_none(case: RoutingContext, rule: Rule) -> tuple[str, ..
 
 
 def _decision_of_gates_or_none(
-    case: RoutingContext, way: TransitionCandidate, guards: list[Gate]
+    case: RoutingContext, candidate: TransitionCandidate, guards: list[Gate]
 ) -> DecisionAnswer | TakenRoute | None:
     """Step 8: run the checks of all gates, then ask the people of all of them together. None if everything passed."""
     if not guards:
         return None
     # Law §12: a gate whose word demanded this route is passed on it.
-    guards = gates.gates_not_passed_by_word(case, "rule_gates", guards, way.rule)
+    guards = gates.gates_not_passed_by_word(case, "rule_gates", guards, candidate.rule)
     # A tool whose result is not known is asked first; then it is decided again (law §3, Asking).
-    tool_question = gates.pending_tool_decision_or_none(case, "rule_gates", guards, way.rule)
+    tool_question = gates.pending_tool_decision_or_none(case, "rule_gates", guards, candidate.rule)
     if tool_question is not None:
         return tool_question
-    by_tools = [gates.tool_action_and_text(case, "rule_gates", gate, way.rule) for gate in guards]
+    by_tools = [gates.tool_action_and_text(case, "rule_gates", gate, candidate.rule) for gate in guards]
     read = case.check_field_reader([gate.key for gate in guards])
-    by_checks = [gates.worst_action_of_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]
+    by_checks = [
+        gates.worst_action_of_checks(case, "rule_gates", gate, candidate.rule, read) for gate in guards
+    ]
     actions = [
         checks.worst_action([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)
     ]
     worst = checks.worst_action(actions)
     # Law §5, step 8: the checks of all gates come before the people of any.
     if worst == "abort":
-        return gates.rejected_finish(way.rule)
+        return gates.rejected_finish(candidate.rule)
     if worst == "rework":
-        return demanded_route(case, way.rule, "\n".join(text for _, text in by_tools if text) or None)
+        return demanded_route(case, candidate.rule, "\n".join(text for _, text in by_tools if text) or None)
     undecided = [
         gate.key
         for gate, action in zip(guards, actions, strict=True)
-        if gates.needs_person(case, "rule_gates", gate, action, way.rule)
+        if gates.needs_person(case, "rule_gates", gate, action, candidate.rule)
     ]
     if not undecided:
         return None
-    case.add_trace_entry("rule_gates", way.rule, False, f"waits for {', '.join(undecided)}")
-    return Wait("awaiting_review", tuple(undecided), way.targets, way.rule_id)
+    case.add_trace_entry("rule_gates", candidate.rule, False, f"waits for {', '.join(undecided)}")
+    return Wait("awaiting_review", tuple(undecided), candidate.targets, candidate.rule_id)
 
 
 def _second_forced_route(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:

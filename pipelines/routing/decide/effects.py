@@ -78,27 +78,27 @@ def stay_of_decision(answer: Staying) -> Stay:
     return Stay("stuck", {"message": answer.message, "rule": answer.rule}, answer.error)
 
 
-def does_decision_abort_task(about: DecisionSubject, answer: Finish) -> bool:
+def does_decision_abort_task(subject: DecisionSubject, answer: Finish) -> bool:
     """Return whether the decision aborts, which ends the whole task, whichever branch decides it (law §7)."""
-    if about.word:
-        return about.word == "abort"
+    if subject.word:
+        return subject.word == "abort"
     if answer.by == "signal":
-        return about.signal_verdict == "abort"
-    return answer.by == "gate" and not was_rule_taken(about, answer, (answer.end,))
+        return subject.signal_verdict == "abort"
+    return answer.by == "gate" and not was_rule_taken(subject, answer, (answer.end,))
 
 
-def failure_reason_without_rejection(about: DecisionSubject, answer: Finish) -> str:
+def failure_reason_without_rejection(subject: DecisionSubject, answer: Finish) -> str:
     """Return the reason that a task failed without a rejection: that of the signal that aborted it, or of a
     cancelled job that no rule matched (ALP A4), or the eval that no rule takes (contenox B10). Otherwise
     ""."""
-    signal = about.outcome.deciding_signal
+    signal = subject.outcome.deciding_signal
     if answer.by == "signal" and signal and signal["verdict"] == "abort":
         return str(signal.get("reason") or "")
-    if answer.by == "policy" and answer.end_kind == "failed" and about.outcome.result == "cancelled":
-        return f"The job was cancelled: {about.outcome.reason or 'no reason given'}."
+    if answer.by == "policy" and answer.end_kind == "failed" and subject.outcome.result == "cancelled":
+        return f"The job was cancelled: {subject.outcome.reason or 'no reason given'}."
     # Only `no_match: fail` ends with this error (law §4).
     if answer.error == "NoValidTransition":
-        return f"No rule takes the eval “{derived_outcome(about.outcome).eval}”."
+        return f"No rule takes the eval “{derived_outcome(subject.outcome).eval}”."
     return ""
 
 
@@ -120,7 +120,7 @@ def decided_targets(answer: Move | Finish | Wait) -> tuple[str, ...]:
 
 
 def counter_changes(
-    about: DecisionSubject,
+    subject: DecisionSubject,
     answer: Move | Finish | Wait,
     stations: Container[str],
     landing: tuple[str, ...] | None = None,
@@ -134,9 +134,9 @@ def counter_changes(
     edges = () if targets == (BLOCKED,) else lands
     return {
         "visits": _count_names([target for target in lands if target in stations]),
-        "edges": _count_names([f"{about.station}->{target}" for target in edges]),
-        "rules": {answer.rule: 1} if answer.rule and was_rule_taken(about, answer, targets) else {},
-        **_failure_counts(about, answer),
+        "edges": _count_names([f"{subject.station}->{target}" for target in edges]),
+        "rules": {answer.rule: 1} if answer.rule and was_rule_taken(subject, answer, targets) else {},
+        **_failure_counts(subject, answer),
     }
 
 
@@ -145,11 +145,13 @@ def _count_names(names: list[str]) -> dict[str, int]:
     return {names[0]: 1} if len(names) == 1 else dict(Counter(names))
 
 
-def _failure_counts(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
+def _failure_counts(subject: DecisionSubject, answer: Move | Finish | Wait) -> dict[str, dict[str, int]]:
     """A station that is left for a station with a type of failure (AEEF E16): once, whatever it forks into."""
-    kind = about.outcome.failure_type
+    kind = subject.outcome.failure_type
     return (
-        {"failures": {failure_count_key(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
+        {"failures": {failure_count_key(subject.station, kind): 1}}
+        if kind and isinstance(answer, Move)
+        else {}
     )
 
 
@@ -159,16 +161,16 @@ def enterable_stations(line: ParsedLine, source: str) -> Set[str]:
     return line.stations_by_key.keys() - waits if waits else line.stations_by_key.keys()
 
 
-def was_rule_taken(about: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
+def was_rule_taken(subject: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
     """Return whether the rule that the decision names was taken. It was not if it only led to a policy, a
     budget's target or a person's vote: neither an exhausted budget nor a vote moves by the rule."""
     # A Wait has no `by`.
-    if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
+    if getattr(answer, "by", "") == "policy" or (subject.word and answer.rule == subject.asked_rule):
         return False
-    station_and_rule = about.line.rules_by_id.get(answer.rule or "")
+    station_and_rule = subject.line.rules_by_id.get(answer.rule or "")
     return (
         station_and_rule is not None
-        and _targets_with_origin_resolved(station_and_rule[1].to, about.origin) == targets
+        and _targets_with_origin_resolved(station_and_rule[1].to, subject.origin) == targets
     )
 
 
@@ -180,8 +182,8 @@ def with_added_counts(counter: Mapping[str, int], added: Mapping[str, int]) -> d
     return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}
 
 
-def reworks_in_a_row_after(about: DecisionSubject, answer: Move, so_far: int) -> int:
-    followed = answer.by == "signal" and about.signal_verdict == "rework"
+def reworks_in_a_row_after(subject: DecisionSubject, answer: Move, so_far: int) -> int:
+    followed = answer.by == "signal" and subject.signal_verdict == "rework"
     # In a row: any other move begins the count anew.
     return so_far + 1 if followed else 0
 
@@ -190,26 +192,26 @@ def reworks_in_a_row_after(about: DecisionSubject, answer: Move, so_far: int) ->
 
 
 def variables_and_context_to_store(
-    about: DecisionSubject, answer: Move | Finish
+    subject: DecisionSubject, answer: Move | Finish
 ) -> dict[str, dict[str, Any]]:
     """`variables` to set and what goes into the `context`: objects only, later overwrites earlier, outputs of failed
     stations do not count (law §5 step 9)."""
-    output = about.outcome.output
+    output = subject.outcome.output
     # law §5 step 9: what a failed station put out is no fact for the others
-    context = output if isinstance(output, dict) and not about.has_failed else {}
+    context = output if isinstance(output, dict) and not subject.has_failed else {}
     variables = dict(answer.variables) if isinstance(answer, Move) else {}
-    unreadable = _unreadable_keys(about, context)
+    unreadable = _unreadable_keys(subject, context)
     changes = {"context": context, "variables": variables}
     return {**changes, "unreadable": unreadable} if unreadable else changes
 
 
-def _unreadable_keys(about: DecisionSubject, context: Mapping[str, Any]) -> dict[str, str]:
+def _unreadable_keys(subject: DecisionSubject, context: Mapping[str, Any]) -> dict[str, str]:
     """Output of a completed station that is not JSON is kept out of the context, and its keys are remembered with the
     station; "" for those that are said at last (Vibe Factory C25)."""
     # Output of a failed station does not count anyhow, so its keys are missed by nobody.
-    if about.outcome.output_error and not about.has_failed:
-        return dict.fromkeys(about.line.station(about.station).output_keys, about.station)
-    return {key: "" for key, by in about.unreadable.items() if by and key in context}
+    if subject.outcome.output_error and not subject.has_failed:
+        return dict.fromkeys(subject.line.station(subject.station).output_keys, subject.station)
+    return {key: "" for key, by in subject.unreadable.items() if by and key in context}
 
 
 # The same situation again

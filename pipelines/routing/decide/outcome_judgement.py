@@ -217,64 +217,73 @@ def undecisive_facts(judgement: OutcomeJudgement) -> Iterator[tuple[str, Observe
             yield name, _fact_operand(f"{group}.{key}", value)
 
 
-def _over_budget_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    cost, limit = about.observed_fact("usage", "cost_usd"), about.observed_fact("usage", "limit")
+def _over_budget_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
+    cost, limit = (
+        judgement_input.observed_fact("usage", "cost_usd"),
+        judgement_input.observed_fact("usage", "limit"),
+    )
     if limit == OF_MONTH:  # which the line does not say, and the worker was told
         return (_fact_operand("usage.limit", limit),)
     if cost is None:
         return ()
-    of_run, of_task = about.station.limits.cost_usd, about.line.limits.cost_usd
-    stopped = about.outcome.result == "failure" and about.outcome.failure_type == OVER_BUDGET
+    of_run, of_task = judgement_input.station.limits.cost_usd, judgement_input.line.limits.cost_usd
+    stopped = (
+        judgement_input.outcome.result == "failure" and judgement_input.outcome.failure_type == OVER_BUDGET
+    )
     if stopped and (of_run is not None or of_task is not None):  # by its worker, or by itself on its limit
         return (_fact_operand("usage.cost_usd", cost),)
     if of_run is not None and exact_amount(cost) > exact_amount(of_run):
         return (_fact_operand("usage.cost_usd", cost),)
     # What all runs of the task reported, this one included (law §13)
-    if of_task is not None and exact_amount(cost) + exact_amount(about.spent) > exact_amount(of_task):
-        return (_fact_operand("usage.cost_usd", cost), ObservedOperand("spent", about.spent))
+    if of_task is not None and exact_amount(cost) + exact_amount(judgement_input.spent) > exact_amount(
+        of_task
+    ):
+        return (_fact_operand("usage.cost_usd", cost), ObservedOperand("spent", judgement_input.spent))
     return ()
 
 
-def _no_provider_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    answered = about.observed_fact("agent", "provider")
+def _no_provider_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
+    answered = judgement_input.observed_fact("agent", "provider")
     return (_fact_operand("agent.provider", answered),) if answered == "unavailable" else ()
 
 
-def _no_final_event_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
+def _no_final_event_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
     return (
         (_fact_operand("agent.final_event", False),)
-        if about.observed_fact("agent", "final_event") is False
+        if judgement_input.observed_fact("agent", "final_event") is False
         else ()
     )
 
 
-def _denied_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    denied = about.observed_fact("commands", "denied")
-    lacking = about.missing_results or (
-        about.unchanged_evidence if about.expected_result_kind == CHANGE else ()
+def _denied_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
+    denied = judgement_input.observed_fact("commands", "denied")
+    lacking = judgement_input.missing_results or (
+        judgement_input.unchanged_evidence if judgement_input.expected_result_kind == CHANGE else ()
     )
     return (_fact_operand("commands.denied", denied), *lacking) if denied and lacking else ()
 
 
-def _refused_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    return about.deciding_output_fact("refused", REFUSED)
+def _refused_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return judgement_input.deciding_output_fact("refused", REFUSED)
 
 
-def _unreadable_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
+def _unreadable_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
     """Hold only if nothing of it could be read: what was read beside it counts."""
-    return () if about.has_output else about.deciding_output_fact("unreadable", UNREADABLE)
+    return (
+        () if judgement_input.has_output else judgement_input.deciding_output_fact("unreadable", UNREADABLE)
+    )
 
 
-def _empty_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    return about.deciding_output_fact("empty", EMPTY)
+def _empty_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return judgement_input.deciding_output_fact("empty", EMPTY)
 
 
-def _nothing_done_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    return about.unchanged_evidence if about.expected_result_kind == CHANGE else ()
+def _nothing_done_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return judgement_input.unchanged_evidence if judgement_input.expected_result_kind == CHANGE else ()
 
 
-def _output_missing_evidence(about: JudgementInput) -> tuple[ObservedOperand, ...]:
-    return about.missing_results
+def _output_missing_evidence(judgement_input: JudgementInput) -> tuple[ObservedOperand, ...]:
+    return judgement_input.missing_results
 
 
 ORDER: Final[tuple[tuple[str, Callable[[JudgementInput], tuple[ObservedOperand, ...]]], ...]] = (

@@ -72,64 +72,78 @@ class Transition:
 
 
 def decision_transition(
-    about: DecisionSubject, answer: DecisionAnswer, place: TokenPlace, to: tuple[str, ...] | None = None
+    subject: DecisionSubject,
+    answer: DecisionAnswer,
+    token_place: TokenPlace,
+    to: tuple[str, ...] | None = None,
 ) -> Transition:
     """Say what the decision makes of its token. `to`: where the targets of a move are by now, if the task was migrated
     since its job started."""
     if isinstance(answer, Move):
         targets = answer.to if to is None else to
-        entries = tuple(_station_entry(about, answer, place, target, len(targets) == 1) for target in targets)
+        entries = tuple(
+            _station_entry(subject, answer, token_place, target, len(targets) == 1) for target in targets
+        )
         return Transition(
-            _counter_changes(about, answer, place, to),
-            effects.variables_and_context_to_store(about, answer),
+            _counter_changes(subject, answer, token_place, to),
+            effects.variables_and_context_to_store(subject, answer),
             entries,
         )
     if isinstance(answer, Finish):
-        reason = effects.failure_reason_without_rejection(about, answer)
+        reason = effects.failure_reason_without_rejection(subject, answer)
         ended = TokenEnd(
             answer.end_kind,
             answer.end,
             answer.error or "",
             reason,
-            effects.does_decision_abort_task(about, answer),
+            effects.does_decision_abort_task(subject, answer),
         )
         return Transition(
-            _counter_changes(about, answer, place),
-            effects.variables_and_context_to_store(about, answer),
+            _counter_changes(subject, answer, token_place),
+            effects.variables_and_context_to_store(subject, answer),
             ended=ended,
         )
     # Behind a gate nothing counts before it is approved (law §5, steps 8 and 9).
     if isinstance(answer, Wait) and answer.status != REVIEW:
-        return Transition(_counter_changes(about, answer, place), stays=effects.stay_of_decision(answer))
+        return Transition(
+            _counter_changes(subject, answer, token_place), stays=effects.stay_of_decision(answer)
+        )
     return Transition(stays=effects.stay_of_decision(answer))
 
 
 def _counter_changes(
-    about: DecisionSubject, answer: Move | Finish | Wait, place: TokenPlace, to: tuple[str, ...] | None = None
+    subject: DecisionSubject,
+    answer: Move | Finish | Wait,
+    token_place: TokenPlace,
+    to: tuple[str, ...] | None = None,
 ) -> dict[str, dict[str, int]]:
-    return effects.counter_changes(about, answer, effects.enterable_stations(place.line, place.station), to)
-
-
-def _station_entry(
-    about: DecisionSubject, answer: Move, place: TokenPlace, target: str, alone: bool
-) -> StationEntry:
-    waits = place.line.does_token_wait_at_join(target, place.station)
-    failure_type = about.outcome.failure_type or ""
-    return StationEntry(
-        target,
-        effects.origin_after_or_none(place.station, place.origin, target),
-        # A `rework` signal leads to one station; a fork begins the count anew.
-        effects.reworks_in_a_row_after(about, answer, place.signal_reworks) if alone else 0,
-        "" if waits else answer.feedback or "",
-        Arrival(place.station, answer.standing, place.order, failure_type) if waits else None,
+    return effects.counter_changes(
+        subject, answer, effects.enterable_stations(token_place.line, token_place.station), to
     )
 
 
-def rerun_transition(place: TokenPlace, at: str = "", feedback: str = "") -> Transition:
+def _station_entry(
+    subject: DecisionSubject, answer: Move, token_place: TokenPlace, target: str, alone: bool
+) -> StationEntry:
+    waits = token_place.line.does_token_wait_at_join(target, token_place.station)
+    failure_type = subject.outcome.failure_type or ""
+    return StationEntry(
+        target,
+        effects.origin_after_or_none(token_place.station, token_place.origin, target),
+        # A `rework` signal leads to one station; a fork begins the count anew.
+        effects.reworks_in_a_row_after(subject, answer, token_place.signal_reworks) if alone else 0,
+        "" if waits else answer.feedback or "",
+        Arrival(token_place.station, answer.standing, token_place.order, failure_type) if waits else None,
+    )
+
+
+def rerun_transition(token_place: TokenPlace, at: str = "", feedback: str = "") -> Transition:
     """Run once more by hand, at the token's own station or `at` another: a visit that uses no budget (law §5)."""
-    target = at or place.station
+    target = at or token_place.station
     entry = StationEntry(
-        target, effects.origin_after_or_none(place.station, place.origin, target), feedback=feedback
+        target,
+        effects.origin_after_or_none(token_place.station, token_place.origin, target),
+        feedback=feedback,
     )
     return Transition({"visits": {target: 1}}, entries=(entry,))
 

@@ -76,22 +76,22 @@ class CountedTexts(Texts):
         kind = reader.values["kind"]
         return kind in NEEDS and key == KINDS[kind][0]
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         keys = reader.texts(key)
         if not keys:
-            return self.absent_value(reader, key, around)
+            return self.absent_value(reader, key, context)
         for index, member in enumerate(keys):
-            self.check_member(member, index, reader, key, around)
+            self.check_member(member, index, reader, key, context)
         return tuple(dict.fromkeys(keys))
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         if self.needed(reader, key):
             machine = _("a budget of kind %(kind)s names some", kind=reader.values["kind"])
             reader.note(key, _.of(machine, "is missing"))
         return ()
 
-    def check_member(self, member: str, index: int, reader: Reader, key: str, around: ReadContext) -> None:
-        known = getattr(around.names, self.part) if self.part else (member,)
+    def check_member(self, member: str, index: int, reader: Reader, key: str, context: ReadContext) -> None:
+        known = getattr(context.names, self.part) if self.part else (member,)
         if member not in known:
             message = unknown_reference_message(self.what, member)
             reader.problems.note(
@@ -103,8 +103,8 @@ class CountedTexts(Texts):
 class EdgeTexts(CountedTexts):
     """Edges, each written as from->to."""
 
-    def check_member(self, member: str, index: int, reader: Reader, key: str, around: ReadContext) -> None:
-        names, path = around.names, member_path(reader.path_of(key), index)
+    def check_member(self, member: str, index: int, reader: Reader, key: str, context: ReadContext) -> None:
+        names, path = context.names, member_path(reader.path_of(key), index)
         source, arrow, target = member.partition("->")
         if not arrow:
             reader.problems.note(
@@ -129,7 +129,7 @@ class BudgetLimit(Count):
     remedy: str = "a whole number, or none"
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return None if reader.given[key] == "none" else reader.count(key)
 
     def write(self, value: Any) -> Any:
@@ -146,8 +146,8 @@ class BudgetRole(Text):
     default: str | None = None
     longest: int = MAX_ROLE
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return super().read(reader, key, around) or None
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return super().read(reader, key, context) or None
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Operand(Field):
     fills: tuple[str, ...] = ("operator", "value", "prepared")
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         operator, value = reader.values["operator"], reader.raw(key)
         if operator == "exists":
             return operator, None, None
@@ -90,7 +90,7 @@ class Operand(Field):
             reader.note(key, str(error))
             return operator, value, None
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         operator = reader.values["operator"]
         if operator != "exists":
             reader.note(key, "is missing")
@@ -165,7 +165,7 @@ class CheckGroup:
 class CheckGroupField(Field):
     """A group of checks: `{all: […]}` or `{any: […]}`, whose members are checks or groups."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return _read_group_or_none(reader.raw(key), reader.path_of(key), reader.problems, 1)
 
     def write(self, value: Any) -> Any:

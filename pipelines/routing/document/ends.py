@@ -57,7 +57,7 @@ class End:
     extra: Mapping[str, Any] = declared_field(extra_members())
 
 
-def _note_end_problems(reader: Reader, around: ReadContext) -> None:
+def _note_end_problems(reader: Reader, context: ReadContext) -> None:
     key, kind = reader.values["key"], reader.values["kind"]
     if reader.values["follow_up"] and kind == "cancelled":
         reader.note("follow_up", "nothing follows what was cancelled", "leave the key out")

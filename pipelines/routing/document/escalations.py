@@ -93,7 +93,7 @@ class EscalationRule:
     )
 
 
-def _note_escalation_problems(reader: Reader, around: ReadContext) -> None:
+def _note_escalation_problems(reader: Reader, context: ReadContext) -> None:
     if reader.values["on_breach"] and reader.values["sla"] is None:
         reader.note("on_breach", "is never done without a time to answer", "say sla, such as 4h")
 

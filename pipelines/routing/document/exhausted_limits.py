@@ -21,16 +21,16 @@ class ExhaustedAction(Field):
 
     fills: tuple[str, ...] = ("on_exhausted", "exhausted_to")
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is dict:
-            return None, _read_target(Reader(value, reader.path_of(key), reader.problems), around.names)
+            return None, _read_target(Reader(value, reader.path_of(key), reader.problems), context.names)
         if type(value) is not str or value not in EXHAUSTED:
             reader.note(key, _("has to be %(known)s or {to: station or end}", known=", ".join(EXHAUSTED)))
             return None, None
         return value, None
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return None, None
 
     def write(self, value: Any) -> Any:

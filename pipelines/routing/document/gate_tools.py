@@ -55,10 +55,10 @@ TROUBLES = ("timeout", "parse_error", "not_started")
 class Program(Texts):
     required: bool = True
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return read_argv(reader)
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return read_argv(reader)
 
     def schema(self) -> Schema:
@@ -69,7 +69,7 @@ class Program(Texts):
 class Environment(Object):
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         members = reader.object(key)
         for name, value in members.items():
             if type(value) is not str:
@@ -85,7 +85,7 @@ class ExitCodes(Field):
     default: tuple[int, ...] = (0,)
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         codes = []
         for value, path in reader.members(key):
             code = whole_number_or_none(value)
@@ -111,14 +111,14 @@ class JudgementCondition(Field):
     help: str = "A condition on the tool's own output, as JSON."
     rows: int = 2
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         condition = read_condition(value, reader.path_of(key), reader.problems, ())
         if any(isinstance(leaf, (AnswerTest, EdgeCountTest)) for leaf in condition_leaf_tests(condition)):
             reader.note(key, "reads the tool's own output; it cannot ask anybody or count edges")
         return condition, value
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return None, None
 
     def write(self, value: Any) -> Any:
@@ -243,10 +243,10 @@ class Tool:
 
 
 class ToolRecord(Record[Tool]):
-    def read(self, reader: Reader, around: ReadContext) -> Tool:
+    def read(self, reader: Reader, context: ReadContext) -> Tool:
         """A tool that does nothing where something is wrong: it is never run."""
         before = len(reader.problems)
-        tool = super().read(reader, around)
+        tool = super().read(reader, context)
         return tool if len(reader.problems) == before else Tool(("true",))
 
 

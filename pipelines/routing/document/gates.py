@@ -136,7 +136,7 @@ class DuePolicy:
         return (self.times or REMINDERS) if self.every else 0
 
 
-def _note_due_problems(reader: Reader, around: ReadContext) -> None:
+def _note_due_problems(reader: Reader, context: ReadContext) -> None:
     values = reader.values
     if values["before"] and values["after"] and values["before"] >= values["after"]:
         reader.note("before", "is as long as the time for the decision, or longer")
@@ -159,8 +159,8 @@ class GateFields(ListField):
     """Fields that an approval fills in, like those of the line's form. They become variables of the task (law
     §6)."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        gate_fields = super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        gate_fields = super().read(reader, key, context)
         for index, gate_field in enumerate(gate_fields):
             if gate_field.type not in FIELD_TYPES:
                 path = member_path(member_path(reader.path_of(key), index), "type")
@@ -235,10 +235,10 @@ class Mode(Choice):
 
     default: str = "manual"
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return reader.choice(key, self.choices, self.absent_value(reader, key, around))
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return reader.choice(key, self.choices, self.absent_value(reader, key, context))
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         bare = reader.values["checks"] is None and reader.values["tool"] is None
         return "manual" if bare else "checks_then_manual"
 
@@ -257,7 +257,7 @@ class Offers(Texts):
 
     default: tuple[str, ...] = OFFERS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         offers = reader.texts(key)
         for index, word in enumerate(offers):
             if word not in WORDS:
@@ -269,11 +269,11 @@ class Offers(Texts):
         note_duplicates(reader, key, offers, "the word")
         if reader.given[key] == []:
             reader.note(key, "a gate offers at least one word", "leave the key out for the usual ones")
-        return offers or self.absent_value(reader, key, around)
+        return offers or self.absent_value(reader, key, context)
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         # Under `flux`: approve, rework, abort (law §5)
-        return FLUX_OFFERS if around.preset == "flux" else self.default
+        return FLUX_OFFERS if context.preset == "flux" else self.default
 
     def schema(self) -> Schema:
         return schema_parts.list_schema(schema_parts.enum_schema(WORDS), minItems=1, uniqueItems=True)

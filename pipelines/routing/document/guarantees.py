@@ -75,8 +75,8 @@ class Dollars(Text):
 
     longest: int = 20
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        amount_text = super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        amount_text = super().read(reader, key, context)
         try:
             amount = Decimal(amount_text)
         except InvalidOperation:
@@ -116,7 +116,7 @@ class Guarantee:
         return next(name for name in FORMS if getattr(self, name) is not None)
 
 
-def _note_guarantee_problems(reader: Reader, around: ReadContext) -> None:
+def _note_guarantee_problems(reader: Reader, context: ReadContext) -> None:
     forms = [name for name in FORMS if reader.has(name)]
     if len(forms) != 1:
         message = "says what it promises in exactly one form" if forms else "says nothing"

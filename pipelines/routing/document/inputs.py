@@ -55,8 +55,8 @@ ENDING: Final = re.compile(r"^\.[a-z0-9][a-z0-9.+_-]{0,19}$")
 class Endings(Texts):
     """File name endings: `.csv`."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        endings = super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        endings = super().read(reader, key, context)
         for ending in endings:
             if not ENDING.fullmatch(ending):
                 wrong = _("%(ending)s is no ending of a file's name", ending=quoted_value(ending))
@@ -112,7 +112,7 @@ class Input:
     extra: Mapping[str, Any] = declared_field(extra_members())
 
 
-def _note_input_problems(reader: Reader, around: ReadContext) -> None:
+def _note_input_problems(reader: Reader, context: ReadContext) -> None:
     values = reader.values
     if (values["type"] == "choice") != bool(values["choices"]):
         reader.note("choices", "a choice lists its choices, no other type does")

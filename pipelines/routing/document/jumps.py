@@ -21,7 +21,7 @@ class Jumps(Texts):
     default: Any = None
     written: WriteCondition = WriteCondition.UNLESS_NONE
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         raw = reader.raw(key)
         if raw == ALL:
             return ALL
@@ -30,7 +30,7 @@ class Jumps(Texts):
             return None
         places = reader.texts(key)
         for place in places:
-            note_unknown_reference(reader, key, place, around.names.places, "station or end")
+            note_unknown_reference(reader, key, place, context.names.places, "station or end")
         return tuple(dict.fromkeys(places))
 
     def write(self, value: Any) -> Any:

@@ -65,7 +65,7 @@ class Law(Field):
 
     default: int = LAW
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         if whole_number_or_none(reader.raw(key)) != LAW:
             reader.note(key, _("this product knows the semantics number %(law)s only", law=LAW))
         return LAW
@@ -81,11 +81,11 @@ class Stations(ListField):
     required: bool = True
     least: int = 1
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        value = super().read(reader, key, around)
-        return value if value or reader.given[key] else self.absent_value(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        value = super().read(reader, key, context)
+        return value if value or reader.given[key] else self.absent_value(reader, key, context)
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         reader.note(key, "is empty", "a line has at least one station")
         return ()
 
@@ -94,16 +94,16 @@ class Stations(ListField):
 class PolicyOfPreset(ObjectField):
     """Policy of a line; an absent policy is that of the preset."""
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return PRESETS[around.preset]
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return PRESETS[context.preset]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Start(Reference):
     """The first station where nothing is said."""
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return next(iter(around.names.stations), "")
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return next(iter(context.names.stations), "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class Pairs(Field):
 
     default: tuple[tuple[str, str], ...] = ()
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         pairs = []
         for member, path in reader.members(key):
             if (
@@ -123,7 +123,7 @@ class Pairs(Field):
                 reader.problems.note(path, "has to be a pair of stations")
                 continue
             for index, station in enumerate(member):
-                if station not in around.names.stations:
+                if station not in context.names.stations:
                     reader.problems.note(
                         member_path(path, index), unknown_reference_message("station", station)
                     )
@@ -377,7 +377,7 @@ class ParsedLine:
         return LINE.write(self)
 
 
-def _note_line_problems(reader: Reader, around: ReadContext) -> None:
+def _note_line_problems(reader: Reader, context: ReadContext) -> None:
     stations: tuple[Station, ...] = reader.values["stations"]
     ends = {end.key for end in reader.values["ends"]} | set(BUILT_IN_ENDS)
     for index, station in enumerate(stations):

@@ -24,8 +24,8 @@ _LIMIT: Final = re.compile(r"limit:(0|[1-9][0-9]{0,8})\Z")
 # Its knobs. What is not said, or is wrong, is as the preset says.
 
 
-def _preset_value(key: str, around: ReadContext) -> Any:
-    return getattr(PRESETS[around.preset or DEFAULT_PRESET], key)
+def _preset_value(key: str, context: ReadContext) -> Any:
+    return getattr(PRESETS[context.preset or DEFAULT_PRESET], key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,24 +33,24 @@ class PolicyOption(Choice):
     choices: Mapping[str, str] = field(kw_only=False)
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return reader.choice(key, self.choices, _preset_value(key, around))
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return reader.choice(key, self.choices, _preset_value(key, context))
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return _preset_value(key, around)
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return _preset_value(key, context)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouteOption(Route):
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return _preset_value(key, around)
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return _preset_value(key, context)
 
 
 @dataclass(frozen=True, kw_only=True)
 class YesNo(PolicyOption):
     """`yes` or `no`; true and false too, which YAML 1.1 tools make of them. Always yes in the presets."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is bool:
             return value
@@ -73,9 +73,9 @@ class NewerYesNo(YesNo):
     default: Any = False
     written: WriteCondition = WriteCondition.UNLESS_EMPTY
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         older = (name for name, field in POLICY.fields.items() if not isinstance(field, NewerYesNo))
-        return _preset_value(key, around) and not all(map(reader.has, older))
+        return _preset_value(key, context) and not all(map(reader.has, older))
 
     def write(self, value: Any) -> Any:
         return "yes" if value else ""
@@ -85,8 +85,8 @@ class NewerYesNo(YesNo):
 class Revisit(PolicyOption):
     """Revisit policy: one of the words, or `limit:<n>`."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        usual = _preset_value(key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        usual = _preset_value(key, context)
         value = reader.text(key, usual)
         if value not in self.choices and not _LIMIT.match(value):
             known = {**self.choices, "limit:<n>": "At most a number of times again"}
@@ -103,8 +103,8 @@ class Revisit(PolicyOption):
 class LoopLimitOption(PolicyOption):
     """A whole number, or `none`."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return None if reader.raw(key) == "none" else reader.count(key, _preset_value(key, around))
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return None if reader.raw(key) == "none" else reader.count(key, _preset_value(key, context))
 
     def write(self, value: Any) -> Any:
         return "none" if value is None else value
@@ -117,11 +117,11 @@ class LoopLimitOption(PolicyOption):
 class Cap(Count):
     least: int = 1
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return reader.count(key, _preset_value(key, around), least=self.least)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return reader.count(key, _preset_value(key, context), least=self.least)
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return _preset_value(key, around)
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return _preset_value(key, context)
 
 
 YES_NO: Final = {"yes": "Yes", "no": "No"}

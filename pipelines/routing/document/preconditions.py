@@ -35,7 +35,7 @@ class Preconditions(Field):
     placeholder: str = "handoff, metadata:AI-Usage"
     code: bool = True
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is not list:
             reader.note(key, _("has to be a list of texts, not %(value)s", value=kind_phrase(value)))
@@ -77,7 +77,7 @@ class HandoffSchema(Field):
     placeholder: str = '{"type": "object", "required": ["change_summary"]}'
     rows: int = 4
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         schema = reader.object(key)
         for fault in schema_faults(schema):
             path = f"{reader.path_of(key)}.{fault.path}" if fault.path else reader.path_of(key)

@@ -77,7 +77,7 @@ class RequirementRecord(Record[Requirement]):
         )
         super().__init__(Requirement, {**names, "count": count})
 
-    def read(self, reader: Reader, around: ReadContext) -> Requirement:
+    def read(self, reader: Reader, context: ReadContext) -> Requirement:
         kinds = [kind for kind in REQUIREMENTS if reader.has(kind)]
         if len(kinds) != 1:
             reader.problems.note(
@@ -85,13 +85,13 @@ class RequirementRecord(Record[Requirement]):
             )
             return Requirement("role", "")
         [kind] = kinds
-        name = self.fields[kind].read(reader, kind, around)
+        name = self.fields[kind].read(reader, kind, context)
         if kind == OWNER:
-            note_unknown_reference(reader, kind, name, around.names.stations, "station")
+            note_unknown_reference(reader, kind, name, context.names.stations, "station")
         everyone, count = self._is_everyone_and_count(reader, kind)
         reader.note_unknown_keys()
         # The agent that works there, so that a decision finds its owner
-        agents = around.names.agents.get(name) if kind == OWNER else None
+        agents = context.names.agents.get(name) if kind == OWNER else None
         return Requirement(kind, name, count, everyone, agents[0] if agents else "")
 
     def _is_everyone_and_count(self, reader: Reader, kind: str) -> tuple[bool, int]:
@@ -130,11 +130,11 @@ class Approvers(ListField):
     least: int = 1
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         if reader.given[key] == []:
             reader.note(key, "names nobody", "leave the key out for one reviewer")
-        read = super().read(reader, key, around) or self.default
-        return tuple(owner for need in read for owner in _owner_requirements(need, around))
+        read = super().read(reader, key, context) or self.default
+        return tuple(owner for need in read for owner in _owner_requirements(need, context))
 
     def write(self, value: Any) -> Any:
         written = super().write(value)
@@ -146,7 +146,7 @@ class Approvers(ListField):
         ]
 
 
-def _owner_requirements(need: Requirement, around: ReadContext) -> list[Requirement]:
+def _owner_requirements(need: Requirement, context: ReadContext) -> list[Requirement]:
     """Ask both owners of a station that names two agents. One person may be both, so neither takes a place."""
-    agents = around.names.agents.get(need.name, ()) if need.kind == OWNER else ()
+    agents = context.names.agents.get(need.name, ()) if need.kind == OWNER else ()
     return [replace(need, agent=agent, everyone=True) for agent in agents] if len(agents) > 1 else [need]

@@ -27,20 +27,20 @@ class Route(Field):
     choices: Mapping[str, str] = field(kw_only=False)
     prefix: str = field(kw_only=False)
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.text(key)
         start, colon, station = value.partition(":")
         if start == self.prefix and colon:
             if not station:
                 reader.note(key, _("%(prefix)s: names no station", prefix=self.prefix))
-            note_unknown_reference(reader, key, station, around.names.stations, "station")
+            note_unknown_reference(reader, key, station, context.names.stations, "station")
             return value
         if value in self.choices:
             return value
         if type(reader.given[key]) is str:
             known = {**self.choices, f"{self.prefix}:<station>": "Go to a station"}
             reader.note(key, unknown_word_message(value), expected_hint(value, known))
-        return self.absent_value(reader, key, around)
+        return self.absent_value(reader, key, context)
 
     def schema(self) -> Schema:
         return {"anyOf": [enum_schema(self.choices), {"type": "string", "pattern": f"^{self.prefix}:.+$"}]}

@@ -50,8 +50,8 @@ class Variable(Text):
     required: bool = True
     longest: int = 128
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        var = super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        var = super().read(reader, key, context)
         if var.strip() and (set(var) & set("{}") or any(c.isspace() for c in var)):
             reader.note(key, "the name of a variable has no spaces and no braces")
         return var
@@ -61,7 +61,7 @@ class Variable(Text):
 class ComposePathField(Field):
     """A path in the output; the whole of it where there is none."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         try:
             return compile_path(reader.text(key, required=True) or "$")
         except PathError as error:
@@ -84,7 +84,7 @@ class Compose:
     strategy: str | None = declared_field(Choice(tuple(STRATEGIES), default=None, label="With what it held"))
 
 
-def _note_missing_compose_path(reader: Reader, around: ReadContext) -> None:
+def _note_missing_compose_path(reader: Reader, context: ReadContext) -> None:
     if not reader.has("path") and not reader.has("strategy"):
         reader.note("path", "is missing")
 
@@ -106,10 +106,10 @@ class ParseFunctionField(Field):
 
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return self.parse_value(reader.raw(key), reader.path_of(key), around, reader.values["fault"])
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return self.parse_value(reader.raw(key), reader.path_of(key), context, reader.values["fault"])
 
-    def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
+    def parse_value(self, value: Any, path: str, context: ReadContext, own: Problems) -> Any:
         """Return the parsed value; its faults are noted in `own`."""
         raise NotImplementedError
 
@@ -118,8 +118,8 @@ class ParseFunctionField(Field):
 class ConditionField(ParseFunctionField):
     default: Any = FALLBACK
 
-    def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
-        return read_condition(value, path, own, around.names.places)
+    def parse_value(self, value: Any, path: str, context: ReadContext, own: Problems) -> Any:
+        return read_condition(value, path, own, context.names.places)
 
     def schema(self) -> Schema:
         return schema_parts.definition_reference("condition")
@@ -130,15 +130,15 @@ class TargetsField(ParseFunctionField):
     required: bool = True
     default: tuple[str, ...] = ()
 
-    def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
+    def parse_value(self, value: Any, path: str, context: ReadContext, own: Problems) -> Any:
         if type(value) is str:
-            return _read_target(value, path, around, own)
+            return _read_target(value, path, context, own)
         if type(value) is list:
-            return _read_fork(value, path, around, own)
+            return _read_fork(value, path, context, own)
         own.note(path, _("has to be a key or a list of keys, not %(value)s", value=kind_phrase(value)))
         return ()
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         reader.values["fault"].note(reader.path_of(key), "is missing")
         return self.default
 
@@ -147,8 +147,8 @@ class TargetsField(ParseFunctionField):
         return {"anyOf": [SOME_TEXT, fork]}
 
 
-def _read_target(value: str, path: str, around: ReadContext, own: Problems) -> tuple[str, ...]:
-    known = {**around.names.places, **SYMBOLS}
+def _read_target(value: str, path: str, context: ReadContext, own: Problems) -> tuple[str, ...]:
+    known = {**context.names.places, **SYMBOLS}
     if value not in known:
         own.note(
             path,
@@ -158,19 +158,19 @@ def _read_target(value: str, path: str, around: ReadContext, own: Problems) -> t
     return (value,)
 
 
-def _read_fork(values: list[Any], path: str, around: ReadContext, own: Problems) -> tuple[str, ...]:
+def _read_fork(values: list[Any], path: str, context: ReadContext, own: Problems) -> tuple[str, ...]:
     if not values or len(values) > MAX_TARGETS:
         own.note(path, _("a fork has between 1 and %(most)s targets", most=MAX_TARGETS))
     for index, value in enumerate(values):
-        if type(value) is not str or value not in around.names.stations:
-            target_name = quoted_name(around.names.ends, value) if type(value) is str else kind_phrase(value)
+        if type(value) is not str or value not in context.names.stations:
+            target_name = quoted_name(context.names.ends, value) if type(value) is str else kind_phrase(value)
             own.note(
                 member_path(path, index),
                 _("a fork leads to stations of the line, not to %(shown)s", shown=target_name),
             )
         # Two branches at one station could not be told apart at a join
         elif value in values[:index]:
-            twice = quoted_name(around.names.stations, value)
+            twice = quoted_name(context.names.stations, value)
             own.note(member_path(path, index), _("the fork leads to %(value)s twice", value=twice))
     return tuple(map(str, values))
 
@@ -181,14 +181,14 @@ class GatesField(ParseFunctionField):
 
     default: tuple[str, ...] = ()
 
-    def parse_value(self, value: Any, path: str, around: ReadContext, own: Problems) -> Any:
+    def parse_value(self, value: Any, path: str, context: ReadContext, own: Problems) -> Any:
         if type(value) is not list:
             own.note(path, _("has to be a list of gates, not %(value)s", value=kind_phrase(value)))
             return ()
         for index, gate in enumerate(value):
-            if type(gate) is not str or gate not in around.names.gates:
+            if type(gate) is not str or gate not in context.names.gates:
                 gate_name = quoted_value(gate) if type(gate) is str else kind_phrase(gate)
-                hint = expected_hint(str(gate), around.names.gates)
+                hint = expected_hint(str(gate), context.names.gates)
                 own.note(member_path(path, index), _("the line has no gate %(shown)s", shown=gate_name), hint)
         return tuple(dict.fromkeys(map(str, value)))
 
@@ -276,12 +276,12 @@ class Rule:
 
 
 class RuleRecord(Record[Rule]):
-    def values(self, reader: Reader, around: ReadContext) -> dict[str, Any]:
+    def values(self, reader: Reader, context: ReadContext) -> dict[str, Any]:
         # With `keep` the faults of `when`, `to` and `gates` stay with the rule until it is reached.
-        own = reader.values["fault"] = Problems() if around.keep else reader.problems
-        values = super().values(reader, around)
+        own = reader.values["fault"] = Problems() if context.keep else reader.problems
+        values = super().values(reader, context)
         source = {key: reader.given[key] for key in LATE if key in reader.given}
-        return {**values, "fault": _combined_fault_or_none(own) if around.keep else None, "source": source}
+        return {**values, "fault": _combined_fault_or_none(own) if context.keep else None, "source": source}
 
     def write(self, value: Rule) -> dict[str, Any]:
         document = super().write(value)

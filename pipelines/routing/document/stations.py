@@ -108,18 +108,18 @@ class BranchesField(Texts):
 
     required: bool = True
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         stations = reader.texts(key)
         if not reader.given[key]:
             reader.note(key, "names no station")
         for index, station in enumerate(stations):
-            if station not in around.names.stations:
+            if station not in context.names.stations:
                 path = member_path(reader.path_of(key), index)
                 reader.problems.note(path, unknown_reference_message("station", station))
-        note_duplicates(reader, key, stations, "the station", around.names.stations)
+        note_duplicates(reader, key, stations, "the station", context.names.stations)
         return stations
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         reader.note(key, "names no station")
         return ()
 
@@ -160,10 +160,10 @@ class WorkField(Field):
 
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return reader.read_object_or_none(key, around.work) or self.absent_value(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return reader.read_object_or_none(key, context.work) or self.absent_value(reader, key, context)
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return {"kind": DEFAULT_WORK}
 
     def write(self, value: Any) -> Any:
@@ -319,7 +319,7 @@ class Station:
         )
 
 
-def _note_station_problems(reader: Reader, around: ReadContext) -> None:
+def _note_station_problems(reader: Reader, context: ReadContext) -> None:
     """A review needs somebody who is asked."""
     for kind, word in reader.values["outcome_of"].items():
         if word == REVIEW and not reader.values["gate"]:

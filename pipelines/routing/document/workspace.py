@@ -80,7 +80,7 @@ GIT_WORKSPACE: Final[Record[GitWorkspace]] = Record.of(GitWorkspace)
 class WorkspaceField(Field):
     """`none`, or {git: …}."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         if value == NONE:
             return None
@@ -90,7 +90,7 @@ class WorkspaceField(Field):
         inner = Reader(value, reader.path_of(key), reader.problems)
         if not inner.has(GIT):
             inner.note(GIT, "is missing")
-        workspace = inner.read_object_or_none(GIT, lambda git_reader: GIT_WORKSPACE.read(git_reader, around))
+        workspace = inner.read_object_or_none(GIT, lambda git_reader: GIT_WORKSPACE.read(git_reader, context))
         inner.note_unknown_keys()
         return workspace
 

@@ -203,11 +203,11 @@ class _GuaranteeProver:
         except TooManyPlaces:
             return False
 
-    def _why_way_may_break(self, way: WayOut) -> str:
-        source = self._line.station(way.source).name
-        gate = self._line.gates_by_key.get(way.at)
-        if way.rule is not None and way.by in ("rule", "exhausted"):
-            rule = named.rule(self._line, way.rule.id)
+    def _why_way_may_break(self, way_out: WayOut) -> str:
+        source = self._line.station(way_out.source).name
+        gate = self._line.gates_by_key.get(way_out.at)
+        if way_out.rule is not None and way_out.by in ("rule", "exhausted"):
+            rule = named.rule(self._line, way_out.rule.id)
             return _("rule %(rule)s may break it, as far as limits are not counted", rule=rule)
         if gate is not None:
             return _("a word at %(gate)s may break it", gate=gate.name)

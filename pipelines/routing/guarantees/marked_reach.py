@@ -51,54 +51,56 @@ class MarkedReach:
     def is_proved(self) -> bool:
         return self.broken is None and not self.begins
 
-    def _record_break(self, place: MarkedPlace, way: WayOut) -> None:
-        self.broken = self.broken or way
-        self._breaking.add((place.station, place.mark))
+    def _record_break(self, marked_place: MarkedPlace, way_out: WayOut) -> None:
+        self.broken = self.broken or way_out
+        self._breaking.add((marked_place.station, marked_place.mark))
 
     def moves_to_break_by_spot(self) -> dict[Spot, int]:
         """Count how many moves it takes from there at least to break it."""
         return spot_distances(self._leads, self._breaking)
 
-    def _visit_later_once(self, place: MarkedPlace) -> None:
-        if place not in self._seen:
-            self._seen.add(place)
-            self._todo.append(place)
+    def _visit_later_once(self, marked_place: MarkedPlace) -> None:
+        if marked_place not in self._seen:
+            self._seen.add(marked_place)
+            self._todo.append(marked_place)
 
-    def _follow_ways_out(self, place: MarkedPlace) -> None:
-        for way in self._ways[place.station]:
+    def _follow_ways_out(self, marked_place: MarkedPlace) -> None:
+        for way in self._ways[marked_place.station]:
             # What a join reports of branches that did not pass is no success, and brings no signal.
-            if place.judged and (way.standing == PASSED or way.needs_signal):
+            if marked_place.judged and (way.standing == PASSED or way.needs_signal):
                 continue
-            if reaches_guarded_gate(self._line, self._mark, place.mark, way):
-                self._record_break(place, way)
-            mark = self._mark.mark_after(place.mark, way.source, way.passed, way.words)
-            for target in [place.origin] if way.target == ORIGIN else [way.target]:
+            if reaches_guarded_gate(self._line, self._mark, marked_place.mark, way):
+                self._record_break(marked_place, way)
+            mark = self._mark.mark_after(marked_place.mark, way.source, way.passed, way.words)
+            for target in [marked_place.origin] if way.target == ORIGIN else [way.target]:
                 if target:
-                    self._enter_target(place, way, target, mark)
+                    self._enter_target(marked_place, way, target, mark)
 
-    def _enter_target(self, place: MarkedPlace, way: WayOut, target: str, mark: bool) -> None:
+    def _enter_target(self, marked_place: MarkedPlace, way_out: WayOut, target: str, mark: bool) -> None:
         if target not in self._line.stations_by_key:
             if target == self._mark.reach and mark:
-                self._record_break(place, way)
+                self._record_break(marked_place, way_out)
             return
-        self._leads.setdefault((target, mark), set()).add((place.station, place.mark))
+        self._leads.setdefault((target, mark), set()).add((marked_place.station, marked_place.mark))
         # What waits at a join has not entered the station yet.
-        if self._line.does_token_wait_at_join(target, way.source):
-            self._arrive_at_station(place, target, way, mark)
+        if self._line.does_token_wait_at_join(target, way_out.source):
+            self._arrive_at_station(marked_place, target, way_out, mark)
             return
         if target == self._mark.reach and mark:
-            self._record_break(place, way)
+            self._record_break(marked_place, way_out)
         if self._returns:
-            origin = way.source if target != way.source else place.origin
+            origin = way_out.source if target != way_out.source else marked_place.origin
         else:
             origin = ""
         self._visit_later_once(MarkedPlace(target, origin, mark))
 
     # Joins
 
-    def _arrive_at_station(self, place: MarkedPlace, station: str, way: WayOut, mark: bool) -> None:
+    def _arrive_at_station(
+        self, marked_place: MarkedPlace, station: str, way_out: WayOut, mark: bool
+    ) -> None:
         arrived = self._arrived.setdefault(station, set())
-        new = (way.source, way.standing == PASSED, mark)
+        new = (way_out.source, way_out.standing == PASSED, mark)
         if new in arrived:
             return
         arrived.add(new)
@@ -110,7 +112,7 @@ class MarkedReach:
                 self._visit_later_once(MarkedPlace(station, origin, merged, judged=True))
         for merged in set(self._merged_marks(join.aggregation, join.wait_for, arrived)):
             if station == self._mark.reach and merged:
-                self._record_break(place, way)
+                self._record_break(marked_place, way_out)
             for origin in origins:
                 self._visit_later_once(MarkedPlace(station, origin, merged))
 

@@ -58,9 +58,9 @@ def mark_of_guarantee(line: ParsedLine, guarantee: Guarantee) -> Mark:
     return Mark(never.reach, gate=never.without)
 
 
-def reaches_guarded_gate(line: ParsedLine, mark: Mark, forbidden: bool, way: WayOut) -> bool:
+def reaches_guarded_gate(line: ParsedLine, mark: Mark, forbidden: bool, way_out: WayOut) -> bool:
     """Tell whether the way comes to the guarded gate while the mark forbids it."""
-    for gate, words in way.opened:
+    for gate, words in way_out.opened:
         if gate == mark.reach and gate not in line.stations_by_key:
-            return mark.mark_after(forbidden, way.source, way.passed, dict(words))
+            return mark.mark_after(forbidden, way_out.source, way_out.passed, dict(words))
     return False

@@ -93,19 +93,21 @@ class LineCounts:
         for source, target, limit, _ in sorted(moves, key=str):
             yield source, target, limit
 
-    def _station_targets(self, way: WayOut) -> tuple[str, ...]:
-        if way.target == ORIGIN:
-            return tuple(key for key in self.line.stations_by_key if key != way.source)
-        return (way.target,) if way.target in self.line.stations_by_key else ()
+    def _station_targets(self, way_out: WayOut) -> tuple[str, ...]:
+        if way_out.target == ORIGIN:
+            return tuple(key for key in self.line.stations_by_key if key != way_out.source)
+        return (way_out.target,) if way_out.target in self.line.stations_by_key else ()
 
-    def _move_limit_or_none(self, way: WayOut) -> int | None:
-        if way.by == "gate":
-            rounds = self.line.gate(way.at).approval.max_rounds
-            return rounds if way.words.get(way.at) == SEND_BACK else None
-        if way.by != "rule" or way.rule is None:
+    def _move_limit_or_none(self, way_out: WayOut) -> int | None:
+        if way_out.by == "gate":
+            rounds = self.line.gate(way_out.at).approval.max_rounds
+            return rounds if way_out.words.get(way_out.at) == SEND_BACK else None
+        if way_out.by != "rule" or way_out.rule is None:
             return None
-        waits = self.line.does_token_wait_at_join(way.target, way.source)
-        limits = [limit for (kind, _), limit in rule_limits(self.line, way) if kind == "rules" or not waits]
+        waits = self.line.does_token_wait_at_join(way_out.target, way_out.source)
+        limits = [
+            limit for (kind, _), limit in rule_limits(self.line, way_out) if kind == "rules" or not waits
+        ]
         return min(limits) if limits else None
 
     # The walk
@@ -180,73 +182,83 @@ class LineCounts:
         entered = (("visits", self.line.start), ("revisit", self.line.start))
         return tuple(int(key in entered) for key in keys)
 
-    def _next_places(self, place: CountedPlace, at: Mapping[Limit, int]) -> Iterator[CountedPlace | None]:
-        return (new for _, _, new in self._open_ways_from(place, at))
+    def _next_places(
+        self, counted_place: CountedPlace, at: Mapping[Limit, int]
+    ) -> Iterator[CountedPlace | None]:
+        return (new for _, _, new in self._open_ways_from(counted_place, at))
 
     def _open_ways_from(
-        self, place: CountedPlace, at: Mapping[Limit, int]
+        self, counted_place: CountedPlace, at: Mapping[Limit, int]
     ) -> Iterator[tuple[WayOut, str, CountedPlace | None]]:
         """List ways that no limit holds, with where each leads; to an end without a place."""
-        for way in self.ways[place.station]:
-            target = place.origin if way.target == ORIGIN else way.target
-            if not target or self._lacks_origin(place, way):
+        for way in self.ways[counted_place.station]:
+            target = counted_place.origin if way.target == ORIGIN else way.target
+            if not target or self._lacks_origin(counted_place, way):
                 continue
             limits = self._limits_with_allowance(way, target)
-            if any(place.counts[at[key]] >= most for key, most in limits if key in at):
+            if any(counted_place.counts[at[key]] >= most for key, most in limits if key in at):
                 continue
             # With branches another token may have used the limit up, and its counts are not kept.
-            if way.by == "exhausted" and not self.has_forks and not self._may_be_used_up(place, way, at):
+            if (
+                way.by == "exhausted"
+                and not self.has_forks
+                and not self._may_be_used_up(counted_place, way, at)
+            ):
                 continue
             if target not in self.line.stations_by_key:
                 yield way, target, None
                 continue
-            counts = list(place.counts)
+            counts = list(counted_place.counts)
             for key in dict.fromkeys([*(key for key, _ in limits), ("visits", target), ("revisit", target)]):
                 if key in at:
                     counts[at[key]] += 1
-            inside = ("signals", place.station)
+            inside = ("signals", counted_place.station)
             for key, index in at.items():
                 # `rework` signals count in a row: any other move ends it.
                 if key[0] == "signals" and (way.by != "signal" or key != inside):
                     counts[index] = 0
-            origin = place.origin if target == place.station else place.station
+            origin = counted_place.origin if target == counted_place.station else counted_place.station
             # Where nothing leads back the origin would only multiply the places.
             yield way, target, CountedPlace(target, origin if self._has_origin_moves else "", tuple(counts))
 
-    def _lacks_origin(self, place: CountedPlace, way: WayOut) -> bool:
+    def _lacks_origin(self, counted_place: CountedPlace, way_out: WayOut) -> bool:
         """Tell of a rule that leads back before the token came from anywhere: it is stuck, whatever its limits say."""
-        leads_back = way.by in ("rule", "exhausted") and way.rule is not None and way.rule.to == (ORIGIN,)
-        return leads_back and self._has_origin_moves and not place.origin
+        leads_back = (
+            way_out.by in ("rule", "exhausted") and way_out.rule is not None and way_out.rule.to == (ORIGIN,)
+        )
+        return leads_back and self._has_origin_moves and not counted_place.origin
 
     @cached_property
     def _has_origin_moves(self) -> bool:
         return any(way.target == ORIGIN for own in self.ways.values() for way in own)
 
-    def _may_be_used_up(self, place: CountedPlace, way: WayOut, at: Mapping[Limit, int]) -> bool:
+    def _may_be_used_up(self, counted_place: CountedPlace, way_out: WayOut, at: Mapping[Limit, int]) -> bool:
         """Return whether the limit that leads to this target may be reached."""
-        if way.rule is None:
+        if way_out.rule is None:
             return True
-        targets = [place.origin if target == ORIGIN else target for target in way.rule.to]
-        limits = [limit for target in targets for limit in rule_limits(self.line, way, target)]
-        return any(key not in at or place.counts[at[key]] >= most for key, most in limits)
+        targets = [counted_place.origin if target == ORIGIN else target for target in way_out.rule.to]
+        limits = [limit for target in targets for limit in rule_limits(self.line, way_out, target)]
+        return any(key not in at or counted_place.counts[at[key]] >= most for key, most in limits)
 
-    def _limits_with_allowance(self, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
+    def _limits_with_allowance(self, way_out: WayOut, target: str = "") -> list[tuple[Limit, int]]:
         """Everything that holds this move, with how much it allows."""
-        target = target or way.target
+        target = target or way_out.target
         limits: list[tuple[Limit, int]] = []
         station = self.line.stations_by_key.get(target)
-        if way.by == "signal":
+        if way_out.by == "signal":
             if station is None:
                 return []
-            limits.append((("signals", way.source), station.limits.signal_retries))
-        if way.by == "rule" and way.rule is not None:
-            limits += rule_limits(self.line, way, target)
-        if way.by == "gate" and way.words.get(way.at) == SEND_BACK:
-            limits.append((("rounds", way.at), self.line.gate(way.at).approval.max_rounds))
+            limits.append((("signals", way_out.source), station.limits.signal_retries))
+        if way_out.by == "rule" and way_out.rule is not None:
+            limits += rule_limits(self.line, way_out, target)
+        if way_out.by == "gate" and way_out.words.get(way_out.at) == SEND_BACK:
+            limits.append((("rounds", way_out.at), self.line.gate(way_out.at).approval.max_rounds))
         if station is not None and station.limits.max_visits is not None:
             limits.append((("visits", target), station.limits.max_visits))
-        if way.by != "exhausted":
-            limits += self._budget_limits_of_move(way.source, target, way.rule if way.by == "rule" else None)
+        if way_out.by != "exhausted":
+            limits += self._budget_limits_of_move(
+                way_out.source, target, way_out.rule if way_out.by == "rule" else None
+            )
         return limits
 
     def _budget_limits_of_move(
@@ -278,9 +290,9 @@ def entry_limit(line: ParsedLine, key: str) -> int:
     return max(visit_limit(line, key), int(key == line.start))
 
 
-def rule_limits(line: ParsedLine, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
+def rule_limits(line: ParsedLine, way_out: WayOut, target: str = "") -> list[tuple[Limit, int]]:
     """Return the limits of the rule that is taken: its own and those of the revisit policy."""
-    rule, target = way.rule, target or way.target
+    rule, target = way_out.rule, target or way_out.target
     assert rule is not None
     limits: list[tuple[Limit, int]] = []
     if rule.max_retries is not None:
@@ -288,7 +300,7 @@ def rule_limits(line: ParsedLine, way: WayOut, target: str = "") -> list[tuple[L
     if rule.max_visits is not None:
         limits.append((("visits", target), rule.max_visits))
     free = rule.max_retries is None and rule.max_visits is None
-    if free and line.policy.self_loop_limit is not None and way.source in (target, *rule.to):
+    if free and line.policy.self_loop_limit is not None and way_out.source in (target, *rule.to):
         limits.append((("rules", rule.id), line.policy.self_loop_limit))
     if target in line.stations_by_key and rule.allow_revisit is not True:
         if rule.allow_revisit is False or line.policy.forbids_revisits:

@@ -95,18 +95,18 @@ class ChangeGroup:
 
 
 def group_changes(
-    apart: DocumentComparison,
+    comparison: DocumentComparison,
     hands: Callable[[DocumentChange], Iterable[Author]] = lambda _change: (),
     few: int | None = None,
 ) -> list[ChangeGroup]:
     """`hands`: who made a change; `few`: of `ChangeGroup`. What decides where tasks go comes first."""
-    made = {change.path: tuple(hands(change)) for change in apart.changes}
+    made = {change.path: tuple(hands(change)) for change in comparison.changes}
     # One query for the names of all rows
     names = author_names(hand for authors in made.values() for hand in authors)
     rows: dict[str, list[ChangeRow]] = {effect: [] for effect in AFFECTS}
-    known = place_letters(apart)
-    for change in apart.changes:
-        rows[change.affects].append(_change_row(apart, change, known, made[change.path], names))
+    known = place_letters(comparison)
+    for change in comparison.changes:
+        rows[change.affects].append(_change_row(comparison, change, known, made[change.path], names))
     return [
         ChangeGroup(key, GROUPS[key], tuple(group_rows), few)
         for key, group_rows in rows.items()
@@ -120,11 +120,11 @@ def author_names(hands: Iterable[Author]) -> dict[str, str]:
     return {str(pk): str(user) for pk, user in User.objects.in_bulk(person_ids).items()}
 
 
-def place_letters(apart: DocumentComparison) -> dict[PicturePlace, str]:
+def place_letters(comparison: DocumentComparison) -> dict[PicturePlace, str]:
     """A, B, … of the places on the drawing at which something else than the picture changed, the gravest first."""
-    ordered = sorted(apart.changes, key=lambda change: AFFECTS.index(change.affects))
+    ordered = sorted(comparison.changes, key=lambda change: AFFECTS.index(change.affects))
     places = (
-        changed_place(change, apart.picture.document) for change in ordered if change.affects != "layout"
+        changed_place(change, comparison.picture.document) for change in ordered if change.affects != "layout"
     )
     return {place: _group_letter(at) for at, place in enumerate(dict.fromkeys(p for p in places if p.node))}
 
@@ -135,33 +135,33 @@ def _group_letter(index: int) -> str:
     return (_group_letter(more - 1) if more else "") + ascii_uppercase[at]
 
 
-def _place_mark(apart: DocumentComparison, place: PicturePlace) -> str:
-    merged_picture = apart.picture
+def _place_mark(comparison: DocumentComparison, place: PicturePlace) -> str:
+    merged_picture = comparison.picture
     if place.rule:
         return merged_picture.rules.get(place.rule, "changed")
     return merged_picture.stations.get(place.node) or merged_picture.ends.get(place.node, "edited")
 
 
 def _change_row(
-    apart: DocumentComparison,
+    comparison: DocumentComparison,
     change: DocumentChange,
     known: dict[PicturePlace, str],
     hands: tuple[Author, ...],
     names: dict[str, str],
 ) -> ChangeRow:
     icon, word = LOOKS[change.what]
-    place = changed_place(change, apart.picture.document)
-    field_values = field_change(change, apart.old, apart.new) if is_field_change(change) else None
+    place = changed_place(change, comparison.picture.document)
+    field_values = field_change(change, comparison.old, comparison.new) if is_field_change(change) else None
     full_values = field_values.whole if field_values else None
     return ChangeRow(
-        people_text(change_sentence(change, apart.old, apart.new)),
+        people_text(change_sentence(change, comparison.old, comparison.new)),
         change.what,
         icon,
         word,
         place,
         # A box that was moved is no change of what it says
         "" if change.affects == "layout" else known.get(place, ""),
-        _place_mark(apart, place),
+        _place_mark(comparison, place),
         as_heading(field_values.what) if field_values else "",
         people_text(field_values.before) if field_values else "",
         people_text(field_values.now) if field_values else "",
@@ -185,24 +185,24 @@ def stored_svg_of_comparison(line: Line, before: str, to: str) -> Mapping[str, S
     return safe_svg_of_stored_drawing(stored) if stored else {}
 
 
-def merged_canvas_data(apart: DocumentComparison, line_id: int) -> dict[str, Any]:
+def merged_canvas_data(comparison: DocumentComparison, line_id: int) -> dict[str, Any]:
     """Return the data that the canvas draws: one document with the ghosts, and the mark of every part that is
     not the same."""
-    merged_picture = apart.picture
+    merged_picture = comparison.picture
     marks = {"stations": merged_picture.stations, "rules": merged_picture.rules, "ends": merged_picture.ends}
     rules = [rule for station in merged_picture.document["stations"] for rule in station["rules"]]
     conditions = {
         rule["id"]: condition_text(rule.get("when", {"always": True}), merged_picture.document, short=True)
         for rule in rules
     }
-    details = _canvas_details(apart, line_id)
+    details = _canvas_details(comparison, line_id)
     return {
         "document": merged_picture.document,
         "marks": marks,
         "conditions": conditions,
         "letters": [
             {"node": place.node, "rule": place.rule, "letter": letter}
-            for place, letter in place_letters(apart).items()
+            for place, letter in place_letters(comparison).items()
         ],
         **details,
         "icons": built_file_url_or_empty("static/icons.json"),
@@ -210,17 +210,17 @@ def merged_canvas_data(apart: DocumentComparison, line_id: int) -> dict[str, Any
     }
 
 
-def _canvas_details(apart: DocumentComparison, line_id: int) -> dict[str, Any]:
+def _canvas_details(comparison: DocumentComparison, line_id: int) -> dict[str, Any]:
     """Return the details of removed stations and rules as they were, and of all others as they are now; of a
     changed limit both."""
     # A draft with faulty rules is compared all the same.
     old, new = (
         canvas_details(read_line(document, keep_faulty_rules=True), line_id)
-        for document in (apart.old, apart.new)
+        for document in (comparison.old, comparison.new)
     )
-    stations = {station["key"] for station in apart.new["stations"]}
-    rules = {rule["id"] for station in apart.new["stations"] for rule in station["rules"]}
-    gates = {gate["key"] for gate in apart.new["gates"]}
+    stations = {station["key"] for station in comparison.new["stations"]}
+    rules = {rule["id"] for station in comparison.new["stations"] for rule in station["rules"]}
+    gates = {gate["key"] for gate in comparison.new["gates"]}
     there = {"onward": stations, "otherwise": stations, "rejected": gates, "limits": rules, "taken": rules}
     gone = {part: {key: old[part][key] for key in old[part].keys() - keys} for part, keys in there.items()}
     other = {

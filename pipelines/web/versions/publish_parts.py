@@ -125,9 +125,9 @@ def _is_draft_live(line: Line) -> bool:
         return False
 
 
-def _finding_row(line: Line, of: Examination, finding: Finding) -> dict[str, Any]:
+def _finding_row(line: Line, examination: Examination, finding: Finding) -> dict[str, Any]:
     """A finding with the way to its place on the canvas."""
-    (view,) = finding_views([finding], line.draft, of.line)
+    (view,) = finding_views([finding], line.draft, examination.line)
     at = {"station": finding.station, "rule": finding.rule} if finding.station else {}
     query = urlencode({key: value for key, value in at.items() if value})
     page = reverse("line-draw", args=[line.project.owner.key, line.project.key, line.key])

@@ -92,34 +92,34 @@ class ToolRules:
     backoff: float
 
 
-async def run_tool(spec: Spec, sink: Sink, how: ToolRules) -> Outcome:
+async def run_tool(spec: Spec, sink: Sink, tool_rules: ToolRules) -> Outcome:
     """The raw result of a gate's tool; `routing.decide.steps.gates` decides what it means. `failure_type`: timeout,
     not_started or parse_error."""
     began = time.monotonic()
-    for repeat in range(how.retries + 1):
+    for repeat in range(tool_rules.retries + 1):
         if repeat:
-            await sink.note(f"[gateline] Once more, {repeat} of {how.retries}.")
-            await asyncio.sleep(how.backoff)
+            await sink.note(f"[gateline] Once more, {repeat} of {tool_rules.retries}.")
+            await asyncio.sleep(tool_rules.backoff)
         answer = await _run_program(spec, sink, confined=True)
         outcome = (
             _facts_of_exit_and_duration(answer, began)
             | {"feedback": answer.text}
-            | _outcome_of_answer(answer, how)
+            | _outcome_of_answer(answer, tool_rules)
         )
-        if answer.code in how.success_on and "failure_type" not in outcome:
+        if answer.code in tool_rules.success_on and "failure_type" not in outcome:
             break
     return outcome
 
 
-def _outcome_of_answer(answer: ProgramAnswer, how: ToolRules) -> Outcome:
+def _outcome_of_answer(answer: ProgramAnswer, tool_rules: ToolRules) -> Outcome:
     if answer.trouble:
         kind = "timeout" if answer.started else "not_started"
         return {"result": "failure", "failure_type": kind, "summary": answer.trouble[:2000]}
     text = answer.out.decode(errors="replace")
     result = {"result": "success" if answer.code == 0 else "failure"}
-    if how.parse == "exit_code" or answer.code not in how.success_on:
+    if tool_rules.parse == "exit_code" or answer.code not in tool_rules.success_on:
         return result
-    if how.parse == "text":
+    if tool_rules.parse == "text":
         return result | {"output": escaped_for_storage(text)[:TEXT_CHARACTERS]}
     try:
         return result | {"output": parse_storable_json(text, "output")}

@@ -146,13 +146,15 @@ class Gitea:
         """Its merge call is not built yet: what a rule refuses of a push is said."""
         return "push"
 
-    async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
+    async def merge_status(self, number: int, landing_way: Way, base: str) -> MergeStatus:
         raise HostError(NO_MERGE)
 
-    async def merge_request(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
+    async def merge_request(
+        self, number: int, head: str, landing_way: Way, squash: bool, message: str
+    ) -> None:
         raise HostError(NO_MERGE)
 
-    async def leave_merge_queue(self, number: int, way: Way) -> None:
+    async def leave_merge_queue(self, number: int, landing_way: Way) -> None:
         raise HostError(NO_MERGE)
 
     @staticmethod

@@ -228,14 +228,14 @@ class GitHub:
         old = object_field(await self._host.call("GET", f"{self._repo}/branches/{name}"), "protection")
         return "merge" if kinds & PROTECTS or old.get("enabled") is True else "push"
 
-    async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
+    async def merge_status(self, number: int, landing_way: Way, base: str) -> MergeStatus:
         pull = await self._host.call("GET", f"{self._repo}/pulls/{number}")
         head = text_field(object_field(pull, "head"), "sha")
         if pull.get("merged") is True:
             return MergeStatus("merged", head, text_field(pull, "merge_commit_sha"))
         if text_field(pull, "state") != "open":
             return MergeStatus("closed", head)
-        if way == "queue" and await self._is_in_merge_queue(number):
+        if landing_way == "queue" and await self._is_in_merge_queue(number):
             return MergeStatus("queued", head)
         if pull.get("mergeable") is None:
             return MergeStatus("waits", head, why="GitHub does not know yet whether it can be merged")
@@ -245,8 +245,10 @@ class GitHub:
             return MergeStatus("refused", head, why=f"it conflicts with {base}")
         return merge_status_of(await self.required_checks(base), await self.checks_of_commit(head), head)
 
-    async def merge_request(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
-        if way == "queue":
+    async def merge_request(
+        self, number: int, head: str, landing_way: Way, squash: bool, message: str
+    ) -> None:
+        if landing_way == "queue":
             known = await self._pull_request_by_graphql(PULL, number=number)
             await self._pull_request_by_graphql(ENQUEUE, id=text_field(known, "id"), head=head)
             return
@@ -257,8 +259,8 @@ class GitHub:
             body |= {"commit_title": title, "commit_message": rest.strip()}
         await self._host.call("PUT", f"{self._repo}/pulls/{number}/merge", body)
 
-    async def leave_merge_queue(self, number: int, way: Way) -> None:
-        if way == "queue" and await self._is_in_merge_queue(number):
+    async def leave_merge_queue(self, number: int, landing_way: Way) -> None:
+        if landing_way == "queue" and await self._is_in_merge_queue(number):
             await self._pull_request_by_graphql(
                 DEQUEUE, id=text_field(await self._pull_request_by_graphql(PULL, number=number), "id")
             )

@@ -235,7 +235,7 @@ class GitLab:
         project = await self._host.call("GET", self._project)
         return "queue" if project.get("merge_trains_enabled") is True else "merge"
 
-    async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus:
+    async def merge_status(self, number: int, landing_way: Way, base: str) -> MergeStatus:
         merge_request = await self._host.call("GET", f"{self._project}/merge_requests/{number}")
         head, state = text_field(merge_request, "sha"), text_field(merge_request, "state")
         if state == "merged":  # by fast-forward there is no commit of its own
@@ -245,7 +245,7 @@ class GitLab:
             return MergeStatus("merged", head, next(filter(None, landed), ""))
         if state == "closed":
             return MergeStatus("closed", head)
-        if way == "queue" and await self._in_train(number):
+        if landing_way == "queue" and await self._in_train(number):
             return MergeStatus("queued", head)
         why = text_field(merge_request, "detailed_merge_status")
         if state == "locked" or why in UNKNOWN:
@@ -263,8 +263,10 @@ class GitLab:
             return MergeStatus("refused", head, why=RULES.get(why, why.replace("_", " ")))
         return MergeStatus("ready", head)
 
-    async def merge_request(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
-        if way == "queue":
+    async def merge_request(
+        self, number: int, head: str, landing_way: Way, squash: bool, message: str
+    ) -> None:
+        if landing_way == "queue":
             path = f"{self._project}/merge_trains/merge_requests/{number}"
             await self._host.call("POST", path, {"sha": head, "squash": squash})
             return
@@ -273,9 +275,9 @@ class GitLab:
         body = {"sha": head, "squash": squash, message_key: message}
         await self._host.call("PUT", f"{self._project}/merge_requests/{number}/merge", body)
 
-    async def leave_merge_queue(self, number: int, way: Way) -> None:
+    async def leave_merge_queue(self, number: int, landing_way: Way) -> None:
         """Off the train: it has no call of its own for that, and cancels what would merge by itself."""
-        if way == "queue" and await self._in_train(number):
+        if landing_way == "queue" and await self._in_train(number):
             path = f"{self._project}/merge_requests/{number}/cancel_merge_when_pipeline_succeeds"
             await self._host.call("POST", path)
 

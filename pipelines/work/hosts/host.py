@@ -121,9 +121,11 @@ class Host(Protocol):
         """Return how something lands on a branch: by a push, or, where it is protected, by the host's merge
         call or queue."""
 
-    async def merge_status(self, number: int, way: Way, base: str) -> MergeStatus: ...
+    async def merge_status(self, number: int, landing_way: Way, base: str) -> MergeStatus: ...
 
-    async def merge_request(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
+    async def merge_request(
+        self, number: int, head: str, landing_way: Way, squash: bool, message: str
+    ) -> None:
         """Merge a request, or put it into the queue, if its branch still ends with `head`. `message`: of the
         commit, where one is made. :raises HostError: the rule that forbids it, as the host says it"""
 

@@ -78,8 +78,8 @@ def store_results(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> No
         )
 
 
-def is_unchanged_workspace(picture: Workspace, before: StartingWorkspace | None) -> bool:
-    return before is not None and picture.digest == before.digest
+def is_unchanged_workspace(picture: Workspace, starting_workspace: StartingWorkspace | None) -> bool:
+    return starting_workspace is not None and picture.digest == starting_workspace.digest
 
 
 def checked_manifest(workspace: Any) -> tuple[Entry, ...]:
@@ -184,7 +184,7 @@ def _stored_sizes(
 
 
 def _checked_workspace_or_none(
-    manifest: tuple[Entry, ...], known: Mapping[str, int], before: StartingWorkspace | None
+    manifest: tuple[Entry, ...], known: Mapping[str, int], starting_workspace: StartingWorkspace | None
 ) -> Workspace | None:
     for entry in manifest:
         if "digest" in entry and known[entry["digest"]] != entry["size"]:
@@ -192,6 +192,6 @@ def _checked_workspace_or_none(
                 f"{escaped_for_storage(PurePosixPath(entry['path']).name)[:200]} has not the size that was told."
             )
     digest = manifest_digest(manifest)
-    if before is not None and before.digest == digest:
+    if starting_workspace is not None and starting_workspace.digest == digest:
         return None
     return Workspace(digest, manifest, sum(entry.get("size", 0) for entry in manifest))

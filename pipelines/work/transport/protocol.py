@@ -172,7 +172,7 @@ class JobTransport(Protocol):
     def fetch(self, stored: str, path: Path) -> None:
         """Bytes into a new file; in a thread."""
 
-    async def store_results(self, started: Started, left: AttemptResults) -> None:
+    async def store_results(self, started: Started, attempt_results: AttemptResults) -> None:
         """:raises LeaseLost: nothing is kept; OSError: there is no room for it; NotStored: it is refused"""
 
     def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:

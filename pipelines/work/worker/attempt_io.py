@@ -203,7 +203,7 @@ def artifacts_and_counted_facts(
 
 
 def outcome_with_claims(
-    outcome: Outcome, before: StartingWorkspace | None, picture: Picture | None
+    outcome: Outcome, starting_workspace: StartingWorkspace | None, picture: Picture | None
 ) -> Outcome:
     """Add to the outcome what the agent says it did, of the closed list, and what of it this visit
     contradicts (law §13). Only what one visit can tell: tests that a later station counts are compared
@@ -222,7 +222,9 @@ def outcome_with_claims(
         paths = facts["git"].get("paths", ())
         changed = {path: MODIFIED if path in present else DELETED for path in paths}
     else:
-        differences = file_changes(before.manifest if before else (), picture.manifest)
+        differences = file_changes(
+            starting_workspace.manifest if starting_workspace else (), picture.manifest
+        )
         changed = {difference.path: difference.change for difference in differences}
     observed = ObservedWork(
         changed=changed,
@@ -271,17 +273,19 @@ class Packed:
     prepared: Mapping[str, Any] = field(default_factory=dict)
     """How the environment of its repository came about."""
 
-    def results_to_store(self, root: Path, before: StartingWorkspace | None) -> AttemptResults:
+    def results_to_store(self, root: Path, starting_workspace: StartingWorkspace | None) -> AttemptResults:
         """Return what of it is to be stored: the workspace only where it changed."""
         picture = self.picture
-        same = picture is None or (before is not None and picture.digest == before.digest)
+        same = picture is None or (
+            starting_workspace is not None and picture.digest == starting_workspace.digest
+        )
         workspace = (
             None if picture is None or same else Workspace(picture.digest, picture.manifest, picture.size)
         )
         return AttemptResults(root, self.wanted, self.artifacts, workspace, self.git)
 
     def with_observed_trees(
-        self, outcome: Outcome, before: StartingWorkspace | None, expects: str
+        self, outcome: Outcome, starting_workspace: StartingWorkspace | None, expects: str
     ) -> Outcome:
         """Return the outcome with the digests of the workspace before and after the work, on which its facts
         were observed (law §13)."""
@@ -291,8 +295,10 @@ class Packed:
         facts = {**facts, "prepare": dict(self.prepared)} if self.prepared else facts
         if not facts or self.picture is None:
             return outcome
-        began, now = before.digest if before else NOTHING_THERE, self.picture.digest
-        if before and _without_git(before.manifest) == _without_git(self.picture.manifest):
+        began, now = starting_workspace.digest if starting_workspace else NOTHING_THERE, self.picture.digest
+        if starting_workspace and _without_git(starting_workspace.manifest) == _without_git(
+            self.picture.manifest
+        ):
             began = now  # looking at a repository writes into its `.git`, and is no change
         pictures = {"before": self.stood or began, "tree": self.git.tree if self.git else now}
         return {**outcome, "facts": facts_with_source(facts, pictures)}

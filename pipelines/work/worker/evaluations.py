@@ -86,19 +86,19 @@ class QuestionAnswerer:
         self,
         task_id: int,
         attempt: Attempt,
-        before: StartingWorkspace | None,
+        starting_workspace: StartingWorkspace | None,
         reused_folder: ReusableFolder | None,
     ) -> None:
         """The folder serves the next station as long as nothing in it was changed."""
         try:
             picture = (
                 picture_of_workspace(attempt.workspace, reused_folder.stamps if reused_folder else None)
-                if before
+                if starting_workspace
                 else None
             )
         except WorkspaceTooLarge:
             picture = None
-        if before and picture and picture.digest == before.digest:
+        if starting_workspace and picture and picture.digest == starting_workspace.digest:
             self.folders.keep_folder_of_task(task_id, ReusableFolder(attempt, picture.digest, picture.stamps))
         else:
             self.folders.remove_attempt(attempt)

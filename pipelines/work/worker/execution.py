@@ -366,18 +366,18 @@ class JobExecution:
     # In threads, with files
 
     def _fill_folder_or_none(
-        self, task_id: int, attempt: Attempt, before: StartingWorkspace | None
+        self, task_id: int, attempt: Attempt, starting_workspace: StartingWorkspace | None
     ) -> ReusableFolder | None:
         """Fill the attempt's folder with what the station before left."""
         self.folders.make_attempt_folders(attempt)
-        if before is None:
+        if starting_workspace is None:
             self.folders.remove_kept_folder(task_id)
             return None
-        reused_folder = self.folders.reuse_folder_or_none(task_id, before.digest, attempt)
+        reused_folder = self.folders.reuse_folder_or_none(task_id, starting_workspace.digest, attempt)
         if reused_folder is None:
-            stored = before.stored
+            stored = starting_workspace.stored
             restore_workspace(
-                before.manifest,
+                starting_workspace.manifest,
                 attempt.workspace,
                 lambda digest, path: self.transport.fetch(stored[digest], path),
             )

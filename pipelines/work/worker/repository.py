@@ -65,7 +65,7 @@ def repository_access(
     state: GitState,
     config: WorkerConfig,
     fetch: Callable[[str, Path], None],
-    before: StartingWorkspace | None = None,
+    starting_workspace: StartingWorkspace | None = None,
 ) -> RepositoryAccess:
     """:raises Unrenderable: a template of the line; GitRefused: there is no repository to work in"""
     orders = started.orders
@@ -82,7 +82,7 @@ def repository_access(
         guard=config.outgoing.guard,
         credential=started.values.credential,
         fetch=fetch,
-        stored=before.stored if before else {},
+        stored=starting_workspace.stored if starting_workspace else {},
         host=access_to_host_of_order_or_none(started, order),
         base=rendered_text(orders, "workspace.git.base", order.base),
         head=rendered_text(orders, "workspace.git.head", order.head),

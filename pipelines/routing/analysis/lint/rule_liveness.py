@@ -130,6 +130,6 @@ def _liveness_report_of_rule(
     )
 
 
-def _untaken_outcomes(line: ParsedLine, rest: Remainder) -> UntakenOutcomes:
-    after = policy_outcome_text(line, rest.witness.decision) if rest.witness else ""
-    return UntakenOutcomes(rest.standing, rest.witness, after, rest.why)
+def _untaken_outcomes(line: ParsedLine, remainder: Remainder) -> UntakenOutcomes:
+    after = policy_outcome_text(line, remainder.witness.decision) if remainder.witness else ""
+    return UntakenOutcomes(remainder.standing, remainder.witness, after, remainder.why)

@@ -89,13 +89,13 @@ def _recorded_effect_asked_gates_and_votes(
 
 
 def _compare_effects(
-    then: DecidedEffect, before: tuple[str, ...], now: RedecidedWalk, situation: Situation
+    then: DecidedEffect, before: tuple[str, ...], redecided_walk: RedecidedWalk, situation: Situation
 ) -> Redecision:
-    newly_required = tuple(key for key in now.asked if key not in before)
-    skipped = tuple(key for key in before if key not in now.asked)
-    effect = now.effect
+    newly_required = tuple(key for key in redecided_walk.asked if key not in before)
+    skipped = tuple(key for key in before if key not in redecided_walk.asked)
+    effect = redecided_walk.effect
     if effect != then:
-        unknown = _undecidable_reason_or_none(now, situation, skipped)
+        unknown = _undecidable_reason_or_none(redecided_walk, situation, skipped)
         if unknown:
             return _undecidable_redecision(then, *unknown)
         return Redecision(
@@ -119,22 +119,25 @@ Unknown = tuple[str, str, Mapping[str, Any]]
 
 
 def _undecidable_reason_or_none(
-    now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]
+    redecided_walk: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]
 ) -> Unknown | None:
     """Return why nobody can know where the decision would have led: a person or an evaluation that was never
     asked would decide it."""
-    if isinstance(now.last_decision, Ask):
+    if isinstance(redecided_walk.last_decision, Ask):
         return "not_answered", "It depends on an evaluation that was not asked then.", {}
     # These gates still wait although they have a word: `decide` did not accept it.
-    if isinstance(now.last_decision, Wait) and now.last_decision.status == "awaiting_review":
-        message = f"What was said at {_joined_keys(now.last_decision.gates)} would be refused now."
-        return "word_refused", message, {"gates": now.last_decision.gates}
+    if (
+        isinstance(redecided_walk.last_decision, Wait)
+        and redecided_walk.last_decision.status == "awaiting_review"
+    ):
+        message = f"What was said at {_joined_keys(redecided_walk.last_decision.gates)} would be refused now."
+        return "word_refused", message, {"gates": redecided_walk.last_decision.gates}
     against = [key for key in skipped if _is_word_against(situation.facts.gates.get(key))]
     # The walk assumed an approval; whoever objected then might have objected there.
-    if now.assumed and against:
-        gates, assumed = _joined_keys(against), _joined_keys(now.assumed)
+    if redecided_walk.assumed and against:
+        gates, assumed = _joined_keys(against), _joined_keys(redecided_walk.assumed)
         message = f"{gates} decided it then; now {assumed} is asked, where nobody has spoken."
-        return "nobody_has_spoken", message, {"gates": against, "assumed": now.assumed}
+        return "nobody_has_spoken", message, {"gates": against, "assumed": redecided_walk.assumed}
     return None
 
 

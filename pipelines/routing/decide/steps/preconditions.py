@@ -17,14 +17,16 @@ Missing = tuple[str, str]
 """The name, and why."""
 
 
-def wait_with_unmet_preconditions_or_none(case: RoutingContext, way: TransitionCandidate) -> Wait | None:
+def wait_with_unmet_preconditions_or_none(
+    case: RoutingContext, candidate: TransitionCandidate
+) -> Wait | None:
     """Return the wait for the unmet preconditions of a forward move, or None. They are the requirements of the
     station in its order, what the facts report as unmet, then `no_open_escalation`."""
     facts = case.of_now.facts
     if not (facts.preconditions or facts.open_escalations or case.line.requirements_of(case.station.key)):
         return None
     # The way back is always open: a precondition guards what comes next
-    forward = [target for target in way.targets if _is_forward(case, target)]
+    forward = [target for target in candidate.targets if _is_forward(case, target)]
     if not forward:
         return None
     unmet_requirements = [*_unmet_requirements(case, forward), *_unmet_facts(case)]
@@ -34,8 +36,8 @@ def wait_with_unmet_preconditions_or_none(case: RoutingContext, way: TransitionC
         return None
     names = tuple(dict.fromkeys(name for name, _ in unmet_requirements))
     whys = ", ".join(f"{name} ({why})" if why else name for name, why in dict(unmet_requirements).items())
-    case.add_trace_entry("target", way.rule, False, f"missing: {whys}")
-    return Wait("held", to=way.targets, rule=way.rule_id, missing=names)
+    case.add_trace_entry("target", candidate.rule, False, f"missing: {whys}")
+    return Wait("held", to=candidate.targets, rule=candidate.rule_id, missing=names)
 
 
 def _is_forward(case: RoutingContext, target: str) -> bool:

@@ -222,9 +222,9 @@ class TransitionCandidate:
         return " + ".join(self.targets)
 
 
-def stations_among_targets(case: RoutingContext, way: TransitionCandidate) -> tuple[str, ...]:
+def stations_among_targets(case: RoutingContext, candidate: TransitionCandidate) -> tuple[str, ...]:
     """Return the stations among its targets. Every check uses them, so they are looked up once."""
-    if way._stations is None:
+    if candidate._stations is None:
         known = case.line.stations_by_key
-        way._stations = tuple([target for target in way.targets if target in known])
-    return way._stations
+        candidate._stations = tuple([target for target in candidate.targets if target in known])
+    return candidate._stations

@@ -29,47 +29,54 @@ __all__ = [
 ]
 
 
-def decision_to_enter_unless_obstructed(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
+def decision_to_enter_unless_obstructed(
+    case: RoutingContext, candidate: TransitionCandidate
+) -> DecisionAnswer:
     """Step 7, then 9, for what no rule gate guards."""
-    return decision_preventing_move(case, way) or decision_to_enter_targets(case, way)
+    return decision_preventing_move(case, candidate) or decision_to_enter_targets(case, candidate)
 
 
-def decision_preventing_move(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def decision_preventing_move(case: RoutingContext, candidate: TransitionCandidate) -> DecisionAnswer | None:
     """Return what prevents the move, if anything. The target of an exhausted budget is a decision too."""
     return (
         # Law §5, step 7, in its order; the revisit policy binds moves by a taken rule only.
-        (_revisit_obstacle_or_none(case, way) if way.takes else None)
-        or _cap_obstacle_or_none(case, way)
-        or _parallel_obstacle_or_none(case, way)
-        or _worst_budget_decision_or_none(case, way)
-        or wait_with_unmet_preconditions_or_none(case, way)
-        or unreadable_obstacle_or_none(case, way)
+        (_revisit_obstacle_or_none(case, candidate) if candidate.takes else None)
+        or _cap_obstacle_or_none(case, candidate)
+        or _parallel_obstacle_or_none(case, candidate)
+        or _worst_budget_decision_or_none(case, candidate)
+        or wait_with_unmet_preconditions_or_none(case, candidate)
+        or unreadable_obstacle_or_none(case, candidate)
     )
 
 
-def decision_to_enter_targets(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer:
-    case.add_trace_entry("effects", way.rule, True, f"goes to {way.target_text} (by {way.by})")
-    target = way.targets[0]
+def decision_to_enter_targets(case: RoutingContext, candidate: TransitionCandidate) -> DecisionAnswer:
+    case.add_trace_entry(
+        "effects", candidate.rule, True, f"goes to {candidate.target_text} (by {candidate.by})"
+    )
+    target = candidate.targets[0]
     if target == BLOCKED:
-        return Wait("blocked", rule=way.rule_id)
+        return Wait("blocked", rule=candidate.rule_id)
     if target in case.line.ends_by_key:
-        return Finish(target, case.line.end(target).kind, way.rule_id, way.by)
-    return Move(way.targets, way.rule_id, way.by, way.feedback, way.variables)
+        return Finish(target, case.line.end(target).kind, candidate.rule_id, candidate.by)
+    return Move(candidate.targets, candidate.rule_id, candidate.by, candidate.feedback, candidate.variables)
 
 
-def _revisit_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _revisit_obstacle_or_none(case: RoutingContext, candidate: TransitionCandidate) -> DecisionAnswer | None:
     """The revisit policy: it binds moves by a rule only, and the rule's `allow_revisit` overrides it."""
-    for station in stations_among_targets(case, way):
-        if _is_forbidden_revisit(case, way, station):
+    for station in stations_among_targets(case, candidate):
+        if _is_forbidden_revisit(case, candidate, station):
             return _stuck_with_note(
-                case, way, "CircularWorkflow", f"This task has been at {station} before, and may not return."
+                case,
+                candidate,
+                "CircularWorkflow",
+                f"This task has been at {station} before, and may not return.",
             )
     return None
 
 
-def _is_forbidden_revisit(case: RoutingContext, way: TransitionCandidate, station: str) -> bool:
+def _is_forbidden_revisit(case: RoutingContext, candidate: TransitionCandidate, station: str) -> bool:
     policy = case.line.policy
-    allowed = way.rule.allow_revisit if way.rule else None
+    allowed = candidate.rule.allow_revisit if candidate.rule else None
     if allowed is True:
         return False
     if allowed is False or policy.forbids_revisits:
@@ -79,23 +86,23 @@ def _is_forbidden_revisit(case: RoutingContext, way: TransitionCandidate, statio
     return limit is not None and case.of_now.visit_count(station) > limit
 
 
-def _cap_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _cap_obstacle_or_none(case: RoutingContext, candidate: TransitionCandidate) -> DecisionAnswer | None:
     cap = case.line.policy.visit_cap
-    for station in stations_among_targets(case, way):
+    for station in stations_among_targets(case, candidate):
         visits = case.of_now.visit_count(station)
         if visits >= cap:
             message = f"This task has entered {station} {visits} times; the cap is {cap}."
-            return _stuck_with_note(case, way, "VisitLimitExceeded", message)
+            return _stuck_with_note(case, candidate, "VisitLimitExceeded", message)
     return None
 
 
-def _parallel_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _parallel_obstacle_or_none(case: RoutingContext, candidate: TransitionCandidate) -> DecisionAnswer | None:
     """Pairs of stations that must never run in parallel (law §7). Waiting at a join is not running there."""
     if not case.line.forbidden_parallel:
         return None
     entered = [
         target
-        for target in stations_among_targets(case, way)
+        for target in stations_among_targets(case, candidate)
         if not case.line.does_token_wait_at_join(target, case.station.key)
     ]
     # A fork enters several at once, and two of those may exclude each other
@@ -103,49 +110,51 @@ def _parallel_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -
         for other in (*entered[place + 1 :], *case.of_now.facts.beside):
             if {station, other} in map(set, case.line.forbidden_parallel):
                 message = f"{station} and {other} must never run in parallel."
-                return _stuck_with_note(case, way, FORBIDDEN, message)
+                return _stuck_with_note(case, candidate, FORBIDDEN, message)
     return None
 
 
-def _stuck_with_note(case: RoutingContext, way: TransitionCandidate, error: str, message: str) -> Stuck:
-    case.add_trace_entry("target", way.rule, False, message)
-    return Stuck(error, message, way.rule_id)
+def _stuck_with_note(case: RoutingContext, candidate: TransitionCandidate, error: str, message: str) -> Stuck:
+    case.add_trace_entry("target", candidate.rule, False, message)
+    return Stuck(error, message, candidate.rule_id)
 
 
 # Budgets
 
 
-def _worst_budget_decision_or_none(case: RoutingContext, way: TransitionCandidate) -> DecisionAnswer | None:
+def _worst_budget_decision_or_none(
+    case: RoutingContext, candidate: TransitionCandidate
+) -> DecisionAnswer | None:
     """Return the decision on several breaches: fail > stuck > escalate > a target, which a taken rule or a
     named budget names."""
-    exceeded = exceeded_budgets(case, way)
+    exceeded = exceeded_budgets(case, candidate)
     if not exceeded:
         return None
     whys = "; ".join(breach.why for breach in exceeded)
-    case.add_trace_entry("target", way.rule, False, f"{RETRY_LIMIT}: {whys}")
+    case.add_trace_entry("target", candidate.rule, False, f"{RETRY_LIMIT}: {whys}")
     # Law §5, step 7: fail before stuck, stuck before escalate, escalate before a target
     worst = min(exceeded, key=lambda breach: HOWS.index(breach.how))
     if worst.how == "fail":
-        return Finish("failed", "failed", way.rule_id, "policy", RETRY_LIMIT)
+        return Finish("failed", "failed", candidate.rule_id, "policy", RETRY_LIMIT)
     if worst.how == "stuck":
-        return Stuck(RETRY_LIMIT, f"A limit is reached: {whys}.", way.rule_id)
+        return Stuck(RETRY_LIMIT, f"A limit is reached: {whys}.", candidate.rule_id)
     if worst.how == "escalate":
         # Of several that escalate, one that names a role says whom to tell.
         escalating = next((breach for breach in exceeded if breach.how == "escalate" and breach.role), worst)
-        return Escalate(RETRY_LIMIT, way.rule_id, escalating.budget, escalating.role)
-    return _exhausted_target_decision(case, way, worst, exceeded)
+        return Escalate(RETRY_LIMIT, candidate.rule_id, escalating.budget, escalating.role)
+    return _exhausted_target_decision(case, candidate, worst, exceeded)
 
 
 def _exhausted_target_decision(
-    case: RoutingContext, way: TransitionCandidate, breach: Breach, exceeded: list[Breach]
+    case: RoutingContext, candidate: TransitionCandidate, breach: Breach, exceeded: list[Breach]
 ) -> DecisionAnswer:
     """The target of an exhausted rule or named budget: checked once, without gates or variables. The rule's own
     budgets and the named ones that led here do not bind again; the station's `max_visits` does, as for every entry,
     and so do the other named budgets."""
     assert breach.to is not None
-    over = way.over | {other.budget for other in exceeded if other.budget}
+    over = candidate.over | {other.budget for other in exceeded if other.budget}
     by = "policy" if breach.budget else "rule"
-    instead = TransitionCandidate((breach.to,), by, way.rule, feedback=way.feedback, over=over)
+    instead = TransitionCandidate((breach.to,), by, candidate.rule, feedback=candidate.feedback, over=over)
     # `enter` applies the revisit policy to taken rules only; this target is checked by it, too.
     return _revisit_obstacle_or_none(case, instead) or decision_to_enter_unless_obstructed(case, instead)
 
@@ -153,25 +162,27 @@ def _exhausted_target_decision(
 ERROR = "OutputDataParseError"
 
 
-def unreadable_obstacle_or_none(case: RoutingContext, way: TransitionCandidate) -> Stuck | None:
+def unreadable_obstacle_or_none(case: RoutingContext, candidate: TransitionCandidate) -> Stuck | None:
     """Unparseable output only matters when a template reads one of the declared output keys."""
-    for station in stations_among_targets(case, way) if case.unreadable_keys else ():
+    for station in stations_among_targets(case, candidate) if case.unreadable_keys else ():
         for family, name in sorted(work_lookups(case.line.station(station).work)):
             # A flat key, or the object into which a dotted name leads
             key = name if name in case.unreadable_keys else name.partition(".")[0]
-            if key in case.unreadable_keys and _does_lookup_read_context(case, way, family, key):
+            if key in case.unreadable_keys and _does_lookup_read_context(case, candidate, family, key):
                 message = f"{station} asks for {key}, but the output that should have said it was not JSON."
-                case.add_trace_entry("target", way.rule, "error", message)
-                return Stuck(ERROR, message, way.rule_id)
+                case.add_trace_entry("target", candidate.rule, "error", message)
+                return Stuck(ERROR, message, candidate.rule_id)
     return None
 
 
-def _does_lookup_read_context(case: RoutingContext, way: TransitionCandidate, family: str, key: str) -> bool:
+def _does_lookup_read_context(
+    case: RoutingContext, candidate: TransitionCandidate, family: str, key: str
+) -> bool:
     """`{{.x}}` tries variables and inputs first."""
     if family:
         return family == "context"
     facts = case.of_now.facts
-    return not any(key in values for values in (facts.variables, way.variables, facts.inputs))
+    return not any(key in values for values in (facts.variables, candidate.variables, facts.inputs))
 
 
 # Budgets of rules, stations and the line, checked against a move: N are allowed, the N + 1st is refused (law
@@ -193,18 +204,22 @@ class Breach:
     role: str | None = None
 
 
-def exceeded_budgets(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
+def exceeded_budgets(case: RoutingContext, candidate: TransitionCandidate) -> list[Breach]:
     """Every budget that this move would exceed: the rule's, the stations' and the line's, in this order."""
-    exceeded = [*_rule_breaches(case, way), *_station_breaches(case, way)]
-    return [*exceeded, *_line_breaches(case, way)] if case.line.named_budgets_in_force else exceeded
+    exceeded = [*_rule_breaches(case, candidate), *_station_breaches(case, candidate)]
+    return [*exceeded, *_line_breaches(case, candidate)] if case.line.named_budgets_in_force else exceeded
 
 
-def _rule_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
+def _rule_breaches(case: RoutingContext, candidate: TransitionCandidate) -> list[Breach]:
     """The rule's own budgets, with what each of them leads to."""
-    rule = way.rule
+    rule = candidate.rule
     limit = case.line.policy.self_loop_limit
     # A move that only names the rule takes nothing of its budgets (law §5, Counting).
-    if rule is None or not way.takes or (rule.max_retries, rule.max_visits, limit) == (None, None, None):
+    if (
+        rule is None
+        or not candidate.takes
+        or (rule.max_retries, rule.max_visits, limit) == (None, None, None)
+    ):
         return []
     how = "target" if rule.exhausted_to else rule.on_exhausted or case.line.policy.on_exhausted
     retries = case.of_now.facts.rules.get(rule.id, 0)
@@ -213,25 +228,25 @@ def _rule_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breac
         whys.append(f"rule {rule.id} was taken {retries} of {rule.max_retries} times")
     if rule.max_visits is not None:
         entered = [
-            (station, case.of_now.visit_count(station)) for station in stations_among_targets(case, way)
+            (station, case.of_now.visit_count(station)) for station in stations_among_targets(case, candidate)
         ]
         most = rule.max_visits
         # `n` entries so far: this one would be the n + 1st.
         whys += [f"{station} was entered {n} of {most} times" for station, n in entered if n >= most]
-    if limit is not None and retries >= limit and _is_loop_without_own_budget(case, way, rule):
+    if limit is not None and retries >= limit and _is_loop_without_own_budget(case, candidate, rule):
         whys.append(f"rule {rule.id}, a loop, was taken {retries} of {limit} times")
     return [Breach(how, why, rule.exhausted_to) for why in whys]
 
 
-def _is_loop_without_own_budget(case: RoutingContext, way: TransitionCandidate, rule: Rule) -> bool:
+def _is_loop_without_own_budget(case: RoutingContext, candidate: TransitionCandidate, rule: Rule) -> bool:
     """Leads to its own station, and has neither `max_retries` nor `max_visits`."""
     free = rule.max_retries is None and rule.max_visits is None
-    return free and case.station.key in stations_among_targets(case, way)
+    return free and case.station.key in stations_among_targets(case, candidate)
 
 
-def _station_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Breach]:
+def _station_breaches(case: RoutingContext, candidate: TransitionCandidate) -> list[Breach]:
     exceeded = []
-    for station in stations_among_targets(case, way):
+    for station in stations_among_targets(case, candidate):
         most = case.line.station(station).limits.max_visits
         if most is not None and (visits := case.of_now.visit_count(station)) >= most:
             why = f"{station} was entered {visits} of {most} times"
@@ -239,27 +254,27 @@ def _station_breaches(case: RoutingContext, way: TransitionCandidate) -> list[Br
     return exceeded
 
 
-def _line_breaches(case: RoutingContext, way: TransitionCandidate) -> Iterator[Breach]:
+def _line_breaches(case: RoutingContext, candidate: TransitionCandidate) -> Iterator[Breach]:
     """The named budgets of the line. They bind every decided move, whatever decided it."""
     for budget in case.line.named_budgets_in_force:
         # What is used up on the way here does not bind the target that it names.
-        if budget.key not in way.over:
-            why = _breach_reason(case, way, budget)
+        if budget.key not in candidate.over:
+            why = _breach_reason(case, candidate, budget)
             if why:
                 how = "target" if budget.exhausted_to else budget.on_exhausted
                 how = how or case.line.policy.on_exhausted
                 yield Breach(how, why, budget.exhausted_to, budget.key, budget.role)
 
 
-def _breach_reason(case: RoutingContext, way: TransitionCandidate, budget: Budget) -> str:
+def _breach_reason(case: RoutingContext, candidate: TransitionCandidate, budget: Budget) -> str:
     """Return the reason that the move exceeds the budget, or an empty text. Every branch of a fork counts;
     the rule counts once."""
     assert budget.most is not None
     # A rule that only led here was not taken, so no budget of rules is spent.
-    rule_id = way.rule_id if way.takes else None
+    rule_id = candidate.rule_id if candidate.takes else None
     steps = [
         MoveTarget(case.station.key, target, rule_id, case.situation.outcome.failure_type)
-        for target in way.targets
+        for target in candidate.targets
     ]
     spending = [step for step in steps if consumes_budget(case.line, budget, step)]
     if not spending:

@@ -71,7 +71,7 @@ class Field:
     code: bool = False
     rows: int = 0
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         """The value under `key`, which is there; faults are noted. `reader.values` has those read before it."""
         return reader.raw(key)
 
@@ -80,7 +80,7 @@ class Field:
         earlier."""
         return True
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         """Return the value that the absence of `key` means."""
         if self.required:
             reader.note(key, "is missing", self.remedy)

@@ -21,10 +21,10 @@ class ObjectField(Field):
     record: Record[Any] = field(kw_only=False)
     default: Any = None
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return reader.read_object_or_none(key, lambda inner: self.record.read(inner, around))
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return reader.read_object_or_none(key, lambda inner: self.record.read(inner, context))
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return dict(self.default) if isinstance(self.default, dict) else self.default
 
     def write(self, value: Any) -> Any:
@@ -47,8 +47,8 @@ class ListField(Field):
     what: str = ""
     least: int = 0
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        records = reader.read_list(key, lambda inner: self.record.read(inner, around))
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        records = reader.read_list(key, lambda inner: self.record.read(inner, context))
         if self.unique:
             note_duplicates(reader, key, [getattr(record, self.unique) for record in records], self.what)
         return records

@@ -29,7 +29,7 @@ class Text(Field):
     default: str | None = ""
     longest: int = 100_000
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return reader.text(key, required=self.required, longest=self.longest)
 
     def schema(self) -> Schema:
@@ -45,7 +45,7 @@ class Key(Field):
     default: str = ""
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return read_key(reader, key)
 
     def schema(self) -> Schema:
@@ -60,7 +60,7 @@ class Id(Field):
     default: str = ""
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return read_id(reader, key)
 
     def schema(self) -> Schema:
@@ -74,10 +74,10 @@ class Name(Field):
     default: str = ""
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return reader.text(key, reader.values["key"])
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return reader.values["key"]
 
     def schema(self) -> Schema:
@@ -90,7 +90,7 @@ class Flag(Field):
 
     default: bool | None = False
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return reader.flag(key, bool(self.default))
 
     def schema(self) -> Schema:
@@ -105,7 +105,7 @@ class Count(Field):
     most: int | None = None
     default: int | None = None
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         number = reader.count(key, self.default, least=self.least)
         if number is not None and self.most is not None and number > self.most:
             reader.note(key, _("is at most %(most)s", most=self.most))
@@ -120,7 +120,7 @@ class Count(Field):
 class Amount(Field):
     """A number, 0 or more, exactly as it is written."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         number = reader.raw(key)
         if not is_number(number) or number < 0:
             reader.note(key, "has to be a number, 0 or more")
@@ -137,7 +137,7 @@ class Duration(Field):
 
     default: float | None = None
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         duration = reader.duration(key)
         return self.default if duration is None else duration
 
@@ -153,7 +153,7 @@ class Choice(Field):
     choices: Collection[str] = field(kw_only=False)
     default: str | None = None
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         usual = next(iter(self.choices)) if self.default is None else self.default
         return reader.choice(key, self.choices, usual)
 
@@ -168,7 +168,7 @@ class Texts(Field):
     default: tuple[str, ...] = ()
     between: str = "\n"
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return reader.texts(key)
 
     def write(self, value: Any) -> Any:
@@ -185,7 +185,7 @@ class ChoiceList(Texts):
     choices: Collection[str] = field(kw_only=False)
     what: str = field(kw_only=False)
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         words = reader.texts(key)
         for index, word in enumerate(words):
             if word not in self.choices:
@@ -210,9 +210,9 @@ class Reference(Field):
     default: str | None = None
     blank: bool = False
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.text(key)
-        note_unknown_reference(reader, key, value, getattr(around.names, self.part), self.what)
+        note_unknown_reference(reader, key, value, getattr(context.names, self.part), self.what)
         if not self.blank and reader.given[key] == "":
             reader.note(key, "is empty")
         return value
@@ -228,10 +228,10 @@ class Object(Field):
     default: Any = field(default_factory=dict)
     description: str = ""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return reader.object(key)
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return {}
 
     def write(self, value: Any) -> Any:
@@ -248,11 +248,11 @@ class Anything(Field):
 
     written: WriteCondition = WriteCondition.ALWAYS
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         return (value, True) if self.fills else value
 
-    def absent_value(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
         return (None, False) if self.fills else None
 
     def write(self, value: Any) -> Any:

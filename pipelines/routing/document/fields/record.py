@@ -57,10 +57,10 @@ class Record(Generic[T]):
             **more,
         )
 
-    def read(self, reader: Reader, around: ReadContext) -> T:
-        return self.make(**self.values(reader, around))
+    def read(self, reader: Reader, context: ReadContext) -> T:
+        return self.make(**self.values(reader, context))
 
-    def values(self, reader: Reader, around: ReadContext) -> dict[str, Any]:
+    def values(self, reader: Reader, context: ReadContext) -> dict[str, Any]:
         """Return the values of the object's keys, by the attributes that they fill."""
         document, values, usual = reader.given, reader.values, self._usual
         known = reader.known = self._known.copy()
@@ -72,17 +72,17 @@ class Record(Generic[T]):
                 values[key] = field.default
                 continue
             if key in document:
-                value = field.read(reader, key, around)
+                value = field.read(reader, key, context)
             elif key in usual:
                 continue
             else:
-                value = field.absent_value(reader, key, around)
+                value = field.absent_value(reader, key, context)
             if field.fills:
                 values.update(zip(field.fills, value, strict=True))
             else:
                 values[key] = value
         if self._check is not None:
-            self._check(reader, around)
+            self._check(reader, context)
         reader.note_unknown_keys()
         return values
 

@@ -116,8 +116,8 @@ class AllowedCommands(plain_fields.Texts, WorkKey):
 
     rows: int = 3
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        commands = super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        commands = super().read(reader, key, context)
         for index, command in enumerate(commands):
             if not command.strip() or "\n" in command or len(command) > MOST_ALLOWED:
                 at = member_path(reader.path_of(key), index)

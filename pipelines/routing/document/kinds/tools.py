@@ -50,7 +50,7 @@ def declared_tools(work: Work) -> list[Mapping[str, Any]]:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolName(plain_fields.Text):
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         name = reader.text(key, required=True)
         if name.strip() and not _NAME.match(name):
             reader.note(
@@ -64,13 +64,13 @@ class ToolName(plain_fields.Text):
         return {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
 
 
-def _note_call_problems(reader: Reader, around: ReadContext) -> None:
-    ONE_BODY.check(reader, around)
+def _note_call_problems(reader: Reader, context: ReadContext) -> None:
+    ONE_BODY.check(reader, context)
     if not reader.given.get("url"):
         reader.note("url", "is missing")
 
 
-def _note_program_or_call_problem(reader: Reader, around: ReadContext) -> None:
+def _note_program_or_call_problem(reader: Reader, context: ReadContext) -> None:
     if reader.is_object and reader.has("argv") == reader.has("http"):
         reader.note("argv", "a tool has a program (argv) or a call (http), and one of them")
 
@@ -108,8 +108,8 @@ class ToolsKey(WorkKey):
 
     default: tuple[Any, ...] = ()
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        tools = reader.read_list(key, lambda tool: TOOL.read(tool, around))
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        tools = reader.read_list(key, lambda tool: TOOL.read(tool, context))
         note_duplicates(reader, key, [tool["name"] for tool in tools], "the tool")
         return tools
 
@@ -167,7 +167,7 @@ def _tool_names(reader: Reader) -> tuple[str, ...]:
 class CallsKey(WorkKey):
     """Calls that are made whatever a model asks for."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         names = _tool_names(reader)
         return reader.read_list(key, lambda inner: _note_problems_of_call(inner, names))
 
@@ -189,7 +189,7 @@ def _note_problems_of_call(reader: Reader, names: tuple[str, ...]) -> None:
 class CallPolicyKey(WorkKey):
     """Policy for calls: which are run, which need a person's approval, which are not run."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         names = _tool_names(reader)
         return reader.read_object_or_none(key, lambda inner: _note_problems_of_policy(inner, names))
 

@@ -24,8 +24,8 @@ class ContextsKey(plain_fields.Texts, WorkKey):
 
     rows: int = 2
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        return () if reader.raw(key) == REQUIRED else super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        return () if reader.raw(key) == REQUIRED else super().read(reader, key, context)
 
     def schema(self) -> Schema:
         return {"anyOf": [{"const": REQUIRED}, super().schema()]}

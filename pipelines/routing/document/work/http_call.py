@@ -60,7 +60,7 @@ class HeadersKey(ValuesByName):
 
     rows: int = 2
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         headers = reader.object(key)
         for name, value in headers.items():
             at = member_path(reader.path_of(key), name)

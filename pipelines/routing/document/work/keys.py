@@ -73,8 +73,8 @@ class ContextKey(TextKey):
 
     longest: int = 64
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        context_key = super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        context_key = super().read(reader, key, context)
         if not context_key.strip():
             reader.note(key, "is empty", "name the key of the context that holds the conversation")
         return context_key
@@ -148,7 +148,7 @@ class NumberKey(WorkKey):
 
     most: int
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         if not (is_number(value) and 0 <= value <= self.most):
             reader.note(key, _("has to be a number from 0 to %(most)s", most=self.most))
@@ -174,8 +174,8 @@ class ArgumentsKey(plain_fields.Texts, WorkKey):
 
     rows: int = 3
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        command = super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        command = super().read(reader, key, context)
         if reader.given[key] == []:
             reader.note(key, "names no program")
         return command
@@ -207,8 +207,8 @@ class EnvironmentKey(plain_fields.Object, ValuesByName):
 
     rows: int = 2
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
-        environment = super().read(reader, key, around)
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        environment = super().read(reader, key, context)
         for name, value in environment.items():
             at = member_path(reader.path_of(key), name)
             if type(value) is dict and name and "=" not in name:

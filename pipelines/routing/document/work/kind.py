@@ -34,7 +34,7 @@ class NotBoth:
     second: str
     message: str
 
-    def check(self, reader: Reader, around: ReadContext) -> None:
+    def check(self, reader: Reader, context: ReadContext) -> None:
         if reader.has(self.first) and reader.has(self.second):
             reader.note(self.second, self.message)
 

@@ -53,7 +53,7 @@ def input_keys(entries: Iterable[str]) -> tuple[str, ...]:
 class Network(Field):
     """None, open, or a list of hosts."""
 
-    def read(self, reader: Reader, key: str, around: ReadContext) -> Any:
+    def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is dict:
             hosts = Reader(value, reader.path_of(key), reader.problems)

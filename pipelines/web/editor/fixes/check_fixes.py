@@ -16,17 +16,17 @@ Document = Mapping[str, Any]
 PASSED = {"result": "success"}
 
 
-def push_and_wait_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def push_and_wait_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield a push and a wait for checks as remedy: all that led to the station leads to the push; its gates
     come first, unchanged."""
-    stations = _with_push_and_checks(of.document["stations"], finding.station or "")
+    stations = _with_push_and_checks(remedies.document["stations"], finding.station or "")
     try:
         # A faulty rule elsewhere is no reason to offer nothing.
-        changed = read_line({**of.document, "stations": stations}, keep_faulty_rules=True)
+        changed = read_line({**remedies.document, "stations": stations}, keep_faulty_rules=True)
     except DocumentError:
         return
-    after = run_all_checks(LintSubject(changed, of.subject.people, of.subject.required))
-    before = _serious_findings(run_all_checks(of.subject))
+    after = run_all_checks(LintSubject(changed, remedies.subject.people, remedies.subject.required))
+    before = _serious_findings(run_all_checks(remedies.subject))
     # The finding has to be gone, and no other may have come.
     if _serious_findings(after) <= before - {(finding.check, finding.station)}:
         label = "Push and wait for the checks before it"

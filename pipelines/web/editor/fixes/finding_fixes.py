@@ -52,28 +52,30 @@ TAKING: Mapping[str, Mapping[str, Any]] = {
 """Conditions that are true of all outcomes that passed, failed or are blocked (law §2)."""
 
 
-def safe_remedies_likeliest_first(of: Remedies, finding: Finding) -> list[Remedy]:
+def safe_remedies_likeliest_first(remedies: Remedies, finding: Finding) -> list[Remedy]:
     """The one to be expected first; none where none is safe."""
     make = BY_CHECK.get(finding.check)
-    return list(make(of, finding)) if make else []
+    return list(make(remedies, finding)) if make else []
 
 
-def _dead_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    station, place = of.station_and_place_of_rule(finding)
+def _dead_rule_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
+    station, place = remedies.station_and_place_of_rule(finding)
     tried = [i for i, rule in enumerate(station.rules[:place]) if rule.id in finding.rules]
     # A limit that the rule has already is not replaced.
     free = station.rules[place].max_retries is None
     moves = ((to, limit) for to in tried[:MAX_MOVES] for limit in ((None, RETRIES) if free else (None,)))
     for to, limit in moves:
         what = ("move", str(place), str(to), str(limit or ""))
-        if of.trials.helps(station, finding, what, _rule_mover(place, to, limit)):
+        if remedies.trials.helps(station, finding, what, _rule_mover(place, to, limit)):
             yield _move_above_remedy(station, place, to, limit)
             break
-    yield from _keep_gate_remedies(of, finding, station, place)
-    yield from _delete_remedies(of, finding)
+    yield from _keep_gate_remedies(remedies, finding, station, place)
+    yield from _delete_remedies(remedies, finding)
 
 
-def _keep_gate_remedies(of: Remedies, finding: Finding, station: Station, place: int) -> Iterator[Remedy]:
+def _keep_gate_remedies(
+    remedies: Remedies, finding: Finding, station: Station, place: int
+) -> Iterator[Remedy]:
     """Yield the deletion of a rule that takes everything to the same target past gates of the dead rule."""
     rule = station.rules[place]
     for index, taker in enumerate(station.rules[:place]):
@@ -83,8 +85,8 @@ def _keep_gate_remedies(of: Remedies, finding: Finding, station: Station, place:
             or not set(taker.gates) < set(rule.gates)
         ):
             continue
-        if of.trials.helps(station, finding, ("delete", str(index)), _rule_remover(index)):
-            label = f"Delete rule {index + 1}, keep {_gate_names(of.line, rule)}"
+        if remedies.trials.helps(station, finding, ("delete", str(index)), _rule_remover(index)):
+            label = f"Delete rule {index + 1}, keep {_gate_names(remedies.line, rule)}"
             yield Remedy(label, (edits.edit_removing_rule(taker.id),), "delete")
             return
 
@@ -119,40 +121,40 @@ def _move_above_remedy(station: Station, place: int, to: int, limit: int | None)
     return Remedy(label, (move, edits.edit_changing_rule(rule, max_retries=limit)), "arrow-up")
 
 
-def _delete_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def _delete_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield the deletion of a rule that matches nothing. A station's last rule stays where no rules at all
     mean something else."""
-    station, place = of.station_and_place_of_rule(finding)
-    policy = of.line.policy
-    gates = _gate_names(of.line, station.rules[place])
+    station, place = remedies.station_and_place_of_rule(finding)
+    policy = remedies.line.policy
+    gates = _gate_names(remedies.line, station.rules[place])
     # Without any rule another policy would decide here
     if len(station.rules) > 1 or policy.no_rules == policy.no_match:
         label = f"Delete with its gate {gates}" if gates else "Delete"
         yield Remedy(label, (edits.edit_removing_rule(finding.rule or ""),), "delete")
 
 
-def _constant_condition_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    station, place = of.station_and_place_of_rule(finding)
+def _constant_condition_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
+    station, place = remedies.station_and_place_of_rule(finding)
     if finding.severity == ERROR:
-        yield from _delete_remedies(of, finding)
+        yield from _delete_remedies(remedies, finding)
     elif place == len(station.rules) - 1:
         drop = edits.edit_changing_rule(finding.rule or "", "when")
         yield Remedy("Take whatever is left", (drop,))
 
 
-def _move_last_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    station, place = of.station_and_place_of_rule(finding)
+def _move_last_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
+    station, place = remedies.station_and_place_of_rule(finding)
     last = len(station.rules) - 1
-    if of.trials.helps(station, finding, ("move", str(place), str(last)), _rule_mover(place, last)):
+    if remedies.trials.helps(station, finding, ("move", str(place), str(last)), _rule_mover(place, last)):
         label = "Move to the end"
         yield Remedy(label, (edits.edit_moving_rule(finding.rule or "", None),), "arrow-down")
 
 
-def _last_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def _last_rule_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     if finding.witness is not None:
-        station = of.line.station(finding.station or "")
+        station = remedies.line.station(finding.station or "")
         outcomes = outcome_state_of_witness(finding.witness.situation["outcome"])
-        remedy = last_rule_remedy_or_none(of, station, outcomes)
+        remedy = last_rule_remedy_or_none(remedies, station, outcomes)
         if remedy:
             yield remedy
 
@@ -165,13 +167,13 @@ def outcome_state_of_witness(outcome: Mapping[str, Any]) -> str:
     return "failed" if reported[0] != "success" or reported[1] == "fail" else "passed"
 
 
-def last_rule_remedy_or_none(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
+def last_rule_remedy_or_none(remedies: Remedies, station: Station, outcomes: str) -> Remedy | None:
     """A last rule that takes what none takes: what passed goes on, what failed ends, what is blocked waits."""
-    following = of.line.next_station(station.key)
+    following = remedies.line.next_station(station.key)
     passed = following.key if following else "completed"
     to = {"passed": passed, "failed": "failed", "blocked": "@blocked"}[outcomes]
     # A remedy that makes the rest of the line worse is none
-    if not of.trials.may_add_transition(station, to):
+    if not remedies.trials.may_add_transition(station, to):
         return None
     place = following.name if following else end_label(to, "")
     label = {
@@ -187,11 +189,11 @@ def _outcome_rule(station: Station, outcomes: str, to: str) -> dict[str, Any]:
     return {"id": f"{station.key}-{outcomes}"[:60], "when": TAKING[outcomes], "to": to}
 
 
-def _end_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def _end_rule_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Only where something is left that a rule could lead to an end."""
-    station = of.line.station(finding.station or "")
+    station = remedies.line.station(finding.station or "")
     for outcomes, end in (("passed", "completed"), ("failed", "failed")):
-        rest = of.subject.analysis(station).outcomes_no_rule_takes(outcomes)
+        rest = remedies.subject.analysis(station).outcomes_no_rule_takes(outcomes)
         if rest is not None and rest.witness is not None:
             label = f"Add a rule to the end “{end}”"
             rule = edits.edit_adding_rule(station.key, _outcome_rule(station, outcomes, end))
@@ -199,9 +201,9 @@ def _end_rule_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
             return
 
 
-def _gate_bypass_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    station, rule = of.line.rules_by_id[finding.rule or ""]
-    other = of.line.rules_by_id[finding.rules[0]][1]
+def _gate_bypass_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
+    station, rule = remedies.line.rules_by_id[finding.rule or ""]
+    other = remedies.line.rules_by_id[finding.rules[0]][1]
     gates = (*other.gates, *(key for key in rule.gates if key not in other.gates))
 
     def with_gates(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
@@ -209,15 +211,15 @@ def _gate_bypass_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
             replace(candidate, gates=gates) if candidate is other else candidate for candidate in rules
         )
 
-    if of.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
+    if remedies.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
         number = station.rules.index(other) + 1
         label = f"Put the gate on rule {number}, too"
         yield Remedy(label, (edits.edit_changing_rule(other.id, gates=list(gates)),), "gate")
 
 
-def _unreachable_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def _unreachable_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     key = finding.station or ""
-    if key not in _referenced_stations(of.line) and len(of.line.stations) > 1:
+    if key not in _referenced_stations(remedies.line) and len(remedies.line.stations) > 1:
         yield Remedy("Delete the station", (edits.edit_removing_station(key),), "delete")
 
 
@@ -240,32 +242,34 @@ def _referenced_stations(line: ParsedLine) -> set[str]:
     return referenced
 
 
-def _cycle_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    stations = stations_breaking_unbounded_cycles(of.subject, finding.station or "")
+def _cycle_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
+    stations = stations_breaking_unbounded_cycles(remedies.subject, finding.station or "")
     if stations:
-        limited = [edits.edit_changing_station(key, limits=_limits_with_visits(of, key)) for key in stations]
-        names = ", ".join(of.line.station(key).name for key in stations)
+        limited = [
+            edits.edit_changing_station(key, limits=_limits_with_visits(remedies, key)) for key in stations
+        ]
+        names = ", ".join(remedies.line.station(key).name for key in stations)
         label = f"At most {VISITS} runs of {names}"
         yield Remedy(label, tuple(limited), "loop")
 
 
-def _limits_with_visits(of: Remedies, key: str) -> dict[str, Any]:
+def _limits_with_visits(remedies: Remedies, key: str) -> dict[str, Any]:
     """The limits as they are written, with one more."""
     # From the document: the parsed line has defaults that nobody wrote.
-    written = of.document["stations"][of.line.index_of_station(key)].get("limits") or {}
+    written = remedies.document["stations"][remedies.line.index_of_station(key)].get("limits") or {}
     return {**written, "max_visits": VISITS}
 
 
-def _unknown_reference_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def _unknown_reference_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield remedies for a rule that cannot be read; several faults of one rule are left to a person."""
-    station, rule = of.line.rules_by_id.get(finding.rule or "", (None, None))
+    station, rule = remedies.line.rules_by_id.get(finding.rule or "", (None, None))
     # “… (and 2 more)” is the message of a rule with several faults.
     if station is None or rule is None or rule.fault is None or finding.message.endswith(" more)"):
         return
     # `stations[1].rules[0].gates[2]` gives `gates` and `2]`.
     what, _dot, rest = finding.path.rpartition(f"rules[{station.rules.index(rule)}].")[2].partition("[")
     if what == "to":
-        yield from _unknown_target_remedies(of.line, rule, int(rest.rstrip("]")) if rest else None)
+        yield from _unknown_target_remedies(remedies.line, rule, int(rest.rstrip("]")) if rest else None)
     elif what == "gates" and rest:
         yield from _unknown_gate_remedies(rule, int(rest.rstrip("]")))
 
@@ -309,10 +313,10 @@ def _unknown_gate_remedies(rule: Rule, index: int) -> Iterator[Remedy]:
         yield Remedy(f"Add the gate “{name}”", (added,), "plus")
 
 
-def _offer_approve_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def _offer_approve_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     match = re.fullmatch(r"gates\[(\d+)\]\.offers", finding.path)
     if match:
-        gate = of.line.gates[int(match[1])]
+        gate = remedies.line.gates[int(match[1])]
         offers = ["approve", *gate.offers]
         yield Remedy("Offer approve", (edits.edit_changing_gate(gate.key, offers=offers),), "check")
 

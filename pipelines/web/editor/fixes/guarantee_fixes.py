@@ -28,20 +28,20 @@ _endings: WeakKeyDictionary[LintSubject, dict[str, _RejectionEndTrial]] = WeakKe
 """By the key of the gate. An examination is remembered, and what is told of it is asked again and again."""
 
 
-def refuted_guarantee_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def refuted_guarantee_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield the remedy of ending the task at the gate, also where the line's policy says what follows: the
     other gates stay unchanged."""
     match = re.fullmatch(r"guarantees\[(\d+)\]", finding.path)
     index = int(match[1]) if match else -1
     # Behind the line's own guarantees stand those that its repository asks for.
-    if not 0 <= index < len(of.line.guarantees):
+    if not 0 <= index < len(remedies.line.guarantees):
         return
-    after = of.line.guarantees[index].after
-    gate = of.line.gates_by_key.get(after.gate) if after and after.word == REJECT else None
+    after = remedies.line.guarantees[index].after
+    gate = remedies.line.gates_by_key.get(after.gate) if after and after.word == REJECT else None
     if (
         gate
-        and (gate.on_reject or of.line.policy.on_reject) != ENDS
-        and _is_proved_and_nothing_worse(of.subject, index, gate)
+        and (gate.on_reject or remedies.line.policy.on_reject) != ENDS
+        and _is_proved_and_nothing_worse(remedies.subject, index, gate)
     ):
         yield Remedy("End the task", (edits.edit_changing_gate(gate.key, on_reject=ENDS),), "end-failed")
 

@@ -16,35 +16,39 @@ from pipelines.web.editor.fixes.remedies import Remedies, Remedy
 CHECKS = (forbidden_parallel, unfillable_join, unjoined_fork)
 
 
-def unjoined_fork_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    fork, rule = of.line.rules_by_id[finding.rule or ""]
-    sources = dict(unjoined_fork.unjoined_stations(of.subject, fork, rule)).get(finding.station or "")
+def unjoined_fork_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
+    fork, rule = remedies.line.rules_by_id[finding.rule or ""]
+    sources = dict(unjoined_fork.unjoined_stations(remedies.subject, fork, rule)).get(finding.station or "")
     if sources:
-        yield from _wait_remedies(of, of.line.station(finding.station or ""), sources)
+        yield from _wait_remedies(remedies, remedies.line.station(finding.station or ""), sources)
 
 
-def unfillable_join_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def unfillable_join_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     """A join waits for what never comes: for those instead that do."""
-    station = of.line.station(finding.station or "")
+    station = remedies.line.station(finding.station or "")
     delivering = {
-        way.source for way in of.subject.transitions if way.target == station.key and way.by == "rule"
+        way.source for way in remedies.subject.transitions if way.target == station.key and way.by == "rule"
     }
     yield from _wait_remedies(
-        of, station, sorted(delivering & of.line.stations_by_key.keys(), key=of.line.index_of_station)
+        remedies,
+        station,
+        sorted(delivering & remedies.line.stations_by_key.keys(), key=remedies.line.index_of_station),
     )
 
 
-def _wait_remedies(of: Remedies, station: Station, wait_for: Sequence[str]) -> Iterator[Remedy]:
+def _wait_remedies(remedies: Remedies, station: Station, wait_for: Sequence[str]) -> Iterator[Remedy]:
     # A join of one branch joins nothing, and one that waits for itself never fills.
     if len(wait_for) < 2 or station.key in wait_for:
         return
     join = station.join or Join(())
     changed = replace(station, join=replace(join, wait_for=tuple(wait_for)))
-    others = tuple(changed if other.key == station.key else other for other in of.line.stations)
+    others = tuple(changed if other.key == station.key else other for other in remedies.line.stations)
     # A proper subset: something is gone, and nothing new has come.
-    if _join_findings(LintSubject(replace(of.line, stations=others))) < _join_findings(of.subject):
+    if _join_findings(LintSubject(replace(remedies.line, stations=others))) < _join_findings(
+        remedies.subject
+    ):
         # What the document says of the aggregation stays.
-        written = of.document["stations"][of.line.index_of_station(station.key)].get("join") or {}
+        written = remedies.document["stations"][remedies.line.index_of_station(station.key)].get("join") or {}
         yield wait_for_all_remedy(station.key, written, wait_for)
 
 
@@ -60,13 +64,13 @@ def _join_findings(subject: LintSubject) -> set[tuple[str, str, str]]:
     }
 
 
-def rework_remedies(of: Remedies, finding: Finding) -> Iterator[Remedy]:
+def rework_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield the fix for rework that stands below its stage: move it above, if that changes no transition of the
     line."""
-    line, key = of.line, finding.station or ""
+    line, key = remedies.line, finding.station or ""
     stage = line.stage_key(key)
     moved = _with_station_above(line, key, stage)
-    if _transition_keys(LintSubject(moved)) == _transition_keys(of.subject):
+    if _transition_keys(LintSubject(moved)) == _transition_keys(remedies.subject):
         start_edits = (
             # A line that names no start begins at its first station, which the move would change.
             [edits.edit_changing_line(start=line.start)]

@@ -51,36 +51,40 @@ def path_remedies(document: Document, finding: Finding) -> list[Remedy]:
     return [remedy for make in MAKERS for remedy in make(document, finding, place)]
 
 
-def _unknown_key_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
+def _unknown_key_remedies(
+    document: Document, finding: Finding, document_place: DocumentPlace
+) -> Iterator[Remedy]:
     """Not inside of conditions, checks and work: there a person looks."""
-    key = place.rest
+    key = document_place.rest
     # A path that leads deeper, such as `work.foo`, is no identifier.
     if finding.message != AN_UNKNOWN_KEY or not key or not key.isidentifier():
         return
     label = f"Remove “{key}”"
-    edit = _unset_edit_or_none(place, key)
+    edit = _unset_edit_or_none(document_place, key)
     if edit:
         yield Remedy(label, (edit,), "x")
 
 
-def _unset_edit_or_none(place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
-    if place.rule:
-        return edits.edit_changing_rule(place.rule, key, **changed)
-    if place.station:
-        return edits.edit_changing_station(place.station, key, **changed)
-    if place.gate:
-        return edits.edit_changing_gate(place.gate, key, **changed)
+def _unset_edit_or_none(document_place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
+    if document_place.rule:
+        return edits.edit_changing_rule(document_place.rule, key, **changed)
+    if document_place.station:
+        return edits.edit_changing_station(document_place.station, key, **changed)
+    if document_place.gate:
+        return edits.edit_changing_gate(document_place.gate, key, **changed)
     return edits.edit_changing_line(key, **changed)
 
 
-def _missing_part_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
+def _missing_part_remedies(
+    document: Document, finding: Finding, document_place: DocumentPlace
+) -> Iterator[Remedy]:
     """Yield the removal of a key that leads to, or waits for, a part that no longer exists."""
     for pattern, key, label in GONE:
-        if key == "join" and _join_sources(document, place):
+        if key == "join" and _join_sources(document, document_place):
             # Without it the branches that lead there would meet at a station that waits for none.
             continue
-        if re.fullmatch(pattern, place.rest) and finding.message != AN_UNKNOWN_KEY:
-            edit = _unset_edit_or_none(place, key)
+        if re.fullmatch(pattern, document_place.rest) and finding.message != AN_UNKNOWN_KEY:
+            edit = _unset_edit_or_none(document_place, key)
             if edit:
                 yield Remedy(label, (edit,), "x")
 
@@ -95,22 +99,26 @@ GONE = (
 )
 
 
-def _missing_join_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
+def _missing_join_remedies(
+    document: Document, finding: Finding, document_place: DocumentPlace
+) -> Iterator[Remedy]:
     """A join that waits for a station that was deleted: for those instead that lead to it."""
-    leading = _join_sources(document, place)
-    if place.station and leading:
-        join = dict(_stations_with_paths(document))[place.station].get("join")
-        yield wait_for_all_remedy(place.station, join, leading)
+    leading = _join_sources(document, document_place)
+    if document_place.station and leading:
+        join = dict(_stations_with_paths(document))[document_place.station].get("join")
+        yield wait_for_all_remedy(document_place.station, join, leading)
 
 
-def _join_sources(document: Document, place: DocumentPlace) -> list[str]:
+def _join_sources(document: Document, document_place: DocumentPlace) -> list[str]:
     """Return the stations that lead to a join, if there are several and the join names a missing station."""
-    if not place.station or not re.fullmatch(r"join\.wait_for\[\d+\]", place.rest):
+    if not document_place.station or not re.fullmatch(r"join\.wait_for\[\d+\]", document_place.rest):
         return []
     sources = [
-        key for key, station in _stations_with_paths(document) if place.station in _target_keys(station)
+        key
+        for key, station in _stations_with_paths(document)
+        if document_place.station in _target_keys(station)
     ]
-    return sources if len(sources) > 1 and place.station not in sources else []
+    return sources if len(sources) > 1 and document_place.station not in sources else []
 
 
 def _stations_with_paths(document: Document) -> list[tuple[str, Document]]:
@@ -132,8 +140,8 @@ def _target_keys(station: Document) -> set[str]:
     return targets
 
 
-def _policy_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
-    match = re.fullmatch(r"policy\.(\w+)", place.rest)
+def _policy_remedies(document: Document, finding: Finding, document_place: DocumentPlace) -> Iterator[Remedy]:
+    match = re.fullmatch(r"policy\.(\w+)", document_place.rest)
     policy = document.get("policy")
     if match and isinstance(policy, dict) and match[1] in policy:
         remaining = {key: value for key, value in policy.items() if key != match[1]}
@@ -141,8 +149,8 @@ def _policy_remedies(document: Document, finding: Finding, place: DocumentPlace)
         yield Remedy(label, (edits.edit_changing_line(policy=remaining),), "x")
 
 
-def _pair_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
-    match = re.match(r"forbidden_parallel\[(\d+)\]", place.rest)
+def _pair_remedies(document: Document, finding: Finding, document_place: DocumentPlace) -> Iterator[Remedy]:
+    match = re.match(r"forbidden_parallel\[(\d+)\]", document_place.rest)
     pairs = document.get("forbidden_parallel")
     if match and isinstance(pairs, list):
         remaining = [pair for index, pair in enumerate(pairs) if index != int(match[1])]
@@ -150,25 +158,27 @@ def _pair_remedies(document: Document, finding: Finding, place: DocumentPlace) -
         yield Remedy(label, (edits.edit_changing_line(forbidden_parallel=remaining),), "x")
 
 
-def _flag_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
-    if place.rest == "when" and "switched off" in finding.message:
+def _flag_remedies(document: Document, finding: Finding, document_place: DocumentPlace) -> Iterator[Remedy]:
+    if document_place.rest == "when" and "switched off" in finding.message:
         flags = document.get("flags")
         on = {**(flags if isinstance(flags, dict) else {}), "agentic_conditions": True}
         yield Remedy("Switch them on in this line", (edits.edit_changing_line(flags=on),), "check")
 
 
-def _no_rules_remedies(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
+def _no_rules_remedies(
+    document: Document, finding: Finding, document_place: DocumentPlace
+) -> Iterator[Remedy]:
     """A station without rules, in a line whose policy wants some: what passes goes on, as it would elsewhere."""
-    if place.station and place.rest == "rules" and "has no rules" in finding.message:
+    if document_place.station and document_place.rest == "rules" and "has no rules" in finding.message:
         every = _stations_with_paths(document)
         keys = [key for key, _document in every]
-        following = every[keys.index(place.station) + 1 :]
+        following = every[keys.index(document_place.station) + 1 :]
         to, name = (
             (following[0][0], _text_or_none(following[0][1], "name")) if following else ("completed", None)
         )
-        rule = {"id": f"{place.station}-passed"[:60], "when": {"result": "success"}, "to": to}
+        rule = {"id": f"{document_place.station}-passed"[:60], "when": {"result": "success"}, "to": to}
         label = f"Add a rule to {name or end_label(to, '')}"
-        yield Remedy(label, (edits.edit_adding_rule(place.station, rule),), "plus")
+        yield Remedy(label, (edits.edit_adding_rule(document_place.station, rule),), "plus")
 
 
 # In the order in which the remedies are offered

@@ -96,25 +96,25 @@ def _reads_output(condition: Any, depth: int) -> bool:
     return bool(condition)
 
 
-def _condition_section(fragment: Fragment, around: ConditionSetting) -> Section:
+def _condition_section(fragment: Fragment, condition_setting: ConditionSetting) -> Section:
     return Section(
         title="When",
-        fields=condition_fields.condition_items(fragment, WHEN, around),
+        fields=condition_fields.condition_items(fragment, WHEN, condition_setting),
         open=True,
         template="editor/forms/words.html",
-        context={"words": condition_text(fragment_paths.value_at(fragment, WHEN), around)},
+        context={"words": condition_text(fragment_paths.value_at(fragment, WHEN), condition_setting)},
         on_top=True,
         css="ef-when",
     )
 
 
-def _json_section(fragment: Fragment, around: ConditionSetting) -> Section:
+def _json_section(fragment: Fragment, condition_setting: ConditionSetting) -> Section:
     json_field = ConditionJsonField(
         at=WHEN,
         label="The whole condition",
         help="Leave empty for always. What has no field can be written here.",
         rows=4,
-        around=around,
+        around=condition_setting,
     )
     kind = condition_fields.condition_kind_or_empty(fragment_paths.value_at(fragment, WHEN))
     return Section(title="Condition as JSON", fields=[json_field], open=not kind)
@@ -257,13 +257,13 @@ def _limit_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | 
 # What it does on the way
 
 
-def _effect_fields(around: ConditionSetting) -> list[FormField | Rows]:
+def _effect_fields(condition_setting: ConditionSetting) -> list[FormField | Rows]:
     def row(fragment: Any, at: Place) -> list[FormField | Rows]:
         strategies = [("", "replace"), *((strategy, strategy) for strategy in STRATEGIES)]
         return [
             declared_control(COMPOSE, at, "var", needed=True),
             declared_control(
-                COMPOSE, at, "path", PathField, options=(), free=True, known=tuple(around.paths)
+                COMPOSE, at, "path", PathField, options=(), free=True, known=tuple(condition_setting.paths)
             ),
             declared_control(COMPOSE, at, "strategy", ChoiceField, options=strategies),
         ]

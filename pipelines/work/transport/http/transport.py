@@ -130,17 +130,17 @@ class HttpTransport:
         except (CallRefused, LeaseLost, BearerRefused) as error:
             raise ServerAway(f"The server does not hand out a file of this job: {error}") from error
 
-    async def store_results(self, started: Started, left: AttemptResults) -> None:
-        sizes = {digest: size for digest, (_path, size) in left.files.items()}
+    async def store_results(self, started: Started, attempt_results: AttemptResults) -> None:
+        sizes = {digest: size for digest, (_path, size) in attempt_results.files.items()}
         answer = await self._call_about_job(started, "wanted", {"files": sizes})
         for digest in answer["wanted"]:
-            path, size = left.files[digest]
+            path, size = attempt_results.files[digest]
             # A server of before knows nothing of it
             direct = answer.get("direct", False) and size > wire_format.MOST_PART
-            with await asyncio.to_thread(open_plain_file, left.root, path) as file:
+            with await asyncio.to_thread(open_plain_file, attempt_results.root, path) as file:
                 if not (direct and await self._try_to_send_to_store(started, digest, file, size)):
                     await self._send_file(started, digest, file, size)
-        await self._call_about_job(started, "store", wire_format.leavings_json(left))
+        await self._call_about_job(started, "store", wire_format.leavings_json(attempt_results))
 
     async def _try_to_send_to_store(self, started: Started, digest: str, file: BinaryIO, size: int) -> bool:
         """Send a file to the address that the server gives for it; whether it came there. If not, it can still go

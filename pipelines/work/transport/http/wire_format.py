@@ -84,11 +84,17 @@ def material_json(material: Material, name: Callable[[str], str]) -> Json:
     }
 
 
-def starting_workspace_json(before: StartingWorkspace | None, name: Callable[[str], str]) -> Json | None:
-    if before is None:
+def starting_workspace_json(
+    starting_workspace: StartingWorkspace | None, name: Callable[[str], str]
+) -> Json | None:
+    if starting_workspace is None:
         return None
-    stored = {digest: name(place) for digest, place in before.stored.items()}
-    return {"digest": before.digest, "manifest": list(before.manifest), "stored": stored}
+    stored = {digest: name(place) for digest, place in starting_workspace.stored.items()}
+    return {
+        "digest": starting_workspace.digest,
+        "manifest": list(starting_workspace.manifest),
+        "stored": stored,
+    }
 
 
 def material_from_json(plain: Mapping[str, Any]) -> Material:
@@ -114,20 +120,23 @@ def _git_state_from_json(plain: Mapping[str, Any]) -> GitState:
     return replace(state, branches=tuple(GitBranch(**fields) for fields in plain["branches"]))
 
 
-def leavings_json(left: AttemptResults) -> Json:
+def leavings_json(attempt_results: AttemptResults) -> Json:
     """Return what an attempt left, without the bytes, which are sent by themselves. Of git only where the
     branch stands: the server finds out the rest."""
     return {
-        "artifacts": [artifact.to_dict() for artifact in left.artifacts if not artifact.error],
+        "artifacts": [artifact.to_dict() for artifact in attempt_results.artifacts if not artifact.error],
         "workspace": None
-        if left.workspace is None
-        else {"digest": left.workspace.digest, "manifest": list(left.workspace.manifest)},
-        "git": None if left.git is None else _git_left_json(left.git),
+        if attempt_results.workspace is None
+        else {
+            "digest": attempt_results.workspace.digest,
+            "manifest": list(attempt_results.workspace.manifest),
+        },
+        "git": None if attempt_results.git is None else _git_left_json(attempt_results.git),
     }
 
 
-def _git_left_json(left: GitLeft) -> Json:
-    return {name: getattr(left, name) for name in ("branch", "base_branch", "base", "head", "pack")}
+def _git_left_json(git_results: GitLeft) -> Json:
+    return {name: getattr(git_results, name) for name in ("branch", "base_branch", "base", "head", "pack")}
 
 
 def answer_json(answer: ReportAnswer) -> Json:

@@ -56,11 +56,11 @@ def accepted_change_or_none(task_id: int) -> AcceptedChange | None:
     return AcceptedChange(_by_path(stored[1]), frozenset(changed))
 
 
-def compare_with_accepted(left: AttemptResults, accepted: AcceptedChange) -> ComparedChange:
+def compare_with_accepted(attempt_results: AttemptResults, accepted: AcceptedChange) -> ComparedChange:
     """Compare the files that one of the two changes touches. In a thread, while the workspace still stands."""
-    assert left.git is not None and left.workspace is not None
-    entries = _by_path(left.workspace.manifest)
-    paths = sorted(accepted.changed | set(left.git.before))
+    assert attempt_results.git is not None and attempt_results.workspace is not None
+    entries = _by_path(attempt_results.workspace.manifest)
+    paths = sorted(accepted.changed | set(attempt_results.git.before))
     differing = [
         path for path in paths if _content_key(accepted.entries.get(path)) != _content_key(entries.get(path))
     ]
@@ -71,7 +71,7 @@ def compare_with_accepted(left: AttemptResults, accepted: AcceptedChange) -> Com
     # Only their lines are left out: the count is of all that differ
     for path in differing[:MOST_FILES]:
         old = _accepted_lines_or_none(accepted.entries.get(path), names)
-        new = _new_lines_or_none(entries.get(path), left)
+        new = _new_lines_or_none(entries.get(path), attempt_results)
         lines = list(_unified_lines(path, old, new))
         # The first two lines name the file, by the same signs
         added += sum(line.startswith("+") for line in lines[2:])
@@ -101,13 +101,13 @@ def _accepted_lines_or_none(entry: Mapping[str, Any] | None, names: Mapping[str,
         return _text_lines_or_none(file.read(MOST_BYTES + 1))
 
 
-def _new_lines_or_none(entry: Mapping[str, Any] | None, left: AttemptResults) -> list[str] | None:
+def _new_lines_or_none(entry: Mapping[str, Any] | None, attempt_results: AttemptResults) -> list[str] | None:
     if entry is None or "link" in entry:
         return [] if entry is None else [f"{entry['link']}\n"]
-    source = left.files.get(entry["digest"])
+    source = attempt_results.files.get(entry["digest"])
     if source is None or entry["size"] > MOST_BYTES:
         return None
-    with open_plain_file(left.root, source[0]) as file:
+    with open_plain_file(attempt_results.root, source[0]) as file:
         return _text_lines_or_none(file.read(MOST_BYTES + 1))
 
 

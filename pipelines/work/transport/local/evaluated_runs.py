@@ -47,19 +47,19 @@ class EvaluatedRun:
     def close(self) -> None:
         self._packs.cleanup()
 
-    def store(self, left: AttemptResults) -> None:
+    def store(self, attempt_results: AttemptResults) -> None:
         """Compare what the station made, and keep its commit for the check. What the check leaves is of no interest."""
-        if self.checks or left.git is None or left.workspace is None:
+        if self.checks or attempt_results.git is None or attempt_results.workspace is None:
             return
-        self.state = self._state_with_commit(left, left.git)
+        self.state = self._state_with_commit(attempt_results, attempt_results.git)
         task_id = Job.objects.values_list("task_id", flat=True).get(pk=self.source_id)
         accepted = accepted_change_or_none(task_id)
         if accepted is None:
             return
-        compared = compare_with_accepted(left, accepted)
+        compared = compare_with_accepted(attempt_results, accepted)
         StationTrial.objects.filter(pk=self.trial_id).update(
             comparison={
-                "tree": left.git.tree,
+                "tree": attempt_results.git.tree,
                 "files": compared.files,
                 "added": compared.added,
                 "removed": compared.removed,
@@ -67,12 +67,12 @@ class EvaluatedRun:
             difference=compared.difference,
         )
 
-    def _state_with_commit(self, left: AttemptResults, git: GitLeft) -> GitState:
+    def _state_with_commit(self, attempt_results: AttemptResults, git: GitLeft) -> GitState:
         packs = self.state.packs
         if git.pack:
             with (
                 # Below this root the station could write, links too
-                open_plain_file(left.root, left.files[git.pack][0]) as source,
+                open_plain_file(attempt_results.root, attempt_results.files[git.pack][0]) as source,
                 (Path(self._packs.name) / git.pack).open("wb") as target,
             ):
                 shutil.copyfileobj(source, target)

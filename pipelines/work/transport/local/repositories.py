@@ -78,22 +78,22 @@ def _ended_in_conflict(job: Job) -> bool:
     return failure_type == MERGE_CONFLICT
 
 
-def store_commit_of_visit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:
+def store_commit_of_visit(job_id: int, task_id: int, git_results: GitLeft, now: datetime) -> None:
     """Store where the branch stands after this visit; again for a repeat."""
-    repository = Repository.objects.filter(pk=left.repository).first()
+    repository = Repository.objects.filter(pk=git_results.repository).first()
     VisitCommit.objects.update_or_create(
         job_id=job_id,
         defaults={
             "task_id": task_id,
             "repository": repository,
-            "repository_name": left.name,
-            "branch": left.branch,
-            "base_branch": left.base_branch,
-            "base": left.base,
-            "head": left.head,
-            "tree": left.tree,
-            "pack_id": left.pack or None,
-            "before": dict(left.before),
+            "repository_name": git_results.name,
+            "branch": git_results.branch,
+            "base_branch": git_results.base_branch,
+            "base": git_results.base,
+            "head": git_results.head,
+            "tree": git_results.tree,
+            "pack_id": git_results.pack or None,
+            "before": dict(git_results.before),
             "created_at": now,
         },
     )

@@ -124,7 +124,9 @@ def store_new_bytes(root: Path, sources: FileSources, known: set[str]) -> Stored
 
 
 @transaction.atomic
-def write_results(job_id: int, task_id: int, lease: uuid.UUID, left: AttemptResults, stored: Stored) -> None:
+def write_results(
+    job_id: int, task_id: int, lease: uuid.UUID, attempt_results: AttemptResults, stored: Stored
+) -> None:
     """The rows of what an attempt left. Again for a repeat: the same rows.
 
     :raises LeaseLost: nothing is written"""
@@ -134,20 +136,20 @@ def write_results(job_id: int, task_id: int, lease: uuid.UUID, left: AttemptResu
     Artifact.objects.filter(job_id=job_id).delete()
     Artifact.objects.bulk_create(
         Artifact(task_id=task_id, job_id=job_id, name=one.name, media_type=one.media_type, blob_id=one.digest)
-        for one in left.artifacts
+        for one in attempt_results.artifacts
         if not one.error
     )
-    if left.workspace is not None:
+    if attempt_results.workspace is not None:
         rows = {
             "task_id": task_id,
-            "digest": left.workspace.digest,
-            "manifest": list(left.workspace.manifest),
-            "size": left.workspace.size,
+            "digest": attempt_results.workspace.digest,
+            "manifest": list(attempt_results.workspace.manifest),
+            "size": attempt_results.workspace.size,
             "created_at": now,
         }
         Snapshot.objects.update_or_create(job_id=job_id, defaults=rows)
-    if left.git is not None:
-        store_commit_of_visit(job_id, task_id, left.git, now)
+    if attempt_results.git is not None:
+        store_commit_of_visit(job_id, task_id, attempt_results.git, now)
 
 
 def lock_lease_and_read_time(job_id: int, lease: uuid.UUID) -> datetime:

@@ -147,13 +147,22 @@ class LocalTransport:
 
         repeat_while_away(copy)
 
-    async def store_results(self, started: Started, left: AttemptResults) -> None:
-        known = await self.engine.call_until_connected(storage.keep_and_return_stored_digests, left.files)
+    async def store_results(self, started: Started, attempt_results: AttemptResults) -> None:
+        known = await self.engine.call_until_connected(
+            storage.keep_and_return_stored_digests, attempt_results.files
+        )
         # In no thread of the database: no connection waits for a disk
-        stored = await asyncio.to_thread(stored_results.store_new_bytes, left.root, left.files, known)
+        stored = await asyncio.to_thread(
+            stored_results.store_new_bytes, attempt_results.root, attempt_results.files, known
+        )
         orders = started.orders
         await self.engine.call_until_connected(
-            stored_results.write_results, orders.job_id, orders.task_id, started.lease, left, stored
+            stored_results.write_results,
+            orders.job_id,
+            orders.task_id,
+            started.lease,
+            attempt_results,
+            stored,
         )
 
     def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:

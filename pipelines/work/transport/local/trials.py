@@ -133,10 +133,10 @@ class LocalTrial:
             return
         storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
 
-    async def store_results(self, started: Started, left: AttemptResults) -> None:
+    async def store_results(self, started: Started, attempt_results: AttemptResults) -> None:
         """Nothing of it is kept; what an evaluation made of a task is compared with what was accepted."""
         if self._evaluated is not None:
-            await self._database.call_until_connected(self._evaluated.store, left)
+            await self._database.call_until_connected(self._evaluated.store, attempt_results)
 
     def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:

@@ -60,16 +60,16 @@ def _does_test_name_blocked(condition: Condition) -> bool:
     return isinstance(condition, EvalTest) and condition.value == "blocked"
 
 
-def _finding(subject: LintSubject, station: Station, rest: Remainder) -> Finding:
-    decision = rest.witness.decision if rest.witness else None
+def _finding(subject: LintSubject, station: Station, remainder: Remainder) -> Finding:
+    decision = remainder.witness.decision if remainder.witness else None
     short: str = ""
     why: str = ""
-    words = {"station": named.station(subject.line, station.key), "what": OUTCOMES[rest.standing]}
+    words = {"station": named.station(subject.line, station.key), "what": OUTCOMES[remainder.standing]}
     if decision is None:
         message = _(
             "Unknown whether a rule of %(station)s takes all outcomes %(what)s: %(why)s",
             **words,
-            why=rest.why,
+            why=remainder.why,
         )
     else:
         after = policy_outcome_text(subject.line, decision)
@@ -78,13 +78,13 @@ def _finding(subject: LintSubject, station: Station, rest: Remainder) -> Finding
     return Finding(
         check=ID,
         severity=WARNING
-        if decision and rest.standing == "passed" and is_stuck_escalated_or_failed(decision)
+        if decision and remainder.standing == "passed" and is_stuck_escalated_or_failed(decision)
         else INFO,
         path=f"{subject.path_of_station_or_rule(station)}.rules",
         message=message,
         hint="" if decision is None else "add a rule that always matches at the end to decide it here",
         station=station.key,
-        witness=rest.witness,
+        witness=remainder.witness,
         short=short,
         why=why,
     )

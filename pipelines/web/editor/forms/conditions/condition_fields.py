@@ -29,13 +29,13 @@ KINDS = {key: leaf.label for key, leaf in LEAVES.items()} | {**GROUPS}
 """What a condition may be, in words, in the order in which it is offered."""
 
 
-def new_condition(kind: str, around: ConditionSetting) -> dict[str, Any]:
+def new_condition(kind: str, condition_setting: ConditionSetting) -> dict[str, Any]:
     """The simplest condition of this kind."""
     leaf = LEAVES.get(kind)
     if leaf is None:
-        simplest = {"result": LEAVES["result"].new(around)}
+        simplest = {"result": LEAVES["result"].new(condition_setting)}
         return {kind: simplest if kind == "not" else [simplest]}
-    return {kind: leaf.new(around)} | ({"answer": leaf.answer} if leaf.answer else {})
+    return {kind: leaf.new(condition_setting)} | ({"answer": leaf.answer} if leaf.answer else {})
 
 
 def condition_kind_or_empty(condition: Any) -> str:
@@ -55,7 +55,7 @@ def condition_kind_or_empty(condition: Any) -> str:
 
 
 def condition_items(
-    fragment: Any, at: Place, around: ConditionSetting, depth: int = 0
+    fragment: Any, at: Place, condition_setting: ConditionSetting, depth: int = 0
 ) -> list[FormField | Rows]:
     """Return the fields of the condition at this place: its kind, then what that reads, then its members."""
     condition = fragment_paths.value_at(fragment, at)
@@ -64,9 +64,9 @@ def condition_items(
         # At the root the form has a field for the whole condition as JSON beside it.
         return [AnythingField(at=at, label="Condition as JSON", rows=4)] if depth else []
     first = ConditionKindField(
-        at=at, label="Condition", options=_kind_options(condition, kind), around=around
+        at=at, label="Condition", options=_kind_options(condition, kind), around=condition_setting
     )
-    return [first, *_kind_items(kind, fragment, at, around, depth)]
+    return [first, *_kind_items(kind, fragment, at, condition_setting, depth)]
 
 
 def _kind_options(condition: Any, kind: str) -> Options:
@@ -108,7 +108,7 @@ class ConditionKindField(ChoiceField):
         )
 
 
-def convert_condition(before: Any, kind: str, around: ConditionSetting) -> Any:
+def convert_condition(before: Any, kind: str, condition_setting: ConditionSetting) -> Any:
     """Convert a condition to another kind, keeping as much of it as fits. Raises FieldRefused."""
     was = condition_kind_or_empty(before)
     if kind == "inside":
@@ -122,7 +122,7 @@ def convert_condition(before: Any, kind: str, around: ConditionSetting) -> Any:
         return {kind: before[was]} if was in ("all", "any") else {kind: [_or_always(before)]}
     if kind == "not":
         return {"not": _or_always(before)}
-    return new_condition(kind, around)
+    return new_condition(kind, condition_setting)
 
 
 def _or_always(condition: Any) -> Any:
@@ -130,22 +130,24 @@ def _or_always(condition: Any) -> Any:
 
 
 def _kind_items(
-    kind: str, fragment: Any, at: Place, around: ConditionSetting, depth: int
+    kind: str, fragment: Any, at: Place, condition_setting: ConditionSetting, depth: int
 ) -> list[FormField | Rows]:
     if kind in ("all", "any"):
-        return [member_rows(kind, (*at, kind), around, depth)]
+        return [member_rows(kind, (*at, kind), condition_setting, depth)]
     if kind == "not":
-        return condition_items(fragment, (*at, "not"), around, depth + 1)
-    return LEAVES[kind].fields(fragment, at, around)
+        return condition_items(fragment, (*at, "not"), condition_setting, depth + 1)
+    return LEAVES[kind].fields(fragment, at, condition_setting)
 
 
-def member_rows(kind: str, at: Place, around: ConditionSetting, depth: int) -> Rows:
+def member_rows(kind: str, at: Place, condition_setting: ConditionSetting, depth: int) -> Rows:
     return Rows(
         at=at,
         label="All of these" if kind == "all" else "Any of these",
-        row=lambda fragment, place: condition_items(fragment, place, around, depth + 1),
-        new=lambda fragment, chosen: new_condition(chosen if chosen in KINDS else "result", around),
-        title=lambda member, index: condition_text(member, around) or f"condition {index + 1}",
+        row=lambda fragment, place: condition_items(fragment, place, condition_setting, depth + 1),
+        new=lambda fragment, chosen: new_condition(
+            chosen if chosen in KINDS else "result", condition_setting
+        ),
+        title=lambda member, index: condition_text(member, condition_setting) or f"condition {index + 1}",
         kinds=[
             ("result", "Result"),
             ("output", "Output"),

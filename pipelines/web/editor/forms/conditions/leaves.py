@@ -32,7 +32,7 @@ from pipelines.web.editor.forms.operands import OperandField, PathField
 Items = list[FormField | Rows]
 
 
-def _no_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _no_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     return []
 
 
@@ -61,7 +61,7 @@ def _are_texts(value: Any) -> bool:
     return type(value) is str or (type(value) is list and all(type(text) is str for text in value))
 
 
-def _result_word_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _result_word_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     words = {
         "success": "success",
         "failure": "failure",
@@ -72,13 +72,13 @@ def _result_word_fields(fragment: Any, at: Place, around: ConditionSetting) -> I
     return [WordsField(at=(*at, "result"), label="Result is", options=options, any_of=ANY_RESULT)]
 
 
-def _verdict_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _verdict_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     words = {"pass": "pass", "fail": "fail", "blocked": "blocked"}
     options = [(word, words[word]) for word in VERDICTS]
     return [WordsField(at=(*at, "verdict"), label="Verdict is", options=options, any_of=ANY_VERDICT)]
 
 
-def _failure_type_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _failure_type_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     return [
         FailureTypesField(
             at=(*at, "failure_type"),
@@ -89,7 +89,7 @@ def _failure_type_fields(fragment: Any, at: Place, around: ConditionSetting) -> 
     ]
 
 
-def _eval_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _eval_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     place = (*at, "eval")
     op = fragment_paths.value_at(fragment, (*place, "op"))
     return [
@@ -102,14 +102,21 @@ def _eval_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
             op=op,
             texts=True,
             placeholder="200,299" if op == "range" else "ok",
-            known=_kind_evals(around) if op in ("equals", "not_equals") else (),
+            known=_kind_evals(condition_setting) if op in ("equals", "not_equals") else (),
         ),
     ]
 
 
-def _kind_evals(around: ConditionSetting) -> tuple[tuple[str, str], ...]:
+def _kind_evals(condition_setting: ConditionSetting) -> tuple[tuple[str, str], ...]:
     """Return the evals that a station of this kind gives by itself (dialects B11)."""
-    kind = next((station.kind for station in around.names.stations if station.key == around.station), "")
+    kind = next(
+        (
+            station.kind
+            for station in condition_setting.names.stations
+            if station.key == condition_setting.station
+        ),
+        "",
+    )
     own = KINDS[kind].evals if kind in KINDS else ()
     return tuple((word, "") for word in dict.fromkeys((*own, *DERIVED))) if own else ()
 
@@ -126,11 +133,11 @@ def _operator_options(known: Sequence[str]) -> Options:
 SEVERAL = re.compile(r"[*?,:]|\.\.")
 
 
-def _output_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
-    return _path_fields(fragment, (*at, "output"), tuple(around.paths))
+def _output_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
+    return _path_fields(fragment, (*at, "output"), tuple(condition_setting.paths))
 
 
-def _fact_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _fact_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     return _path_fields(fragment, (*at, "fact"), tuple((path, "") for path in PATHS))
 
 
@@ -166,19 +173,22 @@ def _path_fields(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]
     return fields
 
 
-def _edge_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _edge_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     place = (*at, "edge")
-    stations = around.names.options("stations")
+    stations = condition_setting.names.options("stations")
     return [
         ChoiceField(at=(*place, "from"), label="From", options=stations, needed=True),
         ChoiceField(
-            at=(*place, "to"), label="To", options=[*stations, *around.names.options("ends")], needed=True
+            at=(*place, "to"),
+            label="To",
+            options=[*stations, *condition_setting.names.options("ends")],
+            needed=True,
         ),
         NumberField(at=(*place, "at_least"), label="At least this many times", needed=True),
     ]
 
 
-def _agentic_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _agentic_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     return [
         TextField(at=(*at, "agentic", "question"), label="Question", rows=2, needed=True),
         ChoiceField(
@@ -195,7 +205,7 @@ def _agentic_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items
     ]
 
 
-def _hook_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
+def _hook_fields(fragment: Any, at: Place, condition_setting: ConditionSetting) -> Items:
     answers = [("pass", "pass: exit code 0"), ("block", "block: anything else")]
     return [
         ArgumentsField(at=(*at, "hook", "argv"), label="Program and arguments", rows=2),
@@ -204,10 +214,13 @@ def _hook_fields(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     ]
 
 
-def _default_edge(around: ConditionSetting) -> dict[str, Any]:
-    stations = around.names.stations
-    after = next((station.key for station in stations if station.key != around.station), around.station)
-    return {"from": around.station, "to": after, "at_least": 1}
+def _default_edge(condition_setting: ConditionSetting) -> dict[str, Any]:
+    stations = condition_setting.names.stations
+    after = next(
+        (station.key for station in stations if station.key != condition_setting.station),
+        condition_setting.station,
+    )
+    return {"from": condition_setting.station, "to": after, "at_least": 1}
 
 
 LEAVES: Mapping[str, ConditionKind] = {

@@ -30,23 +30,23 @@ class ConditionSetting:
         return dict(options).get(key, key)
 
 
-def condition_text(condition: Any, around: ConditionSetting) -> str:
+def condition_text(condition: Any, condition_setting: ConditionSetting) -> str:
     """Return the condition in words; "" where it cannot be read."""
     if condition is MISSING:
         return "always"
     problems = Problems()
-    read = read_condition(condition, "", problems, _station_and_end_keys(around))
-    return "" if problems else condition_words(read, called=around.name_of)
+    read = read_condition(condition, "", problems, _station_and_end_keys(condition_setting))
+    return "" if problems else condition_words(read, called=condition_setting.name_of)
 
 
-def require_valid(condition: Any, around: ConditionSetting) -> None:
+def require_valid(condition: Any, condition_setting: ConditionSetting) -> None:
     """Raise FieldRefused with the path of the first fault, if the condition cannot be read."""
     problems = Problems()
-    read_condition(condition, "when", problems, _station_and_end_keys(around))
+    read_condition(condition, "when", problems, _station_and_end_keys(condition_setting))
     for problem in problems.found[:1]:
         values = {"place": problem.path, "message": people_text(problem.message)}
         raise FieldRefused("at {place}: {message}".format(**values), problem.hint)
 
 
-def _station_and_end_keys(around: ConditionSetting) -> list[str]:
-    return [part.key for part in (*around.names.stations, *around.names.ends)]
+def _station_and_end_keys(condition_setting: ConditionSetting) -> list[str]:
+    return [part.key for part in (*condition_setting.names.stations, *condition_setting.names.ends)]
