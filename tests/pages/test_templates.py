@@ -37,7 +37,7 @@ def test_its_sample_run_takes_every_step_and_ends_well(starter: Starter) -> None
     assert len(sample.steps) == len(starter.steps) + 1
     assert sample.walk is not None
     assert sample.walk.status == "completed"
-    *passed, end = starter.names_along_sample_run
+    *passed, end = starter.sample_path
     assert passed[0] == starter.line.stations[0].name
     assert end in {end_name(starter.line, each.key) for each in starter.line.ends}
     decided = [key for step in starter.steps for key in step.get("gates", {})]

@@ -63,7 +63,7 @@ class Starter:
         return run_scenario_until_refused(self.line, self.scenario)
 
     @property
-    def names_along_sample_run(self) -> Iterator[str]:
+    def sample_path(self) -> Iterator[str]:
         """Names of the stations and gates of the sample run, in order, and of its end, as people read them."""
         pending: set[str] = set()
         for step in self.sample_run.steps:
