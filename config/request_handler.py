@@ -177,7 +177,7 @@ class SingleThreadHandler(ASGIHandler):
         set_current_request_id("")
         request_started.send(sender=self.__class__)
         try:
-            answers = runner_calls.answer_calls([request.call for request in requests])
+            answers = runner_calls.http_answers_of_calls([request.call for request in requests])
         finally:
             request_finished.send(sender=self.__class__)
         return [

@@ -64,7 +64,7 @@ class PresentedToken:
 
 
 class ReportBearer(RunnerBearer):
-    """Bearer of calls that bring reports: `request.auth` is Presented. The project of a token in force is
+    """Bearer of calls that bring reports: `request.auth` is a PresentedToken. The project of a token in force is
     remembered, so that the next call can go together with others (runner_calls)."""
 
     def authenticate(self, request: HttpRequest, token: str) -> PresentedToken | None:  # type: ignore[override]

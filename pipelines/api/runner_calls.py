@@ -35,15 +35,16 @@ BEARER: Final = "Bearer "
 
 @dataclass(frozen=True)
 class SentCall:
-    """`project`: that of its token when it was last in force; `is_alone`: it is about one job, and answered so."""
+    """`project`: that of its token when it was last in force; `has_one_report`: its address names one job, and its
+    answer is that of one report."""
 
     project: int
-    is_alone: bool
-    said: ReportCall
+    has_one_report: bool
+    report_call: ReportCall
 
     @property
     def job_ids(self) -> list[int]:
-        return [report.job for report in self.said.said]
+        return [report.job for report in self.report_call.reports]
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,9 @@ def _is_short(request: HttpRequest) -> bool:
     return size.isdecimal() and len(size) < 10 and int(size) <= SHORT
 
 
-def answer_calls(calls: Sequence[SentCall]) -> list[CallAnswer | Exception]:
+def http_answers_of_calls(calls: Sequence[SentCall]) -> list[CallAnswer | Exception]:
     """Return for calls of one project, each in its place, the answer, or why the call is refused."""
-    answers = runner_reports.answer_calls(calls[0].project, [call.said for call in calls])
+    answers = runner_reports.check_and_deliver_calls(calls[0].project, [call.report_call for call in calls])
     return [_call_answer(call, call_answer) for call, call_answer in zip(calls, answers, strict=True)]
 
 
@@ -103,7 +104,7 @@ def _call_answer(call: SentCall, answers: runner_reports.Answered) -> CallAnswer
         return NotFound("This runner is not registered.")
     if isinstance(answers, Exception):
         return answers
-    if not call.is_alone:
+    if not call.has_one_report:
         return CallAnswer(
             json_response({"answers": [wire_format.answer_json(report_answer) for report_answer in answers]}),
             _ids_of_following_instant_jobs(answers),

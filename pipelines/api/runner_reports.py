@@ -61,24 +61,25 @@ class ReportCall:
 
     secret: str = field(repr=False)
     runner: uuid.UUID
-    said: tuple[SentReport | FaultyReport, ...]
+    reports: tuple[SentReport | FaultyReport, ...]
     fault: Invalid | None = None
 
 
 # Its keys are the secrets, and Django's report of an error shows what variables held
 @sensitive_variables("tokens")
-def answer_calls(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
+def check_and_deliver_calls(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     """Return the answers, each in its place; a refusal is a value, and prevents no other call from being
     answered."""
     tokens = accounts.find_runner_tokens({call.secret for call in calls}, timezone.now())
-    known = _facts_for_each_call(project, calls, tokens)
+    facts_by_call = _facts_for_each_call(project, calls, tokens)
     checked: list[list[RunnerReport | ReportAnswer] | Refusal] = [
-        _checked_reports(call, its, tokens.get(call.secret)) for call, its in zip(calls, known, strict=True)
+        _checked_reports(call, its, tokens.get(call.secret))
+        for call, its in zip(calls, facts_by_call, strict=True)
     ]
-    accepted = [
+    deliverable = [
         entry for one in checked if isinstance(one, list) for entry in one if isinstance(entry, RunnerReport)
     ]
-    answers = iter(reports.deliver_runner_reports(accepted) if accepted else ())
+    answers = iter(reports.deliver_runner_reports(deliverable) if deliverable else ())
     return [
         [next(answers) if isinstance(entry, RunnerReport) else entry for entry in one]
         if isinstance(one, list)
@@ -93,7 +94,7 @@ def _facts_for_each_call(
     """Return what each call is judged by; None for one whose token is not in force, or whose runner is not
     known."""
     reporters = {
-        at: Reporter(tokens[call.secret], call.runner, {report.job for report in call.said})
+        at: Reporter(tokens[call.secret], call.runner, {report.job for report in call.reports})
         for at, call in enumerate(calls)
         # The remembered project only says who goes together: what a token opens, its own row says
         if call.secret in tokens and tokens[call.secret].project_id == project and call.fault is None
@@ -107,32 +108,32 @@ def _facts_for_each_call(
 
 
 def _checked_reports(
-    call: ReportCall, known: ReportFacts | None, token: ApiToken | None
+    call: ReportCall, facts: ReportFacts | None, token: ApiToken | None
 ) -> list[RunnerReport | ReportAnswer] | Refusal:
     # Before all else: without a token in force nobody is told what is wrong with a call.
     if token is None:
         return TokenInvalid()
     if call.fault is not None:
         return call.fault
-    if known is None:
+    if facts is None:
         return RunnerUnknown()
-    its = [report for report in call.said if report.job in known.jobs]
+    its = [report for report in call.reports if report.job in facts.jobs]
     for report in its:
         if isinstance(report, FaultyReport):
             return report.fault
     # A drained runner ends what it has, and is handed nothing new; nor is one of a single job (docs/runners.md)
-    takes_more = not known.runner.stopping and token.only_job_id is None
-    more = runner_claim(known.runner) if takes_more else None
+    takes_more = not facts.runner.stopping and token.only_job_id is None
+    next_job_claim = runner_claim(facts.runner) if takes_more else None
     return [
         RunnerReport(
-            known,
-            known.jobs[report.job],
+            facts,
+            facts.jobs[report.job],
             report.attempt,
             report.lease,
             report.outcome,
-            more if report.go_on else None,
+            next_job_claim if report.go_on else None,
         )
-        if isinstance(report, SentReport) and report.job in known.jobs
+        if isinstance(report, SentReport) and report.job in facts.jobs
         else NOT_ITS
-        for report in call.said
+        for report in call.reports
     ]

@@ -430,8 +430,10 @@ def permission(
 @router.post(JOB + "/report", url_name="runner-report", response=dict[str, Any], auth=ReportBearer())
 @translates_errors
 def report(request: ReportRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> HttpResponse:
-    """`{attempt, outcome, go_on}`. The outcome's facts are found here, of what was stored; the next job of the same
-    task may come along. A late one moves nothing and is kept as evidence (law §5 step 1)."""
+    """`{attempt, outcome, go_on}`. Most calls are answered before they come here, together with others
+    (`config/request_handler.py`); this is what they fall back on. The outcome's facts are found here, of what was
+    stored; the next job of the same task may come along. A late one moves nothing and is kept as evidence (law §5
+    step 1)."""
     return _answer_report(request, runner, (bodies.checked_job_id(job), lease))
 
 
@@ -448,7 +450,7 @@ def _answer_report(
     request: ReportRequest, runner: uuid.UUID, fence: tuple[int, uuid.UUID] | None = None
 ) -> HttpResponse:
     secret = request.auth.secret
-    (answer,) = runner_calls.answer_calls(
+    (answer,) = runner_calls.http_answers_of_calls(
         [runner_calls.read_call(request, secret, request.auth.project, runner, fence)]
     )
     if isinstance(answer, TokenInvalid):

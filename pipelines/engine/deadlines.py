@@ -65,10 +65,10 @@ def ask_person_instead_of_machine(batch: Batch, due: Due) -> None:
     else:
         outcome = {"result": "cancelled", "summary": "No worker is left that can answer this question."}
         store_outcome_and_end_job(batch, job, outcome, str(ENGINE))
-        turn, situation = evaluations.context_and_situation_after_answer_job(
+        context, situation = evaluations.context_and_situation_after_answer_job(
             batch, job, ENGINE, f"due:{job.pk}"
         )
-        decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
+        decision_application.apply_decision(context, decide_and_store_decision(context, situation))
     batch.flush()
 
 

@@ -1,6 +1,6 @@
 """The trace of a decision, whole: every step that was tried, in its order, and the checks of its gates.
 
-Stored is what cannot be worked out again; who shows rules asks `trace_of`. Entries of gates are there as they are."""
+Stored is what cannot be worked out again; who shows rules asks `decision_trace`. Gates have theirs as they are."""
 
 from __future__ import annotations
 

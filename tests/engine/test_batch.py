@@ -93,9 +93,9 @@ def test_an_unexpected_error_is_the_faulty_members_alone(
     members = reports(world, tasks)
     real = decision_application.apply_decision
 
-    def faulty(turn: Any, answer: Any) -> None:
-        real(turn, answer)
-        if turn.task.title == "faulty":
+    def faulty(context: Any, answer: Any) -> None:
+        real(context, answer)
+        if context.task.title == "faulty":
             raise ZeroDivisionError
 
     monkeypatch.setattr(decision_application, "apply_decision", faulty)

@@ -262,10 +262,10 @@ def test_an_error_further_on_does_not_lose_what_was_reported(
     task = world.start(world.line(chain(4)))
     real = decision_application.apply_decision
 
-    def faulty(turn: Any, answer: Any) -> None:
-        if turn.job.station == "s2":
+    def faulty(context: Any, answer: Any) -> None:
+        if context.job.station == "s2":
             raise ZeroDivisionError
-        real(turn, answer)
+        real(context, answer)
 
     monkeypatch.setattr(decision_application, "apply_decision", faulty)
     assert go_on(world, task).status == "accepted"

@@ -183,9 +183,9 @@ def _complete_paused_stations_with_output(
             job=job_fields_for_event(job),
             outcome={"result": job.result},
         )
-        turn = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
+        context = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
         decision_application.apply_decision(
-            turn, decide_and_store_decision(turn, situation_with_drawn_samples(turn))
+            context, decide_and_store_decision(context, situation_with_drawn_samples(context))
         )
 
 

@@ -130,10 +130,10 @@ def _decide_again_with_answer(batch: Batch, token: Token, actor: Actor, fact: st
     answered_evaluation = {**evaluation, "answer": fact, **({"text": text} if text else {})}
     # With the version: the same token may be asked again, and a cause makes one decision (house §3 I4)
     cause = f"answer:{token.pk}.{token.version}"
-    turn, situation = evaluations.context_and_situation_with_answer(
+    context, situation = evaluations.context_and_situation_with_answer(
         batch, token, actor, cause, answered_evaluation
     )
-    decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
+    decision_application.apply_decision(context, decide_and_store_decision(context, situation))
 
 
 def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reason: str = "") -> Task:

@@ -68,6 +68,10 @@ def _preview_by_recording(batch: Batch, member: CheckedReport) -> ReportPreview:
     by = member.report.by
     # Over before it is decided: its place at an agent counts as free
     store_outcome_and_end_job(batch, job, outcome_with_observers(member, job), by)
-    turn = DecisionContext(batch, batch.tasks[job.task_id], batch.tokens[job.token_id], job, by, CAUSE, CAUSE)
-    situation = situation_from_engine(situation_with_current_facts(turn, situation_without_samples(turn)))
-    return ReportPreview(turn.judging_line, situation, decide(turn.judging_line, situation))
+    context = DecisionContext(
+        batch, batch.tasks[job.task_id], batch.tokens[job.token_id], job, by, CAUSE, CAUSE
+    )
+    situation = situation_from_engine(
+        situation_with_current_facts(context, situation_without_samples(context))
+    )
+    return ReportPreview(context.judging_line, situation, decide(context.judging_line, situation))

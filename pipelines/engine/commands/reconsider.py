@@ -65,21 +65,21 @@ def held_token_context_and_situation(
     job = Job.objects.get(pk=before.job_id)
     # With the version of the token, so that the same reason may come again (house §3 I4)
     cause = f"{why}:{token.pk}.{token.version}"
-    turn = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
+    context = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
     situation = {
         **before.situation,
         "facts": effects.facts_of_waiting_token_now(
-            before.situation["facts"], facts_for_deciding_again(turn)
+            before.situation["facts"], facts_for_deciding_again(context)
         ),
     }
-    return HeldSituation(turn, situation_with_current_facts(turn, situation), before)
+    return HeldSituation(context, situation_with_current_facts(context, situation), before)
 
 
 def _decide_again_unless_held_for_same_reason(batch: Batch, task: Task, token: Token, actor: Actor) -> bool:
-    turn, situation, before = held_token_context_and_situation(batch, task, token, actor, "facts")
-    if _would_hold_for_same_reason(turn, before, situation):
+    context, situation, before = held_token_context_and_situation(batch, task, token, actor, "facts")
+    if _would_hold_for_same_reason(context, before, situation):
         return False
-    decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
+    decision_application.apply_decision(context, decide_and_store_decision(context, situation))
     return True
 
 
@@ -91,7 +91,9 @@ def decide_again_when_agent_is_free(batch: Batch, due: Due) -> None:
     batch.flush()
 
 
-def _would_hold_for_same_reason(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
+def _would_hold_for_same_reason(
+    context: DecisionContext, before: Decision, situation: dict[str, Any]
+) -> bool:
     """Return whether the new decision would hold the token for the same reason."""
     # Facts change often: what would come out the same leaves no decision and no event behind
-    return answer_without_trace(decide_again(turn.judging_line, situation)) == before.answer
+    return answer_without_trace(decide_again(context.judging_line, situation)) == before.answer

@@ -225,19 +225,19 @@ def record_outcome_and_move(batch: Batch, member: CheckedReport) -> ReportResult
     if job.purpose == Purpose.STATION:
         # Facts got their source since.
         parsed_outcome = None if member.outcome.facts else member.outcome
-        turn = DecisionContext(
+        context = DecisionContext(
             batch, task, token, job, job_report.by, cause, cause, job_report.claim_next, told=parsed_outcome
         )
-        facts = situation_with_drawn_samples(turn)
+        situation = situation_with_drawn_samples(context)
     else:
-        turn, facts = evaluations.context_and_situation_after_answer_job(
+        context, situation = evaluations.context_and_situation_after_answer_job(
             batch, job, job_report.by, cause, job_report.claim_next
         )
     # law §5 steps 3 to 8: decide
-    answer = decide_and_store_decision(turn, facts)
+    answer = decide_and_store_decision(context, situation)
     # law §5 step 9: effects
-    decision_application.apply_decision(turn, answer)
-    result = _accepted_result(batch, turn, answer)
+    decision_application.apply_decision(context, answer)
+    result = _accepted_result(batch, context, answer)
     job.report_answer = fence.answer_to_store(result)
     return result
 
@@ -283,11 +283,11 @@ def _joined_blocker_titles(blockers: Sequence[Any]) -> str:
     return "; ".join(str(title) for title in titles if title)
 
 
-def _accepted_result(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
+def _accepted_result(batch: Batch, context: DecisionContext, answer: Any) -> ReportResult:
     # House §2: after a fork or a join its worker goes on with the job of another token
-    following = batch.open_job_that_got_lease_of_or_none(turn.job_whose_worker_reported) or batch.open_job_of(
-        turn.token
-    )
+    following = batch.open_job_that_got_lease_of_or_none(
+        context.job_whose_worker_reported
+    ) or batch.open_job_of(context.token)
     return ReportResult(
         "accepted",
         200,

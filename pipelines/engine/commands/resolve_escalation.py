@@ -177,13 +177,13 @@ def _decide_again(
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
     cause = f"escalation:{escalation.pk}"
-    turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
+    context = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
     situation = {
         **before.situation,
-        "facts": facts_of_waiting_token_now(before.situation["facts"], facts_for_deciding_again(turn)),
+        "facts": facts_of_waiting_token_now(before.situation["facts"], facts_for_deciding_again(context)),
     }
-    if answer_without_trace(decide_again(turn.judging_line, situation)).get("decision") == "escalate":
+    if answer_without_trace(decide_again(context.judging_line, situation)).get("decision") == "escalate":
         raise Conflict(
             "The same would be escalated again. Run the station again, send the task on, or cancel it."
         )
-    decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
+    decision_application.apply_decision(context, decide_and_store_decision(context, situation))

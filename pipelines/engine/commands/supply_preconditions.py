@@ -51,20 +51,20 @@ def _store_handoff_and_decide_again(token_id: int, user: User, token_version: in
     batch, task, token = _lock_unchanged_held_token(token_id, token_version)
     if not is_held_for_missing_handoff(token):
         raise Conflict(str(CHANGED))
-    turn, situation = _reconsidered_context_and_situation(batch, task, token, user, "handoff")
-    problems = handoff_faults(document, turn.judging_line.handoff_schema(token.station))
+    context, situation = _reconsidered_context_and_situation(batch, task, token, user, "handoff")
+    problems = handoff_faults(document, context.judging_line.handoff_schema(token.station))
     if problems:
         raise Invalid(problems)
-    source = agent_or_station_name(turn.judging_line, token.station)
+    source = agent_or_station_name(context.judging_line, token.station)
     # Without a name, which a handoff gets from the move that takes it along
     Handoff.objects.create(
-        task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
+        task=task, job=context.job, source=source, document=document, by=str(context.actor), at=batch.now
     )
     batch.append_event(
-        task, "handoff.added", turn.actor, token=token, source=token.station, trigger=turn.cause
+        task, "handoff.added", context.actor, token=token, source=token.station, trigger=context.cause
     )
     decision_application.apply_decision(
-        turn, decide_and_store_decision(turn, situation_with_current_facts(turn, situation))
+        context, decide_and_store_decision(context, situation_with_current_facts(context, situation))
     )
     batch.flush()
     return task
@@ -94,8 +94,8 @@ def _supply_metadata_and_decide_again(
     batch, task, token = _lock_unchanged_held_token(token_id, token_version)
     if not values:
         raise Invalid.at("", "Fill in at least one field.")
-    turn, situation = _reconsidered_context_and_situation(batch, task, token, user, "metadata")
-    fields = {field.key: field for field in fields_for_missing_metadata(turn.judging_line, token)}
+    context, situation = _reconsidered_context_and_situation(batch, task, token, user, "metadata")
+    fields = {field.key: field for field in fields_for_missing_metadata(context.judging_line, token)}
     if not fields.keys() >= values.keys():
         raise Conflict(str(CHANGED))
     reach = ValueScope.scope_of_task(task)
@@ -116,22 +116,28 @@ def _supply_metadata_and_decide_again(
     if any(problem.message for problem in problems):
         raise Invalid(problem for problem in problems if problem.message)
     values = {key: repository_value_to_store(fields[key], value, connected) for key, value in values.items()}
-    input_keys = {field.key for field in turn.judging_line.inputs}
+    input_keys = {field.key for field in context.judging_line.inputs}
     inputs = {key: value for key, value in values.items() if key in input_keys}
     rest = {key: value for key, value in values.items() if key not in input_keys}
     task.inputs, task.context = {**task.inputs, **inputs}, {**task.context, **rest}
     batch.mark_task_changed(task, "inputs", "context")
     details: dict[str, Any] = {"given": sorted(values), "inputs": inputs, "context": rest}
     batch.append_event(
-        task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **details
+        task,
+        "metadata.added",
+        context.actor,
+        token=token,
+        source=token.station,
+        trigger=context.cause,
+        **details,
     )
     # Once more, since inputs and context have just changed
     now = {
         **situation,
-        "facts": effects.facts_of_waiting_token_now(situation["facts"], facts_for_deciding_again(turn)),
+        "facts": effects.facts_of_waiting_token_now(situation["facts"], facts_for_deciding_again(context)),
     }
     decision_application.apply_decision(
-        turn, decide_and_store_decision(turn, situation_with_current_facts(turn, now))
+        context, decide_and_store_decision(context, situation_with_current_facts(context, now))
     )
     batch.flush()
     return task
@@ -162,5 +168,7 @@ def _lock_unchanged_held_token(token_id: int, token_version: int) -> LockedToken
 def _reconsidered_context_and_situation(
     batch: Batch, task: Task, token: Token, user: User, why: str
 ) -> tuple[DecisionContext, dict[str, Any]]:
-    turn, situation, _before = held_token_context_and_situation(batch, task, token, Actor.person(user), why)
-    return turn, situation
+    context, situation, _before = held_token_context_and_situation(
+        batch, task, token, Actor.person(user), why
+    )
+    return context, situation

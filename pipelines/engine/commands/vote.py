@@ -290,7 +290,7 @@ def _decide_again(
     """Decide again on the situation that was shown plus the votes; step 7 reads current facts (law §5 step 8, §12)."""
     decision = visit.asked_by
     against = request.word != Word.APPROVE
-    turn = DecisionContext(
+    context = DecisionContext(
         batch,
         task,
         token,
@@ -305,11 +305,11 @@ def _decide_again(
     )
     facts = facts_with_votes(
         decision.situation["facts"],
-        facts_of_task_without_votes(turn),
+        facts_of_task_without_votes(context),
         _decided_votes_by_gate(simultaneous_visits),
     )
-    answer = decide_and_store_decision(turn, {**decision.situation, "facts": facts})
-    decision_application.apply_decision(turn, answer)
+    answer = decide_and_store_decision(context, {**decision.situation, "facts": facts})
+    decision_application.apply_decision(context, answer)
     return answer.to_stored_dict()
 
 

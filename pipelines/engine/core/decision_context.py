@@ -104,25 +104,25 @@ def counts_and_open_escalations_facts(task: Task) -> dict[str, Any]:
     }
 
 
-def situation_with_drawn_samples(turn: DecisionContext) -> dict[str, Any]:
+def situation_with_drawn_samples(context: DecisionContext) -> dict[str, Any]:
     """The input of the decision tool for a fresh outcome (line-document.md, “The decision tool”)."""
-    situation, drawn = situation_without_samples(turn), _draw_samples_and_return_fact(turn)
+    situation, drawn = situation_without_samples(context), _draw_samples_and_return_fact(context)
     return {**situation, "facts": {**situation["facts"], **drawn}} if drawn else situation
 
 
-def situation_without_samples(turn: DecisionContext) -> dict[str, Any]:
+def situation_without_samples(context: DecisionContext) -> dict[str, Any]:
     """The same before anything is drawn for the gates that ask about a sample. Writes nothing."""
-    token = turn.token
+    token = context.token
     return {
         "station": token.station,
-        "outcome": turn.job.outcome,
+        "outcome": context.job.outcome,
         "facts": {
-            **facts_for_deciding_again(turn),
+            **facts_for_deciding_again(context),
             "signal_reworks": token.signal_reworks,
             "origin": token.origin or None,
-            **_cost_of_other_jobs_fact(turn.judging_line, turn.job),
-            **_other_station_facts(turn),
-            **_still_valid_approvals_fact(turn),
+            **_cost_of_other_jobs_fact(context.judging_line, context.job),
+            **_other_station_facts(context),
+            **_still_valid_approvals_fact(context),
         },
     }
 
@@ -135,39 +135,41 @@ def _cost_of_other_jobs_fact(line: ParsedLine, job: Job) -> dict[str, Any]:
     return {"spent": spent} if spent else {}
 
 
-def _other_station_facts(turn: DecisionContext) -> dict[str, Any]:
+def _other_station_facts(context: DecisionContext) -> dict[str, Any]:
     """Return what was observed at other stations in the token's own past, if the line reads that (law §13)."""
-    if not turn.judging_line.reads_stations or turn.job.outcome is None:
+    if not context.judging_line.reads_stations or context.job.outcome is None:
         return {}
-    tokens = list(turn.task.tokens.values_list("pk", "parent_id", "joined_id"))
-    part = ids_of_token_and_its_past(turn.token.pk, tokens)
+    tokens = list(context.task.tokens.values_list("pk", "parent_id", "joined_id"))
+    part = ids_of_token_and_its_past(context.token.pk, tokens)
     # law §13: of another station the passed visits count, the latest last.
-    visits = Job.objects.filter(task=turn.task, token__in=part, purpose=Purpose.STATION, result="success")
-    rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=turn.job.pk)
+    visits = Job.objects.filter(task=context.task, token__in=part, purpose=Purpose.STATION, result="success")
+    rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=context.job.pk)
     past = rows.order_by("ended_at", "pk").values_list("station", "outcome__facts")
-    observed = facts_by_station_with_last_tree(turn.job.outcome.get("facts") or {}, past)
+    observed = facts_by_station_with_last_tree(context.job.outcome.get("facts") or {}, past)
     return {"observed": observed} if observed else {}
 
 
-def _draw_samples_and_return_fact(turn: DecisionContext) -> dict[str, Any]:
+def _draw_samples_and_return_fact(context: DecisionContext) -> dict[str, Any]:
     """Return the samples drawn at gates that ask about a sample."""
-    outcome = turn.job.outcome or {}
+    outcome = context.job.outcome or {}
     if ((outcome.get("facts") or {}).get("claims") or {}).get("contradicted"):
         # Before the draw, so that this very task is asked about
-        make_gates_ask_about_every_task(turn.task, turn.judging_line.gates, CONTRADICTED, turn.batch.now)
-    drawn = draw_result_by_gate(turn.judging_line, turn.task, outcome)
+        make_gates_ask_about_every_task(
+            context.task, context.judging_line.gates, CONTRADICTED, context.batch.now
+        )
+    drawn = draw_result_by_gate(context.judging_line, context.task, outcome)
     if DRAWN in drawn.values():
         # From here on it can be read on the page of the task.
-        keep_request_drawn_until_approved(turn.task, drawn)
+        keep_request_drawn_until_approved(context.task, drawn)
     return {"samples": drawn} if drawn else {}
 
 
-def _still_valid_approvals_fact(turn: DecisionContext) -> dict[str, Any]:
+def _still_valid_approvals_fact(context: DecisionContext) -> dict[str, Any]:
     """Return the gates whose approval holds for this tree as well, because the same change was put on a base
     that moved (law §15)."""
     approvals = {}
-    for gate in version_same_patch_gates(turn.judge_version_id):
-        stands = same_patch_approval_or_none(turn.judging_line, turn.job, gate)
+    for gate in version_same_patch_gates(context.judge_version_id):
+        stands = same_patch_approval_or_none(context.judging_line, context.job, gate)
         # law §15: people approved this very change, and only what it stands on has moved
         if stands is not None:
             approvals[gate] = {"rule": stands.rule, "approved": stands.approved, "tree": stands.tree}
@@ -202,18 +204,18 @@ def outcome_judged_by_its_facts(job: Job, outcome: Outcome) -> Outcome:
     return judge_outcome(line, station, outcome, _cost_of_other_jobs_fact(line, job).get("spent", 0)).outcome
 
 
-def facts_for_deciding_again(turn: DecisionContext) -> dict[str, Any]:
+def facts_for_deciding_again(context: DecisionContext) -> dict[str, Any]:
     """Return the facts that may differ when the same outcome is decided again: all about the task, but not what
     the token brought along."""
     # A query for lines that read it, and for no other
-    words = {"words": last_vote_by_gate(turn.task)} if turn.judging_line.reads_gate_words else {}
-    return {**facts_of_task_without_votes(turn), **words}
+    words = {"words": last_vote_by_gate(context.task)} if context.judging_line.reads_gate_words else {}
+    return {**facts_of_task_without_votes(context), **words}
 
 
-def facts_of_task_without_votes(turn: DecisionContext) -> dict[str, Any]:
+def facts_of_task_without_votes(context: DecisionContext) -> dict[str, Any]:
     """Return the current facts of the task without the votes at gates: what step 7 reads after a vote or an
     answer (law §12)."""
-    task = turn.task
+    task = context.task
     return {
         **counts_and_open_escalations_facts(task),
         "context": dict(task.context),
@@ -221,7 +223,7 @@ def facts_of_task_without_votes(turn: DecisionContext) -> dict[str, Any]:
         "inputs": dict(task.inputs),
         "task": task_fields(task),
         **({"unreadable": dict(task.unreadable)} if task.unreadable else {}),
-        **stations_of_other_tokens_fact(turn.batch, task, turn.token, turn.judging_line),
+        **stations_of_other_tokens_fact(context.batch, task, context.token, context.judging_line),
     }
 
 
@@ -254,50 +256,50 @@ def task_fields(task: Task) -> dict[str, Any]:
     }
 
 
-def situation_with_current_facts(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
+def situation_with_current_facts(context: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
     """Return the situation with the current state of the line's agents: a free place is taken by the move
     itself (law §8). Includes a handoff that a person added since."""
-    line, facts = turn.judging_line, situation["facts"]
+    line, facts = context.judging_line, situation["facts"]
     if line.agents:
         # Only of lines that name agents: it locks their rows until the end of the move
-        facts = {**facts, "agents": turn.batch.agents.facts_by_agent_key(turn.task, line.agents)}
+        facts = {**facts, "agents": context.batch.agents.facts_by_agent_key(context.task, line.agents)}
     if (
         HANDOFF in line.requirements_of(situation["station"])
-        and last_handoff_added_by_hand_or_none(turn.job) is not None
+        and last_handoff_added_by_hand_or_none(context.job) is not None
     ):
         facts = {**facts, "preconditions": {**facts.get("preconditions", {}), HANDOFF: True}}
     return situation if facts is situation["facts"] else {**situation, "facts": facts}
 
 
-def decide_and_store_decision(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
+def decide_and_store_decision(context: DecisionContext, facts: dict[str, Any]) -> Answer:
     """Decide on the situation and store the decision with everything that it read. Returns the answer;
     `decision_application` applies it. Of the trace only what cannot be computed again is stored."""
-    facts = situation_with_current_facts(turn, facts)
+    facts = situation_with_current_facts(context, facts)
     began = time.perf_counter_ns()
-    read = situation_from_engine(facts, turn.told)
+    read = situation_from_engine(facts, context.told)
     # house §1: `routing` has no clock, so it is handed one to time the rules.
-    answer = decide(turn.judging_line, read, clock=time.perf_counter)
+    answer = decide(context.judging_line, read, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
-    station = turn.judging_line.station(read.station)
+    station = context.judging_line.station(read.station)
     # Once more, since a decision says only what follows: counters and context want the judged outcome
-    turn.outcome = judge_outcome(turn.judging_line, station, read.outcome, read.facts.spent).outcome
-    turn.decision = bulk_rows.new_row(
+    context.outcome = judge_outcome(context.judging_line, station, read.outcome, read.facts.spent).outcome
+    context.decision = bulk_rows.new_row(
         Decision,
         # Made here: token and event of the move name the decision before it is written
         id=uuid.uuid4(),
-        task=turn.task,
-        token_id=turn.token.id,
-        job_id=turn.job.id,
-        pinned_id=turn.judge_version_id,
-        revision=turn.judging_line.revision,
-        cause=turn.cause,
-        station=turn.token.station,
+        task=context.task,
+        token_id=context.token.id,
+        job_id=context.job.id,
+        pinned_id=context.judge_version_id,
+        revision=context.judging_line.revision,
+        cause=context.cause,
+        station=context.token.station,
         # All of it, so that the same decision can be made again (house §3 I9)
         situation=facts,
         trace=compact_entries(answer.trace),
         answer=answer.to_stored_dict(),
         micros=micros,
-        at=turn.batch.now,
+        at=context.batch.now,
     )
-    turn.batch.add_decision(turn.decision)
+    context.batch.add_decision(context.decision)
     return answer

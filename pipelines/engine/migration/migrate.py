@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 class TaskMigration:
     """Migration of one task to another version of its line. `mapping`: {old station: new station}.
 
-    `expected`: what was confirmed, as `Planned.to_list` gives it; a task of which that is not true any
+    `expected`: what was confirmed, as `Planned.effects_as_dicts` gives it; a task of which that is not true any
     more stays as it is. `entry_id`: the row of the audit that is written in the same transaction.
     """
 

@@ -29,8 +29,8 @@ from pipelines.routing.decide.effects import facts_for_deciding_anew, facts_with
 
 @dataclass
 class MigrationStep:
-    """Migration of one position of one task. `quietly`: what the event of the migration tells; `loudly`: what
-    has its own events."""
+    """Migration of one position of one task. Without events: what the event of the migration
+    tells; with events: what has its own."""
 
     this: MigrationBatch
     task: Task
@@ -159,10 +159,10 @@ class MigrationStep:
         assert self.job is not None
         close_open_visits_without_decision(self.this, self.task, self.token, "migrated")
         cause = f"migrate:{self.token.pk}.{self.token.version}"
-        turn = DecisionContext(
+        context = DecisionContext(
             self.this.batch, self.task, self.token, self.job, self.this.actor, cause, WHY, under=under
         )
-        decision_application.apply_decision(turn, decide_and_store_decision(turn, situation))
+        decision_application.apply_decision(context, decide_and_store_decision(context, situation))
 
 
 def position_snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict[str, Any]:

@@ -266,11 +266,13 @@ class PositionUndo:
         self._restore_position_and_tell_if_changed()
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"
-        turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
+        context = DecisionContext(
+            batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id
+        )
         old_facts = decision.situation["facts"]
         facts = facts_with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])
         decision_application.apply_decision(
-            turn, decide_and_store_decision(turn, {**decision.situation, "facts": facts})
+            context, decide_and_store_decision(context, {**decision.situation, "facts": facts})
         )
 
 

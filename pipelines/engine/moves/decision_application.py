@@ -41,12 +41,14 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 
 
-def apply_decision(turn: DecisionContext, answer: DecisionAnswer) -> None:
+def apply_decision(context: DecisionContext, answer: DecisionAnswer) -> None:
     """Apply the decision and derive the task's status."""
-    EFFECTS[type(answer)](turn, answer)
+    EFFECTS[type(answer)](context, answer)
     # law §7: a token that moved or ended may complete a join, or end what it waited for.
-    joins.merge_ready_joins(turn.batch, turn.task, turn.actor, turn.trigger, decide_and_apply, turn)
-    turn.batch.derive_and_set_task_status(turn.task)
+    joins.merge_ready_joins(
+        context.batch, context.task, context.actor, context.trigger, decide_and_apply, context
+    )
+    context.batch.derive_and_set_task_status(context.task)
 
 
 def merge_joins_that_are_ready(batch: Batch, task: Task, actor: Actor | str, trigger: str) -> None:
@@ -56,54 +58,56 @@ def merge_joins_that_are_ready(batch: Batch, task: Task, actor: Actor | str, tri
     batch.derive_and_set_task_status(task)
 
 
-def decide_and_apply(turn: DecisionContext) -> None:
+def decide_and_apply(context: DecisionContext) -> None:
     """Decide a new outcome and apply the decision."""
-    apply_decision(turn, decide_and_store_decision(turn, situation_with_drawn_samples(turn)))
+    apply_decision(context, decide_and_store_decision(context, situation_with_drawn_samples(context)))
 
 
-def _apply_move(turn: DecisionContext, answer: Move) -> None:
+def _apply_move(context: DecisionContext, answer: Move) -> None:
     """Move to where the targets are in the version under which the next jobs start."""
-    to, gone = current_and_lost_targets(turn.pinned_line, turn.job, answer.to)
+    to, gone = current_and_lost_targets(context.pinned_line, context.job, answer.to)
     # The version to which the task was migrated since lacks a target.
     if gone:
-        message = lost_station_message(turn.task, gone)
+        message = lost_station_message(context.task, gone)
         leave_token_waiting_or_stuck(
-            turn,
+            context,
             Status.STUCK,
             {"message": message, "rule": answer.rule},
             error=GONE,
             gone=gone,
         )
         return
-    change = decision_transition(turn.subject_before_move, answer, _token_place_in_pinned_version(turn), to)
-    data = (
-        _apply_counts_variables_and_output(turn, change)
-        | decided_targets_if_others(answer.to, to)
-        | _agent_and_trust_data(turn)
+    change = decision_transition(
+        context.subject_before_move, answer, _token_place_in_pinned_version(context), to
     )
-    (_fork_token if len(to) > 1 else _move_to_station)(turn, answer, change.entries, data)
+    data = (
+        _apply_counts_variables_and_output(context, change)
+        | decided_targets_if_others(answer.to, to)
+        | _agent_and_trust_data(context)
+    )
+    (_fork_token if len(to) > 1 else _move_to_station)(context, answer, change.entries, data)
 
 
 def _move_to_station(
-    turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]
+    context: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]
 ) -> None:
-    batch, task, token = turn.batch, turn.task, turn.token
+    batch, task, token = context.batch, context.task, context.token
     # Read before the token stands elsewhere
     source, [entry] = token.station, entries
     move_token_to_entry(batch, token, entry)
     # Before the event, which names the job: the events alone give the rows back (house §3 I2)
-    job = _enter_station_or_none(turn, token, entry)
-    data |= _store_handoff_and_name_it(turn, source, entry.station, job)
+    job = _enter_station_or_none(context, token, entry)
+    data |= _store_handoff_and_name_it(context, source, entry.station, job)
     batch.mark_token_changed(token)
     batch.append_event(
         task,
         "token.moved",
-        turn.actor,
+        context.actor,
         token=token,
         source=source,
         target=entry.station,
-        trigger=turn.trigger,
-        decision=turn.decision,
+        trigger=context.trigger,
+        decision=context.decision,
         tokens=[token_fields_for_event(token)],
         job=job_fields_for_event(job) if job else None,
         rule=answer.rule,
@@ -120,53 +124,53 @@ def move_token_to_entry(batch: Batch, token: Token, entry: StationEntry) -> None
     token.wait, token.error = {}, ""
 
 
-def _enter_station_or_none(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | None:
+def _enter_station_or_none(context: DecisionContext, token: Token, entry: StationEntry) -> Job | None:
     """The new job of the token's station; None if it first waits at a join."""
     if entry.arrival is not None:
-        joins.wait_at_join(turn, token, entry.arrival)
+        joins.wait_at_join(context, token, entry.arrival)
         return None
-    claim, after = turn.claim, turn.job_whose_worker_reported
+    claim, after = context.claim, context.job_whose_worker_reported
     return create_job_of_current_station(
-        turn.batch, turn.task, token, feedback=entry.feedback, claim=claim, after=after
+        context.batch, context.task, token, feedback=entry.feedback, claim=claim, after=after
     )
 
 
-def _token_place_in_pinned_version(turn: DecisionContext) -> TokenPlace:
+def _token_place_in_pinned_version(context: DecisionContext) -> TokenPlace:
     """The station the token leaves and its origin, under their names in the task's pinned version."""
-    token, line = turn.token, turn.pinned_line
-    station = mapped_station_key_or_none(line, turn.job, token.station) or token.station
-    origin = mapped_station_key_or_none(line, turn.job, token.origin) or token.origin
+    token, line = context.token, context.pinned_line
+    station = mapped_station_key_or_none(line, context.job, token.station) or token.station
+    origin = mapped_station_key_or_none(line, context.job, token.origin) or token.origin
     # The order is that of the event of this move, which comes next.
-    return TokenPlace(line, station, origin or None, token.signal_reworks, turn.task.seq + 1)
+    return TokenPlace(line, station, origin or None, token.signal_reworks, context.task.seq + 1)
 
 
 def _fork_token(
-    turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]
+    context: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]
 ) -> None:
     """Make one child for each target; the forked token is no position until a join puts one in its place (law §7)."""
-    batch, task, token = turn.batch, turn.task, turn.token
+    batch, task, token = context.batch, context.task, context.token
     to = tuple(entry.station for entry in entries)
     token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
     batch.mark_token_changed(token)
     # Written at once and before their jobs: jobs and events name a token by its id
-    children, jobs = batch.add_tokens([_new_child_token(turn, entry) for entry in entries]), []
+    children, jobs = batch.add_tokens([_new_child_token(context, entry) for entry in entries]), []
     for entry, child in zip(entries, children, strict=True):
         # house §2: the first branch that the reporting worker may take goes on with it.
-        jobs.append(_enter_station_or_none(turn, child, entry))
+        jobs.append(_enter_station_or_none(context, child, entry))
         # Its name is dropped: the event of a fork has room for one, and each branch has its own
-        _store_handoff_and_name_it(turn, token.station, entry.station, jobs[-1])
+        _store_handoff_and_name_it(context, token.station, entry.station, jobs[-1])
         batch.mark_token_changed(child)
     token.wait["branches"] = [child.pk for child in children]
     batch.append_event(
         task,
         "token.forked",
-        turn.actor,
+        context.actor,
         token=token,
         source=token.station,
         # The column has 64 characters; `tokens` has every branch.
         target=",".join(to)[:64],
-        trigger=turn.trigger,
-        decision=turn.decision,
+        trigger=context.trigger,
+        decision=context.decision,
         tokens=[token_fields_for_event(changed_token) for changed_token in (token, *children)],
         jobs=[job_fields_for_event(job) for job in jobs if job],
         rule=answer.rule,
@@ -177,40 +181,43 @@ def _fork_token(
 
 
 def _store_handoff_and_name_it(
-    turn: DecisionContext, source: str, target: str, to: Job | None
+    context: DecisionContext, source: str, target: str, to: Job | None
 ) -> dict[str, Any]:
     """Store the handoff document of a move, and return its name for the event; nothing if there is none."""
-    document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
-    needs = HANDOFF in turn.judging_line.requirements_of(source)
-    added = last_handoff_added_by_hand_or_none(turn.job) if needs else None
+    document, by = (context.job.outcome or {}).get("handoff"), str(context.actor)
+    needs = HANDOFF in context.judging_line.requirements_of(source)
+    added = last_handoff_added_by_hand_or_none(context.job) if needs else None
     if added is not None:
         # A person was asked for it because that of the outcome was missing or faulty
         document, by = added.document, added.by
     if document is None:
         return {}
-    names = agent_or_station_name(turn.judging_line, source), agent_or_station_name(turn.pinned_line, target)
-    schema = turn.judging_line.handoff_schema(source)
+    names = (
+        agent_or_station_name(context.judging_line, source),
+        agent_or_station_name(context.pinned_line, target),
+    )
+    schema = context.judging_line.handoff_schema(source)
     handoff = Handoff(
-        task=turn.task,
-        job=turn.job,
+        task=context.task,
+        job=context.job,
         to=to,
-        name=handoff_name_from_stations(*names, turn.batch.now),
+        name=handoff_name_from_stations(*names, context.batch.now),
         source=names[0],
         target=names[1],
         document=document,
         faults=[str(fault) for fault in handoff_faults(document, schema)],
         by=by[:200],
-        at=turn.batch.now,
+        at=context.batch.now,
     )
-    turn.batch.add_handoff(handoff)
+    context.batch.add_handoff(handoff)
     return {"handoff": handoff.name}
 
 
-def _new_child_token(turn: DecisionContext, entry: StationEntry) -> Token:
-    now, parent = turn.batch.now, turn.token
+def _new_child_token(context: DecisionContext, entry: StationEntry) -> Token:
+    now, parent = context.batch.now, context.token
     return bulk_rows.new_row(
         Token,
-        task=turn.task,
+        task=context.task,
         parent=parent,
         station=entry.station,
         origin=entry.origin or "",
@@ -220,92 +227,92 @@ def _new_child_token(turn: DecisionContext, entry: StationEntry) -> Token:
     )
 
 
-def _apply_finish(turn: DecisionContext, answer: Finish) -> None:
-    change = decision_transition(turn.subject_before_move, answer, _token_place_in_pinned_version(turn))
+def _apply_finish(context: DecisionContext, answer: Finish) -> None:
+    change = decision_transition(context.subject_before_move, answer, _token_place_in_pinned_version(context))
     ended = change.ended
     assert ended is not None
     how = Ending(
         # Law §5: the reason of who rejects is stored and visible, before all that the outcome says
-        ended if not turn.reason else replace(ended, reason=turn.reason),
-        turn.actor,
-        turn.trigger,
-        turn.decision,
+        ended if not context.reason else replace(ended, reason=context.reason),
+        context.actor,
+        context.trigger,
+        context.decision,
         {
             "rule": answer.rule,
             "by": answer.by,
-            **_apply_counts_variables_and_output(turn, change),
-            **_agent_and_trust_data(turn),
+            **_apply_counts_variables_and_output(context, change),
+            **_agent_and_trust_data(context),
         },
     )
-    end_token(turn.batch, turn.task, turn.token, how)
+    end_token(context.batch, context.task, context.token, how)
 
 
-def _apply_stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
-    change = decision_transition(turn.subject_before_move, answer, _token_place_in_pinned_version(turn))
+def _apply_stay(context: DecisionContext, answer: Wait | Stuck) -> None:
+    change = decision_transition(context.subject_before_move, answer, _token_place_in_pinned_version(context))
     where = change.stays
     assert where is not None
     if isinstance(answer, Wait) and where.status == Status.AWAITING_REVIEW:
-        gates.open_visits_of_gates_or_hold(turn, answer, where)
+        gates.open_visits_of_gates_or_hold(context, answer, where)
         return
-    why = evaluations.reason_machine_did_not_answer(turn, answer) if isinstance(answer, Wait) else ""
+    why = evaluations.reason_machine_did_not_answer(context, answer) if isinstance(answer, Wait) else ""
     wait = {**where.wait, "why": why or None}
     leave_token_waiting_or_stuck(
-        turn, where.status, wait, error=where.error, **_apply_counts_variables_and_output(turn, change)
+        context, where.status, wait, error=where.error, **_apply_counts_variables_and_output(context, change)
     )
-    signal = turn.subject_before_move.outcome.deciding_signal
+    signal = context.subject_before_move.outcome.deciding_signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
         # It now waits for another task, which may wait for this one.
-        turn.batch.schedule_due_time(CIRCLE, turn.task, turn.batch.now)
+        context.batch.schedule_due_time(CIRCLE, context.task, context.batch.now)
 
 
-def _apply_escalation(turn: DecisionContext, answer: Escalate) -> None:
+def _apply_escalation(context: DecisionContext, answer: Escalate) -> None:
     """Hold the token until somebody with the role resolves the escalation."""
     # The same trigger at the same position again: whoever is asked already is not notified twice
     opened = escalations.find_open_escalation(
-        turn.task, turn.token, answer.trigger
+        context.task, context.token, answer.trigger
     ) or escalations.open_escalation(
-        turn.batch,
-        turn.task,
-        turn.judging_line,
+        context.batch,
+        context.task,
+        context.judging_line,
         answer.trigger,
-        turn.actor,
-        token=turn.token,
-        role=_role_or_owner_to_ask(turn, answer),
+        context.actor,
+        token=context.token,
+        role=_role_or_owner_to_ask(context, answer),
         rule=answer.rule or "",
     )
     where = effects.stay_of_decision(answer)
     leave_token_waiting_or_stuck(
-        turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error
+        context, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error
     )
 
 
-def _role_or_owner_to_ask(turn: DecisionContext, answer: Escalate) -> str:
+def _role_or_owner_to_ask(context: DecisionContext, answer: Escalate) -> str:
     """Return who is asked: for the owner of a stage those who answer for its agents (law §8)."""
-    line, station = turn.judging_line, turn.token.station
+    line, station = context.judging_line, context.token.station
     if answer.role != STAGE_OWNER or station not in line.stations_by_key:
         return answer.role or ""
     agents = line.station(line.stage_key(station)).agents or line.station(station).agents
     return OWNERS_OF + ",".join(agents) if agents else STAGE_OWNER
 
 
-def _apply_counts_variables_and_output(turn: DecisionContext, change: Transition) -> dict[str, Any]:
+def _apply_counts_variables_and_output(context: DecisionContext, change: Transition) -> dict[str, Any]:
     """Add up the counters, set variables and merge the output into the context; all of it for the event (law §5)."""
     for name, added in change.stored.items():
         if added:
-            setattr(turn.task, name, {**getattr(turn.task, name), **added})
+            setattr(context.task, name, {**getattr(context.task, name), **added})
             # By name: these columns are large, and a move that leaves them alone does not write them
-            turn.batch.mark_task_changed(turn.task, name)
-    return {"count": add_counts_to_task(turn.task, change.count), **change.stored}
+            context.batch.mark_task_changed(context.task, name)
+    return {"count": add_counts_to_task(context.task, change.count), **change.stored}
 
 
-def _agent_and_trust_data(turn: DecisionContext) -> dict[str, Any]:
+def _agent_and_trust_data(context: DecisionContext) -> dict[str, Any]:
     """Name the agent that did the work of the station that is left, and its trust level at the time (law §9)."""
-    station = turn.judging_line.stations_by_key.get(turn.token.station)
+    station = context.judging_line.stations_by_key.get(context.token.station)
     if station is None or not station.agent:
         return {}
     return {
         "agent": station.agent,
-        "trust_level": turn.batch.agents.trust_level(turn.task, station.agent, station.key),
+        "trust_level": context.batch.agents.trust_level(context.task, station.agent, station.key),
     }
 
 

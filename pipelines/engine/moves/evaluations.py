@@ -30,32 +30,34 @@ UNTAKEN = "evaluation"
 PATIENCE = timedelta(minutes=5)
 
 
-def create_question_job_or_ask_person(turn: DecisionContext, answer: Ask) -> None:
+def create_question_job_or_ask_person(context: DecisionContext, answer: Ask) -> None:
     """Open the job that answers or, if only a person can, block the token."""
     question = dict(answer.evaluation)
-    by = _kind_that_answers(turn.task, question)
+    by = _kind_that_answers(context.task, question)
     # law §12: without an evaluator a question blocks at once for a person.
     if by == PERSON:
         where = effects.stay_of_decision(answer)
-        leave_token_waiting_or_stuck(turn, where.status, where.wait)
+        leave_token_waiting_or_stuck(context, where.status, where.wait)
         return
-    batch, task, token = turn.batch, turn.task, turn.token
-    assert turn.decision is not None
+    batch, task, token = context.batch, context.task, context.token
+    assert context.decision is not None
     token.status, token.error = Status.EVALUATING, ""
-    token.wait = {"evaluation": question, "evaluator": by, "decision": str(turn.decision.pk)}
-    job = create_question_job(turn, Purpose.CHECK if KIND in question else Purpose.EVALUATION, by, question)
+    token.wait = {"evaluation": question, "evaluator": by, "decision": str(context.decision.pk)}
+    job = create_question_job(
+        context, Purpose.CHECK if KIND in question else Purpose.EVALUATION, by, question
+    )
     if by in MACHINES:
         schedule_check_for_machines(batch, task, job)
     batch.mark_token_changed(token)
     batch.append_event(
         task,
         "evaluation.asked",
-        turn.actor,
+        context.actor,
         token=token,
         source=token.station,
         target=token.station,
-        trigger=turn.trigger,
-        decision=turn.decision,
+        trigger=context.trigger,
+        decision=context.decision,
         tokens=[token_fields_for_event(token)],
         job=job_fields_for_event(job),
         question=question,
@@ -112,19 +114,21 @@ def context_and_situation_with_answer(
     )
     # An earlier transaction recorded it, and of what is done a batch loads only what is reported
     about = Job.objects.get(pk=decision.job_id)
-    turn = DecisionContext(
+    context = DecisionContext(
         batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job
     )
     # law §12: the frozen situation plus the answer; only step 7 reads the counts of the moment.
-    facts = effects.facts_with_answer(decision.situation["facts"], facts_of_task_without_votes(turn), answer)
-    return turn, {**decision.situation, "facts": facts}
+    facts = effects.facts_with_answer(
+        decision.situation["facts"], facts_of_task_without_votes(context), answer
+    )
+    return context, {**decision.situation, "facts": facts}
 
 
-def reason_machine_did_not_answer(turn: DecisionContext, answer: Wait) -> str:
+def reason_machine_did_not_answer(context: DecisionContext, answer: Wait) -> str:
     """Return why the machine that was asked first did not answer, for the person asked next."""
-    if answer.evaluation is None or turn.decision is None:
+    if answer.evaluation is None or context.decision is None:
         return ""
-    answers = turn.decision.situation["facts"].get("answers", [])
+    answers = context.decision.situation["facts"].get("answers", [])
     return next(
         (
             str(entry.get("text", ""))

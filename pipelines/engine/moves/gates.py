@@ -42,38 +42,38 @@ def approval_policy_of_visit(visit: GateVisit, line: ParsedLine) -> Approval:
     return with_extra_votes(line.gate(visit.gate).approval, visit.producers)
 
 
-def open_visits_of_gates_or_hold(turn: DecisionContext, answer: Wait, where: Stay) -> None:
+def open_visits_of_gates_or_hold(context: DecisionContext, answer: Wait, where: Stay) -> None:
     """Make the token wait for people at every gate of the decision, asked together. If one of them was rejected and
     nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
-    left = _read_job_results(turn.job)
-    evidence = [_gate_evidence(turn, answer, key, left) for key in answer.gates]
+    left = _read_job_results(context.job)
+    evidence = [_gate_evidence(context, answer, key, left) for key in answer.gates]
     # A rule that leads back to the gate would else ask the same people the same question for ever
     rejection = _last_rejection_of_same_contents_or_none(
         left, answer.gates, [evidence_item["content"] for evidence_item in evidence]
     )
     if rejection:
         naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
-        leave_token_waiting_or_stuck(turn, Status.HELD, {**where.wait, "rejection": naming})
+        leave_token_waiting_or_stuck(context, Status.HELD, {**where.wait, "rejection": naming})
         return
     # First: a visit is bound to the version of the token that it has while it waits.
-    leave_token_waiting_or_stuck(turn, where.status, where.wait)
-    people = _people_behind_reviewed_work(turn, left.by_hand)
+    leave_token_waiting_or_stuck(context, where.status, where.wait)
+    people = _people_behind_reviewed_work(context, left.by_hand)
     for position, (key, gate_evidence) in enumerate(zip(answer.gates, evidence, strict=True)):
-        _open_visit(turn, key, position, gate_evidence, people)
+        _open_visit(context, key, position, gate_evidence, people)
 
 
 def _open_visit(
-    turn: DecisionContext, key: str, position: int, evidence: dict[str, Any], people: list[str]
+    context: DecisionContext, key: str, position: int, evidence: dict[str, Any], people: list[str]
 ) -> None:
-    batch, task, token = turn.batch, turn.task, turn.token
-    gate = turn.judging_line.gate(key)
+    batch, task, token = context.batch, context.task, context.token
+    gate = context.judging_line.gate(key)
     times = gate.due
     visit = GateVisit(
         id=uuid.uuid4(),
         task=task,
         token=token,
-        job=turn.job,
-        asked_by=turn.decision,
+        job=context.job,
+        asked_by=context.decision,
         gate=key,
         position=position,
         round=evidence["round"],
@@ -87,7 +87,7 @@ def _open_visit(
         due_at=due_time_after(task, times, batch.now, times.after) if times and times.after else None,
     )
     batch.add_visit(visit)
-    sampling.always_ask_about_change_from_now(visit, gate, turn.job.outcome or {})
+    sampling.always_ask_about_change_from_now(visit, gate, context.job.outcome or {})
     if visit.due_at and times:
         batch.schedule_due_time(GATE_DUE, task, visit.due_at, key=str(visit.pk), visit=visit)
         if times.before:
@@ -97,11 +97,11 @@ def _open_visit(
     batch.append_event(
         task,
         "gate.opened",
-        turn.actor,
+        context.actor,
         token=token,
         source=token.station,
         target=key,
-        trigger=turn.trigger,
+        trigger=context.trigger,
         visit=str(visit.pk),
         round=visit.round,
         evidence_digest=visit.evidence_digest,
@@ -121,18 +121,18 @@ def due_time_after(task: Task, times: DuePolicy, start: datetime, seconds: float
     return start + timedelta(seconds=float(seconds))
 
 
-def _people_behind_reviewed_work(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> list[str]:
+def _people_behind_reviewed_work(context: DecisionContext, hands: Iterable[producers.HandRow]) -> list[str]:
     """List everybody known who worked by hand on what is reviewed, or pushed to its branch (law §12, §15), also in the
     tasks that this one repeats; and for whom nobody vouches, of those or of who asked for it. In a project of one there
     is nobody else."""
-    task = turn.task
+    task = context.task
     people = [
         *producers.workers_of_retried_tasks(task),
-        *producers.people_in_past_of_token(turn.batch, task, turn.token, hands),
+        *producers.people_in_past_of_token(context.batch, task, context.token, hands),
     ]
     unknown = [UNKNOWN_REQUESTER] if UNKNOWN in task.requesters else []
     # Without a repository there is no branch to push to
-    if turn.judging_line.workspace:
+    if context.judging_line.workspace:
         pushes = producers.pushes_to_branches_of_task_chain(task)
         known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
         people += [f"person:{pk}" for pk in known.distinct()]
@@ -167,11 +167,11 @@ def _read_job_results(job: Job) -> _JobResults:
     return _JobResults(job, artifacts, log or "", bool(decided), [*reported, *answered])
 
 
-def _gate_evidence(turn: DecisionContext, answer: Wait, key: str, left: _JobResults) -> dict[str, Any]:
+def _gate_evidence(context: DecisionContext, answer: Wait, key: str, left: _JobResults) -> dict[str, Any]:
     """Return what is displayed and voted on. `content` is the digest of what a run produced, without what
     differs from run to run: two visits with the same content ask the same question again."""
-    task, job = turn.task, turn.job
-    displayed = _content_displayed_at_gate(turn.judging_line, turn.token.station, answer, key, left)
+    task, job = context.task, context.job
+    displayed = _content_displayed_at_gate(context.judging_line, context.token.station, answer, key, left)
     return {
         **displayed,
         "task": {"name": task.name, "title": task.title},

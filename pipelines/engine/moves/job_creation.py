@@ -111,25 +111,27 @@ def _holds_of_blocking_escalations(task: Task) -> list[Hold]:
     ]
 
 
-def create_question_job(turn: DecisionContext, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:
+def create_question_job(
+    context: DecisionContext, purpose: Purpose, kind: str, question: dict[str, Any]
+) -> Job:
     """Open the job of a question about the outcome of `turn.job`. It is not a visit and always starts under the
     version that asks."""
-    batch, task, token = turn.batch, turn.task, turn.token
+    batch, task, token = context.batch, context.task, context.token
     job = Job(
         id=batch.next_job_id(),
         task=task,
         token=token,
-        pinned_id=turn.judge_version_id,
+        pinned_id=context.judge_version_id,
         station=token.station,
         kind=kind,
         purpose=purpose,
         question=question,
         question_digest=payload.json_digest(question),
-        visit=turn.job.visit,
+        visit=context.job.visit,
         rank=Priority(task.priority).rank,
         created_at=batch.now,
     )
-    if not _try_hand_lease_on(batch, task, job, turn.claim, turn.job_whose_worker_reported):
+    if not _try_hand_lease_on(batch, task, job, context.claim, context.job_whose_worker_reported):
         batch.add_ticket(token)
     batch.add_job(job)
     return job

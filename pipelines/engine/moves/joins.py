@@ -47,9 +47,14 @@ Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
 
 
-def wait_at_join(turn: DecisionContext, token: Token, arrival: Arrival) -> None:
+def wait_at_join(context: DecisionContext, token: Token, arrival: Arrival) -> None:
     """Make the token, now at a join station, wait there for its siblings."""
-    join = {"from": arrival.source, "standing": arrival.standing, "job": turn.job.pk, "order": arrival.order}
+    join = {
+        "from": arrival.source,
+        "standing": arrival.standing,
+        "job": context.job.pk,
+        "order": arrival.order,
+    }
     failed = {"failure_type": arrival.failure_type} if arrival.failure_type else {}
     token.wait, token.status = {"join": {**join, **failed}}, Status.QUEUED
 
@@ -60,16 +65,16 @@ def merge_ready_joins(
     actor: Actor | str,
     trigger: str,
     route: Route,
-    turn: DecisionContext | None = None,
+    context: DecisionContext | None = None,
 ) -> None:
     """Merge at every join that can be decided now. Each merge may make another one decidable, so repeat until none
-    is. `turn`: what made them decidable; whoever reported it may go on with what follows."""
+    is. `context`: what made them decidable; whoever reported it may go on with what follows."""
     while any(token.waits_at_join for token in batch.living_tokens(task)):
         line = versions.by_id(task.pinned_id)
         merge = first_decidable_merge(line, living_branches(batch.living_tokens(task)))
         if merge is None:
             return
-        JoinMerge(batch, task, line, merge, actor, trigger, turn).merge_branches(route)
+        JoinMerge(batch, task, line, merge, actor, trigger, context).merge_branches(route)
 
 
 class JoinMerge:
@@ -83,10 +88,10 @@ class JoinMerge:
         merge: Merge,
         actor: Actor | str,
         trigger: str,
-        turn: DecisionContext | None,
+        context: DecisionContext | None,
     ) -> None:
         self.batch, self.task, self.line, self.merge = batch, task, line, merge
-        self.actor, self.trigger, self.turn = actor, trigger, turn
+        self.actor, self.trigger, self.context = actor, trigger, context
         self.count: dict[str, Mapping[str, int]] = {}
         self.touched: dict[int, Token] = {}
         self.arrived = [batch.tokens[pk] for pk in merge.arrived]
@@ -225,7 +230,9 @@ class JoinMerge:
         self.count = add_counts_to_task(self.task, change.count)
 
     def _open_join_job(self, token: Token) -> Job:
-        claim, after = (self.turn.claim, self.turn.job_whose_worker_reported) if self.turn else (None, None)
+        claim, after = (
+            (self.context.claim, self.context.job_whose_worker_reported) if self.context else (None, None)
+        )
         return create_job_of_current_station(self.batch, self.task, token, claim=claim, after=after)
 
     def _hold_merged_token(self, token: Token, where: Stay, stations: Iterable[str]) -> None:

@@ -12,24 +12,24 @@ from pipelines.routing.decide.effects import wait_without_empty_entries
 
 
 def leave_token_waiting_or_stuck(
-    turn: DecisionContext, status: str, wait: dict[str, Any], error: str = "", **data: Any
+    context: DecisionContext, status: str, wait: dict[str, Any], error: str = "", **data: Any
 ) -> None:
     """Leave the token where it is; `wait` shows what would release it."""
-    batch, task, token = turn.batch, turn.task, turn.token
+    batch, task, token = context.batch, context.task, context.token
     token.status, token.error = status, error
     token.wait = wait_without_empty_entries(wait)
-    if turn.decision:
-        token.wait["decision"] = str(turn.decision.pk)
+    if context.decision:
+        token.wait["decision"] = str(context.decision.pk)
     batch.mark_token_changed(token)
     batch.append_event(
         task,
         "token.stuck" if status == Status.STUCK else "token.waits",
-        turn.actor,
+        context.actor,
         token=token,
         source=token.station,
         target=token.station,
-        trigger=turn.trigger,
-        decision=turn.decision,
+        trigger=context.trigger,
+        decision=context.decision,
         tokens=[token_fields_for_event(token)],
         wait=token.wait,
         **data,

@@ -76,7 +76,7 @@ class ValueScope:
 def needs_met_by_stored_secrets_of_each(
     stations: Collection[tuple[ValueScope, Station]],
 ) -> list[frozenset[str]]:
-    """Return what `Reach.secret_needs` says of each of these, by one statement."""
+    """Return what `ValueScope.needs_met_by_stored_secrets` says of each of these, by one statement."""
     names = {name for _reach, station in stations for name in secret_names_for([station], {})}
     if not names:
         return [frozenset() for _station in stations]

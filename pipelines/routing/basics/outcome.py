@@ -1,6 +1,6 @@
 """The outcome of a job (or of a gate, timer, person, evaluation): plain data, and what follows from it.
 
-Law §2. Nothing is rewritten: `Outcome` keeps what was reported, `derive` says what follows.
+Law §2. Nothing is rewritten: `Outcome` keeps what was reported, `derived_outcome` says what follows.
 """
 
 from __future__ import annotations

@@ -42,92 +42,96 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
     With a clock the trace says how long each rule took; the decision itself never depends on it.
     """
     check_situation(line, situation)
-    case = RoutingContext(line, situation, clock)
-    step = _decision_or_route_before_rules(case)
-    was_forced, outcome_state = False, case.recorded.outcome_state
+    routing = RoutingContext(line, situation, clock)
+    step = _decision_or_route_before_rules(routing)
+    was_forced, outcome_state = False, routing.recorded.outcome_state
     while isinstance(step, TakenRoute):
         outcome_state = step.seen.outcome_state
         # Law §5, Forced route: one in a decision; a person's word begins anew.
         if step.forced and was_forced and not step.anew:
-            step = _second_forced_route(case, step)
+            step = _second_forced_route(routing, step)
         else:
             was_forced = step.forced and not step.anew
-            step = _apply_rules(case, step)
+            step = _apply_rules(routing, step)
     if isinstance(step, Move):
         # A gate did not let it through: a check failed, or a person said something other than approve.
         step.standing = "failed" if step.by == "gate" else outcome_state
     if isinstance(step, Move | Finish):
-        step.passed = case.visit_passed
-    step.trace = Trace(case.trace)
+        step.passed = routing.visit_passed
+    step.trace = Trace(routing.trace)
     return step
 
 
-def _decision_or_route_before_rules(case: RoutingContext) -> DecisionAnswer | TakenRoute:
+def _decision_or_route_before_rules(routing: RoutingContext) -> DecisionAnswer | TakenRoute:
     """Steps 3, 4 and 5: what comes before the rules, and the outcome that the rules start with."""
     # Law §13: a fact may have set result, verdict and eval before all else.
-    if case.judged.by:
-        why = f"{case.judged.by} counts as {case.judged.counts_as}"
-        case.add_trace_entry("facts", None, True, why, case.judged.saw)
-    for name, fact in undecisive_facts(case.judged):
-        case.add_trace_entry("facts", None, True, f"{name} decides nothing", (fact,))
+    if routing.judged.by:
+        why = f"{routing.judged.by} counts as {routing.judged.counts_as}"
+        routing.add_trace_entry("facts", None, True, why, routing.judged.saw)
+    for name, fact in undecisive_facts(routing.judged):
+        routing.add_trace_entry("facts", None, True, f"{name} decides nothing", (fact,))
     # Law §5, step 3: the first valid signal decides.
-    signal = case.situation.outcome.deciding_signal
+    signal = routing.situation.outcome.deciding_signal
     if signal is not None:
-        return route_or_decision_by_signal(case, signal)
+        return route_or_decision_by_signal(routing, signal)
     # Law §5, step 4: what is blocked takes the fallback and skips the station gate.
-    why = _blocked_reason_or_empty(case)
+    why = _blocked_reason_or_empty(routing)
     if why:
-        case.add_trace_entry("blocked", None, True, why)
+        routing.add_trace_entry("blocked", None, True, why)
         return fallback_route()
     # Law §5, step 5
-    return route_past_station_gate(case, TakenRoute(case.recorded))
+    return route_past_station_gate(routing, TakenRoute(routing.recorded))
 
 
-def first_route_to_rules(case: RoutingContext) -> TakenRoute | None:
+def first_route_to_rules(routing: RoutingContext) -> TakenRoute | None:
     """The outcome as the rules of its station read it first; None where they are not asked, because a signal or the
     policy decides before them."""
-    step = _decision_or_route_before_rules(case)
-    return None if not isinstance(step, TakenRoute) or _is_failed_without_failure_rules(case, step) else step
+    step = _decision_or_route_before_rules(routing)
+    return (
+        None if not isinstance(step, TakenRoute) or _is_failed_without_failure_rules(routing, step) else step
+    )
 
 
-def _is_failed_without_failure_rules(case: RoutingContext, route: TakenRoute) -> bool:
-    return route.seen.outcome_state == "failed" and not case.line.policy.failure_rules
+def _is_failed_without_failure_rules(routing: RoutingContext, route: TakenRoute) -> bool:
+    return route.seen.outcome_state == "failed" and not routing.line.policy.failure_rules
 
 
-def _blocked_reason_or_empty(case: RoutingContext) -> str:
+def _blocked_reason_or_empty(routing: RoutingContext) -> str:
     """Return the reason that the outcome takes the fallback (step 4), or ""."""
-    outcome = case.situation.outcome
-    if case.recorded.outcome_state == "blocked":
+    outcome = routing.situation.outcome
+    if routing.recorded.outcome_state == "blocked":
         return "the outcome is blocked"
     if outcome.blockers:
         return f"{len(outcome.blockers)} blocker{'s' if len(outcome.blockers) > 1 else ''}"
     # Only with exit code 0: a failure is for the rules to take (law §5, step 4).
-    required = case.station.result_document == "required" and outcome.exit_code == 0
+    required = routing.station.result_document == "required" and outcome.exit_code == 0
     if required and (outcome.output is MISSING or outcome.output_error):
         return "the required result document is missing or invalid"
     return ""
 
 
-def _apply_rules(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
+def _apply_rules(routing: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
     """Step 6 and, after a match, steps 7 to 9."""
     # Since revision 3 such output counts as none on all routes behind the fallback (law §12).
-    case.fell_back |= route.no_output and case.line.revision > FALLBACK_READS_AGAIN
+    routing.fell_back |= route.no_output and routing.line.revision > FALLBACK_READS_AGAIN
     # Law §4: `failure_rules: no` sends a failed outcome, a forced one too, to `on_failure`.
-    if _is_failed_without_failure_rules(case, route):
-        case.add_trace_entry("rules", None, True, "failure_rules: no")
-        return decide_by_on_failure_policy(case, feedback=route.reason)
+    if _is_failed_without_failure_rules(routing, route):
+        routing.add_trace_entry("rules", None, True, "failure_rules: no")
+        return decide_by_on_failure_policy(routing, feedback=route.reason)
     # Law §5, step 6
-    matched = first_match_or_decision(case, route)
+    matched = first_match_or_decision(routing, route)
     if matched is None:
-        return decide_without_match(case, route)
-    return _apply_match(case, route, matched) if isinstance(matched, RuleMatch) else matched
+        return decide_without_match(routing, route)
+    return _apply_match(routing, route, matched) if isinstance(matched, RuleMatch) else matched
 
 
-def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> DecisionAnswer | TakenRoute:
+def _apply_match(routing: RoutingContext, route: TakenRoute, match: RuleMatch) -> DecisionAnswer | TakenRoute:
     rule = match.rule
-    guards = [case.line.gate(key) for key in rule.gates]
+    guards = [routing.line.gate(key) for key in rule.gates]
     # A word other than approve decides at once, before step 7 and before the checks (law §5).
-    against = gates.decision_of_first_objection_or_none(case, "rule_gates", guards, rule) if guards else None
+    against = (
+        gates.decision_of_first_objection_or_none(routing, "rule_gates", guards, rule) if guards else None
+    )
     if against is not None:
         return against
     text = match.text if rule.feedback else None
@@ -135,59 +139,59 @@ def _apply_match(case: RoutingContext, route: TakenRoute, match: RuleMatch) -> D
     feedback = text if route.reason is None else route.reason
     try:
         # Law §5, step 7: compose comes first; where it fails, `on_failure` decides.
-        variables = _compose_variables(case, rule) if rule.compose else {}
+        variables = _compose_variables(routing, rule) if rule.compose else {}
     except ComposeFailed as failure:
-        case.add_trace_entry("target", rule, "error", f"compose: {failure}")
-        return decide_by_on_failure_policy(case, rule, "compose_failed", feedback)
-    targets = _resolved_targets_or_none(case, rule)
+        routing.add_trace_entry("target", rule, "error", f"compose: {failure}")
+        return decide_by_on_failure_policy(routing, rule, "compose_failed", feedback)
+    targets = _resolved_targets_or_none(routing, rule)
     # The task began here, or the station that it came from is gone.
     if targets is None:
-        case.add_trace_entry("target", rule, "error", "there is no origin")
+        routing.add_trace_entry("target", rule, "error", "there is no origin")
         return Stuck(
             "NoOrigin", "No rule has brought this task here, so it has no origin to go back to.", rule.id
         )
     way = TransitionCandidate(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
     # Law §5, steps 7, 8 and 9
     return (
-        decision_preventing_move(case, way)
-        or _decision_of_gates_or_none(case, way, guards)
-        or decision_to_enter_targets(case, way)
+        decision_preventing_move(routing, way)
+        or _decision_of_gates_or_none(routing, way, guards)
+        or decision_to_enter_targets(routing, way)
     )
 
 
-def _compose_variables(case: RoutingContext, rule: Rule) -> dict[str, Any]:
+def _compose_variables(routing: RoutingContext, rule: Rule) -> dict[str, Any]:
     # Step 7 reads the facts of this moment, not those of when a gate asked.
-    facts = case.of_now.facts
+    facts = routing.of_now.facts
     return compose_variables(
-        rule.compose, case.composable_document, {**facts.inputs, **facts.variables}, case.steps
+        rule.compose, routing.composable_document, {**facts.inputs, **facts.variables}, routing.steps
     )
 
 
-def _resolved_targets_or_none(case: RoutingContext, rule: Rule) -> tuple[str, ...] | None:
+def _resolved_targets_or_none(routing: RoutingContext, rule: Rule) -> tuple[str, ...] | None:
     """The targets with `@origin` resolved; None if there is no origin."""
     if rule.to != (ORIGIN,):
         return rule.to
-    origin = case.facts.origin
+    origin = routing.facts.origin
     # This version may not have the station that the task came from.
-    return (origin,) if origin in case.line.stations_by_key else None
+    return (origin,) if origin in routing.line.stations_by_key else None
 
 
 def _decision_of_gates_or_none(
-    case: RoutingContext, candidate: TransitionCandidate, guards: list[Gate]
+    routing: RoutingContext, candidate: TransitionCandidate, guards: list[Gate]
 ) -> DecisionAnswer | TakenRoute | None:
     """Step 8: run the checks of all gates, then ask the people of all of them together. None if everything passed."""
     if not guards:
         return None
     # Law §12: a gate whose word demanded this route is passed on it.
-    guards = gates.gates_not_passed_by_word(case, "rule_gates", guards, candidate.rule)
+    guards = gates.gates_not_passed_by_word(routing, "rule_gates", guards, candidate.rule)
     # A tool whose result is not known is asked first; then it is decided again (law §3, Asking).
-    tool_question = gates.pending_tool_decision_or_none(case, "rule_gates", guards, candidate.rule)
+    tool_question = gates.pending_tool_decision_or_none(routing, "rule_gates", guards, candidate.rule)
     if tool_question is not None:
         return tool_question
-    by_tools = [gates.tool_action_and_text(case, "rule_gates", gate, candidate.rule) for gate in guards]
-    read = case.check_field_reader([gate.key for gate in guards])
+    by_tools = [gates.tool_action_and_text(routing, "rule_gates", gate, candidate.rule) for gate in guards]
+    read = routing.check_field_reader([gate.key for gate in guards])
     by_checks = [
-        gates.worst_action_of_checks(case, "rule_gates", gate, candidate.rule, read) for gate in guards
+        gates.worst_action_of_checks(routing, "rule_gates", gate, candidate.rule, read) for gate in guards
     ]
     actions = [
         checks.worst_action([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)
@@ -197,28 +201,30 @@ def _decision_of_gates_or_none(
     if worst == "abort":
         return gates.rejected_finish(candidate.rule)
     if worst == "rework":
-        return demanded_route(case, candidate.rule, "\n".join(text for _, text in by_tools if text) or None)
+        return demanded_route(
+            routing, candidate.rule, "\n".join(text for _, text in by_tools if text) or None
+        )
     undecided = [
         gate.key
         for gate, action in zip(guards, actions, strict=True)
-        if gates.needs_person(case, "rule_gates", gate, action, candidate.rule)
+        if gates.needs_person(routing, "rule_gates", gate, action, candidate.rule)
     ]
     if not undecided:
         return None
-    case.add_trace_entry("rule_gates", candidate.rule, False, f"waits for {', '.join(undecided)}")
+    routing.add_trace_entry("rule_gates", candidate.rule, False, f"waits for {', '.join(undecided)}")
     return Wait("awaiting_review", tuple(undecided), candidate.targets, candidate.rule_id)
 
 
-def _second_forced_route(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
+def _second_forced_route(routing: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
     """A second forced route is a loop. A person's rework never ends in one (law §12): the policy decides as if no
     rule had matched."""
     rule = route.demanded_by
     # law §12: what a person demanded never ends in an error of the line
-    if case.spoken:
-        case.add_trace_entry(
+    if routing.spoken:
+        routing.add_trace_entry(
             "rules", rule, True, "a second forced route after a person's word: the policy decides"
         )
-        return decide_without_match(case, route)
-    case.add_trace_entry("rules", rule, "error", "a second forced route")
+        return decide_without_match(routing, route)
+    routing.add_trace_entry("rules", rule, "error", "a second forced route")
     message = "One decision took a forced route already, and a second one was demanded."
     return Stuck("ForcedRouteLoop", message, rule.id if rule else None)

@@ -42,7 +42,7 @@ def _sorted_members(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """`payload` as written in the document: `{question}` or `{argv, timeout}`; of a tool see `gatetools`."""
+    """`payload` as written in the document: `{question}` or `{argv, timeout}`; of a tool see `gate_tools`."""
 
     kind: str
     payload: dict[str, Any]

@@ -75,7 +75,7 @@ def template_texts(work: Any) -> Iterator[str]:
 
 
 def work_lookups(work: Any) -> frozenset[tuple[str, str]]:
-    """Return the look-ups of all templates of a station's work, in the form of `lookups_of`. Texts that are no
+    """Return the look-ups of all templates of a station's work, in the form of `template_lookups`. Texts that are no
     template are reported elsewhere."""
     lookups: set[tuple[str, str]] = set()
     for text in template_texts(work):

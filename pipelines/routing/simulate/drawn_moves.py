@@ -14,7 +14,7 @@ from pipelines.routing.simulate.state import StepRecord
 @dataclass(frozen=True, slots=True)
 class DrawnMove:
     """Move along a drawn edge. `target`: a station or an end. `rule`: "" where no rule was taken. `edge`: the
-    drawn edge, as `edge_of` names it."""
+    drawn edge, as `drawn_edge_key_or_empty` names it."""
 
     source: str
     target: str

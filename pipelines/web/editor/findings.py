@@ -59,7 +59,7 @@ def examination_data(examination: Examination, draft: Mapping[str, Any]) -> dict
     no rule takes. `otherwise`: what the policy does. `visits`: how often a station can be entered at most.
     `onward`: where the policy leads passed outcomes that no rule takes. `rejected`: by gate, the station
     that a rejection leads to. `endless`: by rule id, the targets that go on round a cycle that no budget
-    crosses. `guarantees`: the result for each. `signs`: see `badges_of`."""
+    crosses. `guarantees`: the result for each. `signs`: see `line_badges`."""
     remedies = Remedies(examination.subject, draft) if examination.subject else None
     grave = sum(finding.severity != INFO for finding in examination.findings)
     # The worst come first, so all errors and warnings stand before the notes.

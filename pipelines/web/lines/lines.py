@@ -49,7 +49,7 @@ from pipelines.web.lines.guarantees import (
 )
 from pipelines.web.lines.images import hand_over_url
 from pipelines.web.lines.marks import path_marking_paused_stations_or_empty
-from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries
+from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries, trigger_summaries
 from pipelines.web.shell.forms import EmptyLineForm, ImportForm
 from pipelines.web.shell.page import (
     SignedInRequest,

@@ -28,7 +28,7 @@ class PlaceMark:
 @dataclass(slots=True)
 class TaskPath:
     """`places`: of stations and ends by key. `gates`: by the rule on which they stand. `ways`: of edges, by the names
-    that drawings have for them (`edge_of`)."""
+    that drawings have for them (the id of a rule, or the key of a station and `ONWARD`)."""
 
     places: dict[str, PlaceMark] = field(default_factory=dict)
     gates: dict[str, PlaceMark] = field(default_factory=dict)

@@ -381,7 +381,7 @@ def _with_context_lines(lines: Lines, first: int, end: int) -> Lines:
 
 def _occurrences_up_to_two(lines: Lines, part: Lines) -> int:
     """Count how often the part stands in the lines, up to 2."""
-    # With the marks of `_around` for the beginning and the end of a file
+    # With the marks of `_with_context_lines` for the beginning and the end of a file
     padded = [b"", *lines, b""]
     count = 0
     for at in range(len(padded) - len(part) + 1):

@@ -1,6 +1,6 @@
 """The git repositories of a workspace: where they stand before a station works, and what it changed (dialects C31).
 
-Where they stand is read as plain files, no link followed. What changed is read by `gitchanges`, a process of its own,
+Where they stand is read as plain files, no link followed. What changed is read by `git_changes`, a process of its own,
 with the rights of the station and no more: a repository may start programs when git reads it."""
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def register_runner(token: ApiToken, runner: uuid.UUID, registration: Mapping[st
 def expire_leases_of_runner(runner: uuid.UUID) -> None:
     """Take back the runner's leases at once: the new process would renew them with its own. Each counts an
     attempt, as after any crash, so that a job which ends its runner cannot go on for ever."""
-    # `lose` takes away only what has expired
+    # `expire_lease` takes away only what has expired
     leases.expire_leases_of_dead_worker(runner)
     for lease in leases.leases_of_worker(runner):
         attempt = (

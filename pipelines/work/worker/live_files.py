@@ -37,8 +37,8 @@ def pinned_folder(folder: Path) -> Iterator[tuple[int, Path]]:
 def files_so_far(
     descriptor: int, workspace: Path, but: Collection[str], *, digests: bool
 ) -> tuple[Entry, ...]:
-    """Return a manifest as `take_picture` does, of a pinned folder; without `digests` where nobody asks for them. What
-    is gone while it is looked at is left out. In a thread. :raises TooMuchToMeasure, OSError"""
+    """Return a manifest as `picture_of_workspace` does, of a pinned folder; without `digests` where nobody asks for
+    them. What is gone while it is looked at is left out. In a thread. :raises TooMuchToMeasure, OSError"""
     entries: list[Entry] = []
     size = 0
     for entry in _entries_below(descriptor, but):

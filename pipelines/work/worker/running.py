@@ -80,7 +80,7 @@ class Running:
     def cancel_all_as_lost(self) -> None:
         """Give up all work after being cut off from the database for too long: others may have taken it over."""
         for work in self.work.values():
-            # What is being reported, too, unlike in `_lose`: others had the time to take all of it over
+            # What is being reported, too, unlike in `_cancel_lost_work`: others had the time to take all of it over
             if not work.lost:
                 work.lost = True
                 work.task.cancel()

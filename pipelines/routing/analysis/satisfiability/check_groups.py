@@ -25,7 +25,7 @@ Passes = Callable[[Check], Formula]
 
 
 def below_rank_formula(member: CheckGroup | Check, rank: int, passes: Passes) -> Formula:
-    """Return where the member asks for less than this rank (checks.py, `_worst`)."""
+    """Return where the member asks for less than this rank (checks.py, `_worst_rank`)."""
     if isinstance(member, Check):
         return passes(member) if does_failure_demand_rank(member, rank) else TRUE
     every = Conjunction(tuple(below_rank_formula(one, rank, passes) for one in member.counting_members))

@@ -10,65 +10,67 @@ from pipelines.routing.document.rules import Rule
 NO_MATCH = "NoValidTransition"
 
 
-def decide_without_match(case: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
+def decide_without_match(routing: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
     # Law §4: failed by `on_failure`, blocked to `@blocked`, passed by `no_rules` or `no_match`.
     outcome_state = route.seen.outcome_state
     if outcome_state == "failed":
-        return decide_by_on_failure_policy(case, feedback=route.reason)
+        return decide_by_on_failure_policy(routing, feedback=route.reason)
     if outcome_state == "blocked":
-        case.add_trace_entry("rules", None, True, "blocked, and no rule takes it")
+        routing.add_trace_entry("rules", None, True, "blocked, and no rule takes it")
         return Wait("blocked")
-    return _decide_by_no_match_policy(case) if case.station.rules else _decide_by_no_rules_policy(case)
+    return (
+        _decide_by_no_match_policy(routing) if routing.station.rules else _decide_by_no_rules_policy(routing)
+    )
 
 
 def decide_by_on_failure_policy(
-    case: RoutingContext, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
+    routing: RoutingContext, rule: Rule | None = None, cause: str | None = None, feedback: str | None = None
 ) -> DecisionAnswer | TakenRoute:
     """The knob `on_failure`; with `cause` (`compose_failed`) of a rule that matched.
 
     `feedback` goes to the station that it leads to, whichever that is.
     """
-    knob = case.line.policy.on_failure
-    case.add_trace_entry("rules", rule, True, f"on_failure: {knob}" + (f" after {cause}" if cause else ""))
+    knob = routing.line.policy.on_failure
+    routing.add_trace_entry("rules", rule, True, f"on_failure: {knob}" + (f" after {cause}" if cause else ""))
     rule_id = rule.id if rule else None
     if knob == "halt":
         return Finish("failed", "failed", rule_id, "policy", cause)
     if knob == "stuck":
-        return Stuck(cause or NO_MATCH, _failed_message(case, cause), rule_id)
+        return Stuck(cause or NO_MATCH, _failed_message(routing, cause), rule_id)
     if knob == "escalate":
         return Escalate(cause or "on_failure", rule_id)
     if knob == "fallback":
         return fallback_route(rule)
     return decision_to_enter_unless_obstructed(
-        case, TransitionCandidate((knob.removeprefix("station:"),), "policy", rule, feedback=feedback)
+        routing, TransitionCandidate((knob.removeprefix("station:"),), "policy", rule, feedback=feedback)
     )
 
 
-def _failed_message(case: RoutingContext, cause: str | None) -> str:
+def _failed_message(routing: RoutingContext, cause: str | None) -> str:
     if cause:
-        return f"What the rule should store could not be found in the output of {case.station.key}."
-    return f"{case.station.key} failed, and no rule takes it."
+        return f"What the rule should store could not be found in the output of {routing.station.key}."
+    return f"{routing.station.key} failed, and no rule takes it."
 
 
-def _decide_by_no_rules_policy(case: RoutingContext) -> DecisionAnswer | TakenRoute:
-    knob = case.line.policy.no_rules
-    case.add_trace_entry("rules", None, True, f"no_rules: {knob}")
+def _decide_by_no_rules_policy(routing: RoutingContext) -> DecisionAnswer | TakenRoute:
+    knob = routing.line.policy.no_rules
+    routing.add_trace_entry("rules", None, True, f"no_rules: {knob}")
     if knob == "refuse":
-        return Stuck(NO_MATCH, f"{case.station.key} has no rules, and this line wants some.")
+        return Stuck(NO_MATCH, f"{routing.station.key} has no rules, and this line wants some.")
     return decision_to_enter_unless_obstructed(
-        case,
+        routing,
         TransitionCandidate(
-            (_next_station_or_completed(case),) if knob == "advance" else ("completed",), "policy"
+            (_next_station_or_completed(routing),) if knob == "advance" else ("completed",), "policy"
         ),
     )
 
 
-def _decide_by_no_match_policy(case: RoutingContext) -> DecisionAnswer | TakenRoute:
-    knob = case.line.policy.no_match
-    case.add_trace_entry("rules", None, True, f"no_match: {knob}")
+def _decide_by_no_match_policy(routing: RoutingContext) -> DecisionAnswer | TakenRoute:
+    knob = routing.line.policy.no_match
+    routing.add_trace_entry("rules", None, True, f"no_match: {knob}")
     if knob == "default":
         return decision_to_enter_unless_obstructed(
-            case, TransitionCandidate((_next_station_or_completed(case),), "policy")
+            routing, TransitionCandidate((_next_station_or_completed(routing),), "policy")
         )
     if knob == "fail":
         return Finish("failed", "failed", None, "policy", NO_MATCH)
@@ -76,10 +78,10 @@ def _decide_by_no_match_policy(case: RoutingContext) -> DecisionAnswer | TakenRo
         return Escalate("no_match")
     if knob == "fallback":
         return fallback_route()
-    return Stuck(NO_MATCH, f"No rule of {case.station.key} takes this outcome.")
+    return Stuck(NO_MATCH, f"No rule of {routing.station.key} takes this outcome.")
 
 
-def _next_station_or_completed(case: RoutingContext) -> str:
+def _next_station_or_completed(routing: RoutingContext) -> str:
     """The next station in order; after the last the task is completed."""
-    station = case.line.next_station(case.station.key)
+    station = routing.line.next_station(routing.station.key)
     return station.key if station else "completed"

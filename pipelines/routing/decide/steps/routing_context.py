@@ -49,16 +49,16 @@ def forced_route(kind: str, by: str) -> TakenRoute:
 
 
 def demanded_route(
-    case: RoutingContext, rule: Rule | None, reason: str | None = None, word_at: str = ""
+    routing: RoutingContext, rule: Rule | None, reason: str | None = None, word_at: str = ""
 ) -> TakenRoute:
     """The forced failure route that a gate demands: of a station, or of a rule, which is left out from now on.
 
     `word_at`: the gate at which a person demanded it; there nobody is asked again."""
     if rule is not None:
         # Otherwise the same rule would match again, and demand the same
-        case.left_out.add(rule.id)
+        routing.left_out.add(rule.id)
     if word_at:
-        case.spoken.add(word_at)
+        routing.spoken.add(word_at)
     return replace(forced_route("failure", "gate"), demanded_by=rule, reason=reason, anew=bool(word_at))
 
 
@@ -222,9 +222,9 @@ class TransitionCandidate:
         return " + ".join(self.targets)
 
 
-def stations_among_targets(case: RoutingContext, candidate: TransitionCandidate) -> tuple[str, ...]:
+def stations_among_targets(routing: RoutingContext, candidate: TransitionCandidate) -> tuple[str, ...]:
     """Return the stations among its targets. Every check uses them, so they are looked up once."""
     if candidate._stations is None:
-        known = case.line.stations_by_key
+        known = routing.line.stations_by_key
         candidate._stations = tuple([target for target in candidate.targets if target in known])
     return candidate._stations

@@ -18,15 +18,15 @@ class RuleMatch:
     text: str | None
 
 
-def first_match_or_decision(case: RoutingContext, route: TakenRoute) -> RuleMatch | DecisionAnswer | None:
+def first_match_or_decision(routing: RoutingContext, route: TakenRoute) -> RuleMatch | DecisionAnswer | None:
     """The match, or None, or a decision where a rule is faulty, cannot be evaluated, or has to ask."""
-    view, clock = case.condition_view(route), case.clock
-    rules, tests = case.station.rules_above_first_faulty, case.station.rule_tests
+    view, clock = routing.condition_view(route), routing.clock
+    rules, tests = routing.station.rules_above_first_faulty, routing.station.rule_tests
     tested = TestedRules(view, rules, view.steps.left)
-    if case.left_out:
+    if routing.left_out:
         # A route that the gate of a rule demanded leaves that rule out (law §5, Forced route).
-        tested.without = frozenset(case.left_out)
-        rules = tuple(rule for rule in rules if rule.id not in case.left_out)
+        tested.without = frozenset(routing.left_out)
+        rules = tuple(rule for rule in rules if rule.id not in routing.left_out)
         tests = tuple(rule.test for rule in rules)
     times = tested.times = [clock()] if clock else []
     number = 0
@@ -49,12 +49,12 @@ def first_match_or_decision(case: RoutingContext, route: TakenRoute) -> RuleMatc
         # Noted on every path out: a match, an error, a question, or no match.
         if number:
             tested.count = number
-            case.trace.append(tested)
+            routing.trace.append(tested)
     # Only now: a fault behind the match raises nothing (law §5, step 6).
-    faulty = case.station.first_faulty_rule
+    faulty = routing.station.first_faulty_rule
     if faulty is None:
         return None
-    case.trace.append(TraceEntry("rules", faulty.id, "error", (), str(faulty.fault)))
+    routing.trace.append(TraceEntry("rules", faulty.id, "error", (), str(faulty.fault)))
     return Stuck("InvalidTransitionSyntax", f"Rule {faulty.id} cannot be read: {faulty.fault}", faulty.id)
 
 

@@ -295,7 +295,7 @@ def _unknown_target_remedies(line: ParsedLine, rule: Rule, index: int | None) ->
 
 
 def _new_end(name: str) -> dict[str, Any]:
-    # `not-shipped` becomes `NOT_SHIPPED`.
+    # not-shipped becomes NOT_SHIPPED
     label = re.sub(r"[^A-Z0-9]+", "_", name.upper())
     return {"key": name, "kind": BUILT_IN_ENDS.get(name, "completed"), "label": label}
 

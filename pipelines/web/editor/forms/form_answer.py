@@ -115,7 +115,7 @@ def _filled_form_refused_texts_and_problems(
 def field_of_problem(path: str, fields: Mapping[str, FormField]) -> str:
     """The field that shows a problem: the longest name that the path begins with, else the rest of its row or form."""
     covering = next((name for name, form_field in fields.items() if path in form_field.covers), "")
-    # `limits` begins `limits.expected` and `limits[0]`, but not `limits_of`.
+    # `limits` begins `limits.expected` and `limits[0]`, but not “limits_of”.
     inside = [name for name in fields if path.startswith(name) and path[len(name) :][:1] in ("", ".", "[")]
     # A name with a star at its end is the field for the rest of a row or of the form.
     rests = [
