@@ -56,6 +56,7 @@ urlpatterns = [
         f"{IN}lines/<str:line>/sample/<str:gate>/", insights.put_sample_rate_into_draft, name="sample-propose"
     ),
     path(f"{IN}lines/<str:line>/sample/<str:gate>/again/", insights.sample_again, name="sample-again"),
+    path(f"{IN}insights/trust/<int:agent>/<str:station>/", insights.raise_trust, name="trust-raise"),
     path("inbox/<uuid:visit>/history.json", decision_history.download_history, name="gate-history"),
     path("inbox/<uuid:visit>/override/", override.override_page, name="gate-override"),
     path("inbox/<uuid:visit>/remarks/", views.save_remark_draft, name="gate-remark"),

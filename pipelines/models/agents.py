@@ -74,7 +74,7 @@ class Agent(models.Model):
 
 
 class AgentEvent(models.Model):
-    """The audit of an agent: who changed what, and when. Append-only."""
+    """The audit of an agent: who changed what, and when; also that its trust was raised or lowered. Append-only."""
 
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="events")
     kind = models.CharField(max_length=20, help_text="added, changed, suspended, restored")

@@ -194,6 +194,18 @@ class AgentHandedOver:
 
 
 @dataclass(frozen=True)
+class TrustLowered:
+    """The agent that `user_id` owns fell back by one level; `reason`: where, and after which task."""
+
+    agent_id: int
+    name: str
+    project_id: int
+    user_id: int
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True)
 class GuaranteeRefuted:
     """So many guarantees of a live version, the one with this number of the line with this key and name, do not hold
     as the law reads them now; `user_id` published or administers it."""
@@ -350,6 +362,7 @@ Consequence = (
     | TaskLate
     | TaskEnded
     | AgentHandedOver
+    | TrustLowered
     | GuaranteeRefuted
     | SamplingStopped
     | HealthBreached

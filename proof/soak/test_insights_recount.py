@@ -10,11 +10,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from pipelines.models import Line, Project
+from pipelines.models import Line, Project, User
 from proof.bench.scale import data, measure, pages
 from reviews.insights.figures import Insights
 from reviews.insights.selection import Period
 from tests.pages.insights_data import history_rewritten
+from tests.pages.insights_records_recount import RecordsRecount, unequal_records
 from tests.pages.insights_recount import Recount, unequal
 
 pytestmark = [pytest.mark.soak, pytest.mark.broken, pytest.mark.django_db(transaction=True)]
@@ -31,6 +32,7 @@ VARIED = (
          started_at = created_at + random() * interval '1 hour', ended_at = created_at + random() * interval '9 hours'
            + interval '1 hour'
        WHERE outcome #> '{facts,usage}' IS NOT NULL""",
+    """UPDATE pipelines_lineversion SET document = jsonb_set(document, '{stations,0,agent}', '"coder"')""",
     "UPDATE reviews_sitting SET seconds = random() * 900",
     """UPDATE pipelines_gatevisit SET round = 1 + floor(random() * 2)::int,
          word = CASE WHEN random() < 0.2 THEN 'send_back' ELSE word END,
@@ -57,8 +59,10 @@ VARIED = (
 @pytest.fixture
 def year() -> Iterator[None]:
     data.make(data.Size(TASKS))
+    reader, then = User.objects.get(username="reader"), timezone.now() - timedelta(days=400)
     for project in Project.objects.all():
         project.repositories.create(name="app", address="/no", connected_at=timezone.now())
+        project.agents.create(key="coder", owner=reader, created_at=then)
     try:
         with history_rewritten(), connection.cursor() as cursor:
             for sql in VARIED:
@@ -81,6 +85,9 @@ def test_every_figure_of_a_year_equals_its_recount() -> None:
             assert len(recount.ended) > days and recount.reverted and recount.runs and recount.visits
             counted += sum(len(row) for table in recount.tables().values() for row in table.values())
             faults += unequal(Insights(project, lines, period, None), recount)
+        now = timezone.now()
+        unequal_rows, figures = unequal_records(project, now, RecordsRecount(project, now))
+        faults, counted = [*faults, *unequal_rows], counted + figures
     assert faults == []
     print(f"{TASKS} tasks, {counted} figures recounted")
     print(f"load {os.getloadavg()[0]:.1f}, yardstick {measure.yardstick():.0f} ms")

@@ -8,13 +8,16 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from pipelines import engine
+from pipelines.engine.core.values import Actor
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import gate_sampling
-from pipelines.models import Incident, Line, Project
+from pipelines.models import Agent, Incident, Line, Project
 from pipelines.queries.retention import purged_tasks_that_ended
 from pipelines.routing.sentences.escalations import unanswered_escalation_sentence
 from pipelines.web.shell.page import (
@@ -26,7 +29,7 @@ from pipelines.web.shell.page import (
     render_in_shell,
     show_line,
 )
-from reviews.insights import health, rules, sampling
+from reviews.insights import health, rules, sampling, trust
 from reviews.insights.figures import Insights
 from reviews.insights.selection import PRESETS, Period, requested_period_or_last_30_days
 
@@ -51,6 +54,7 @@ def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
         "fallbacks": sampling.gates_asking_about_all_again(project),
         "unremarked": sampling.UNREMARKED,
         "recent_days": sampling.RECENT_DAYS,
+        "trust_records": trust.trust_records(project, now),
     }
     trail = project_breadcrumb(project, "Insights")
     context = {**_page_context(request, insights), **more}
@@ -98,6 +102,30 @@ def sample_again(request: SignedInRequest, line: Line, gate: str) -> HttpRespons
     return redirect("insights", line.project.owner.key, line.project.key)
 
 
+@project_required("admin")
+@require_POST
+def raise_trust(request: SignedInRequest, project: Project, agent: int, station: str) -> HttpResponseBase:
+    """Accept the next level of an agent at a station, as long as its record supports exactly that one."""
+    registered = get_object_or_404(Agent, project=project, pk=agent)
+    records = trust.trust_records(project, timezone.now())
+    record = next((row for row in records if (row.agent.pk, row.station) == (agent, station)), None)
+    if record is None:
+        messages.error(request, f"{registered} has not worked at {station} since it has its level there.")
+    elif str(record.next_level) != request.POST.get("level"):
+        messages.error(request, f"{record.agent} stays at level {record.level} at {station}. {record.answer}")
+    else:
+        reason = f"Level {record.level} to {record.next_level} at {station}: {record.evidence}."
+        try:
+            engine.raise_trust_level(
+                agent, station, record.level + 1, reason=reason, actor=Actor.person(request.user)
+            )
+        except Conflict as conflict:
+            messages.error(request, str(conflict))
+        else:
+            messages.success(request, f"{record.agent} has level {record.next_level} at {station}.")
+    return redirect(reverse("insights", args=[project.owner.key, project.key]) + "#trust")
+
+
 def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
     period, project = insights.period, insights.project
     incidents = Incident.objects.filter(
@@ -122,6 +150,7 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
         "months": [],
         "gate_records": [],
         "fallbacks": [],
+        "trust_records": [],
         "alerts": sum(row.figure.is_alert for row in figures),
         "incidents": [
             (incident, unanswered_escalation_sentence(incident.escalation.role, incident.escalation.trigger))

@@ -292,6 +292,45 @@ CHAIN_ROOTS = f"""
     LEFT JOIN reverted ON reverted.visit_id = visits.id"""
 
 
+# Trust in agents
+
+# Of each agent at each station since it has its level there (`stations` "*": at all others): runs, the first decisions
+# of gates that opened after them, tasks in which something was not right, and tasks whose change was reverted.
+TRUST_RECORDS = f"""
+    WITH levels AS (
+        SELECT * FROM unnest(%(agents)s::text[], %(stations)s::text[], %(since)s::timestamptz[])
+            AS level(agent, station, since)
+    ), stations AS MATERIALIZED (
+        SELECT DISTINCT version.id AS version, station->>'key' AS key, station->>'agent' AS agent
+        FROM pipelines_lineversion version JOIN pipelines_line line ON line.id = version.line_id
+        CROSS JOIN LATERAL jsonb_array_elements(version.document->'stations') station
+        WHERE line.project_id = %(project)s AND station->>'agent' = ANY(%(agents)s::text[])
+    ), runs AS MATERIALIZED (
+        SELECT stations.agent, stations.key AS station, job.task_id, count(*) AS runs, min(job.ended_at) AS ended_at,
+            bool_or(coalesce(job.outcome#>'{{facts,claims,contradicted}}', '[]') NOT IN ('[]', 'null')) AS contradicted
+        FROM stations
+        JOIN pipelines_job job ON job.pinned_id = stations.version AND job.station = stations.key
+            AND job.state = 'done' AND job.created_at > now() - make_interval(days => %(days)s)
+        LEFT JOIN levels named ON named.agent = stations.agent AND named.station = stations.key
+        JOIN levels other ON other.agent = stations.agent AND other.station = '*'
+        WHERE job.purpose = 'station' AND job.result <> 'cancelled'
+            AND job.ended_at > coalesce(named.since, other.since)
+        GROUP BY stations.agent, stations.key, job.task_id
+    ), decided AS (
+        SELECT runs.agent, runs.station, runs.task_id, count(*) FILTER (WHERE visit.round = 1) AS first,
+            count(*) FILTER (WHERE visit.round = 1 AND visit.word = 'approve') AS first_approved,
+            bool_or(visit.word <> 'approve') AS refused
+        FROM runs JOIN pipelines_gatevisit visit ON visit.task_id = runs.task_id
+            AND visit.word <> '' AND visit.opened_at >= runs.ended_at
+        GROUP BY runs.agent, runs.station, runs.task_id
+    ), reverted AS MATERIALIZED (SELECT DISTINCT task_id FROM ({REVERTED_IN_PROJECT}) AS landed)
+    SELECT agent, station, min(ended_at), sum(runs)::bigint, count(*), coalesce(sum(first), 0)::bigint,
+        coalesce(sum(first_approved), 0)::bigint, count(*) FILTER (WHERE refused OR contradicted),
+        count(reverted.task_id)
+    FROM runs LEFT JOIN decided USING (agent, station, task_id) LEFT JOIN reverted USING (task_id)
+    GROUP BY agent, station ORDER BY agent, station LIMIT %(most)s"""
+
+
 # Notifications
 
 KNOWN_FOLLOWERS = f"""

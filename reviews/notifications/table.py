@@ -20,6 +20,7 @@ from reviews.notifications.kinds import (
     review,
     roles,
     sampling,
+    trust,
     waiting,
 )
 
@@ -38,6 +39,7 @@ KINDS: tuple[NotificationKind, ...] = (
     publishing.KIND,
     refuted.KIND,
     sampling.KIND,
+    trust.KIND,
     health.KIND,
     invitation.KIND,
     roles.KIND,

@@ -259,13 +259,14 @@ class ReviewDetail:
 
     @property
     def has_unproven_pusher(self) -> bool:
-        """Tell that nobody vouches for who pushed to the branch, so that one approval more is needed."""
-        return UNPROVEN in self.visit.producers and not self.gate.approval.producer_may
+        """Tell that nobody vouches for who pushed to the branch, so that one approval more is needed still."""
+        return self.live and UNPROVEN in self.visit.producers and not self.gate.approval.producer_may
 
     @property
     def has_unknown_requester(self) -> bool:
         """Tell that nobody is known who may have asked for the task by an issue, and one approval more is needed."""
-        return UNKNOWN_REQUESTER in self.visit.producers and not self.gate.approval.requester_may
+        lenient = self.gate.approval.requester_may
+        return self.live and UNKNOWN_REQUESTER in self.visit.producers and not lenient
 
     @cached_property
     def pushes(self) -> list[PeoplePush]:

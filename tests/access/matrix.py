@@ -243,6 +243,7 @@ GET  line-difference         >          0         y       y         y         y 
 GET  line-insights            >          0         y       y         y         y         y      >
 POST sample-propose           >          0         -       -         y         -         y      >
 POST sample-again             >          0         -       -         -         -         y      >
+POST trust-raise              >          0         -       -         -         -         y      >
 GET  line-impact             >          0         y       y         y         y         y      >
 POST line-migrate            >          0         -       -         y         -         y      >
 POST migration-undo          >          0         -       -         y         -         y      >

@@ -268,6 +268,7 @@ class Place:
             "wi": task.name,
             "task": task.name,
             "gate": self.gate,
+            "station": "build",
             "number": 1,
             "visit": self.visit.pk,
             "artifact": self.artifact.pk,

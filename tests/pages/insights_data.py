@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from pipelines.models import Delivery, GateVisit, Job, LineVersion, Repository, Task
+from pipelines.models import Agent, Delivery, GateVisit, Job, LineVersion, Repository, Task
 from reviews.models import Sitting
 from tests.factories import World, station
 
@@ -31,13 +31,18 @@ def costing(random: Random) -> dict[str, Any]:
 def line(world: World, key: str, name: str) -> LineVersion:
     on = {"id": "on", "to": "ship", "gates": ["review"], "label": "Built"}
     again = {"id": "again", "when": {"result": "failure"}, "to": "failed"}
-    stations = [station("build", again, on, name="Build the change"), station("ship", name="Ship it")]
+    build = station("build", again, on, name="Build the change", agent="coder")
+    stations = [build, station("ship", name="Ship it")]
     return world.line(key=key, stations=stations, gates=[{"key": "review", "name": "Code review"}])
 
 
 def seed(world: World, tasks: int = 36, days: int = 58) -> list[Task]:
     """Start and end `tasks` tasks, the last of them today, the first so many days ago."""
     random = Random(7)
+    Agent.objects.create(
+        project=world.project, key="coder", name="Coder", owner=world.admin,
+        created_at=timezone.now() - timedelta(days=days + 30),
+    )  # fmt: skip
     versions = [line(world, "release", "Release"), line(world, "fixes", "Fixes")]
     ended = []
     for number in range(tasks):

@@ -21,6 +21,7 @@ from reviews.insights.sheets import Sheet, SheetColumn, SheetRow
 from tests.factories import World, make_member, make_project
 from tests.pages.conftest import As, at, text
 from tests.pages.insights_data import history_rewritten, seed
+from tests.pages.insights_records_recount import RecordsRecount, unequal_records
 from tests.pages.insights_recount import Recount, unequal
 
 pytestmark = [pytest.mark.django_db, pytest.mark.broken]
@@ -76,6 +77,18 @@ def test_every_figure_is_recounted(world: World, days: int) -> None:
     # A figure that is off by one is told
     everything.visits.pop()
     assert unequal(Insights(world.project, lines, period, None), everything)
+
+
+def test_records_of_gates_and_agents_and_months_are_recounted(world: World) -> None:
+    seed(world)
+    now = timezone.now()
+    recounted = RecordsRecount(world.project, now)
+    assert recounted.gates() and recounted.trust({("coder", "build"): world.project.agents.get().created_at})
+    faults, figures = unequal_records(world.project, now, recounted)
+    assert faults == [] and figures > 20
+    # A figure that is off by one is told
+    recounted.visits.pop()
+    assert unequal_records(world.project, now, recounted)[0]
 
 
 def test_last_month_is_a_period_of_its_own(world: World, signed_in: As) -> None:

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from pipelines.models import GateVisit, LineVersion, Membership, Task, User, Worker
 from tests.factories import World, make_member, station
+from tests.pages.conftest import text
 from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db
@@ -254,6 +255,22 @@ def test_what_a_decision_starts_is_not_said_of_a_task_that_ended(world: World, w
     page = client.get(answer["Location"]).content.decode()
     assert 'data-standing="completed"' in page
     assert "Ship starts." not in page.partition("<main")[0]
+
+
+@pytest.mark.parametrize("question", ["", "Does it do what was asked?"])
+def test_a_decided_review_speaks_of_what_was(world: World, question: str) -> None:
+    """Nobody is asked any more, so the page asks nothing."""
+    task = world.start(world.line(**gated(description=question)), title="Add login")
+    world.report(task)
+    address = reverse("gate-visit", args=[world.visit(task).pk])
+    asking = ("Your decision", "What happens next", "Who decides, and why here")
+    opened = text(as_(world.reviewer).get(address))
+    assert all(words in opened for words in asking)
+    world.vote(task)
+    decided = text(as_(world.reviewer).get(address))
+    assert not [words for words in asking if words in decided]
+    asked = f"The question was: {question}" if question else "Needed 1 vote from the role reviewer."
+    assert asked in decided and "Who decided, and why here" in decided
 
 
 def test_an_output_is_read_as_text(world: World, line: LineVersion) -> None:

@@ -1,4 +1,4 @@
-"""The registry of agents: adding and changing one, each recorded in the audit log."""
+"""The registry of agents: adding, changing and trusting one, each recorded in the audit log."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.engine.core.agent_capacity import wake_tokens_and_jobs_of_agent
+from pipelines.engine.core.agent_trust import RAISED, set_trust_level
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.agent_suspension import lock_agent, record_agent_event
@@ -74,6 +75,20 @@ def _change_agent(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Age
         if "owner_id" in changed:
             _notify_agent_owner_unless_actor(agent, actor)
         wake_tokens_and_jobs_of_agent(agent.project_id, agent.key)
+    return agent
+
+
+def raise_trust_level(agent_id: int, station: str, level: int, *, reason: str, actor: Actor) -> Agent:
+    """Let the agent have this level at the station, one above the one that it has. `reason`: the evidence, which the
+    audit keeps. Raises NotFound, Conflict (it has another level meanwhile)."""
+    return run_in_transaction(partial(_raise_trust_level, agent_id, station, level, reason, actor))
+
+
+def _raise_trust_level(agent_id: int, station: str, level: int, reason: str, actor: Actor) -> Agent:
+    agent = lock_agent(agent_id)
+    if agent.trust_level_at(station) != level - 1:
+        raise Conflict(f"{agent} has level {agent.trust_level_at(station)} at {station} now.")
+    set_trust_level(agent, station, level, RAISED, actor, now(), reason=reason)
     return agent
 
 

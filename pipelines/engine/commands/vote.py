@@ -15,7 +15,7 @@ from pipelines.engine.commands.vote_request import (
     seat_and_policy_of_vote,
     token_if_vote_is_current,
 )
-from pipelines.engine.core import sampling, sampling_fallback
+from pipelines.engine.core import agent_trust, sampling, sampling_fallback
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import (
     DecisionContext,
@@ -213,6 +213,8 @@ def store_decision_and_move_task(
             sampling_fallback.make_gates_ask_about_every_task(
                 task, [gate], sampling_fallback.REFUSED, batch.now
             )
+            work = agent_trust.agents_and_stations_of(task)
+            agent_trust.lower_trust_after(batch.agents, task, work, sampling_fallback.REFUSED, batch.now)
     count = add_counts_to_task(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
     variables = (
         _store_approval_variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}

@@ -85,6 +85,12 @@ class Agents:
         """Mark agents as free whose deadlock is resolved; they got no work while it was open."""
         self._freed.update((project, key) for key in keys)
 
+    def registered_agents(self, task: Task, keys: Iterable[str]) -> dict[str, Agent]:
+        """Return the locked agents of the task's project that have one of these keys."""
+        names = [(task.project_id, key) for key in keys]
+        self._load_agents(names)
+        return {key: agent for _project, key in names if (agent := self._rows[_project, key]) is not None}
+
     def trust_level(self, task: Task, key: str, station: str) -> int | None:
         """Return how far the agent is trusted at this station; None where there is no such agent."""
         if not key:

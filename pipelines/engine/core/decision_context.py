@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pipelines.engine.core.agent_trust import lower_trust_after
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import last_handoff_added_by_hand_or_none
 from pipelines.engine.core.sampling import DRAWN, draw_result_by_gate, keep_request_drawn_until_approved
@@ -154,9 +155,9 @@ def _draw_samples_and_return_fact(context: DecisionContext) -> dict[str, Any]:
     outcome = context.job.outcome or {}
     if ((outcome.get("facts") or {}).get("claims") or {}).get("contradicted"):
         # Before the draw, so that this very task is asked about
-        make_gates_ask_about_every_task(
-            context.task, context.judging_line.gates, CONTRADICTED, context.batch.now
-        )
+        make_gates_ask_about_every_task(context.task, context.judging_line.gates, CONTRADICTED, context.batch.now)
+        work = [(context.job.agent, context.job.station)] if context.job.agent else []
+        lower_trust_after(context.batch.agents, context.task, work, CONTRADICTED, context.batch.now)
     drawn = draw_result_by_gate(context.judging_line, context.task, outcome)
     if DRAWN in drawn.values():
         # From here on it can be read on the page of the task.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from pipelines.engine.core.agent_trust import lower_trust_after_revert
 from pipelines.models import GateVisit, LineEvent, SampledDraw, Task
 from pipelines.ports import observers
 from pipelines.queries import versions
@@ -29,8 +30,11 @@ def make_gates_ask_about_every_task(task: Task, gates: Iterable[Gate], cause: st
 
 
 def ask_about_every_task_after_revert(tasks: Iterable[Task], now: datetime) -> None:
-    """Let the gates ask about every task that did not ask about these, whose changes were reverted."""
-    for task in tasks:
+    """Let the gates ask about every task that did not ask about these, whose changes were reverted, and lower the trust
+    of who worked on them."""
+    reverted = list(tasks)
+    lower_trust_after_revert(reverted, REVERTED, now)
+    for task in reverted:
         visited_gates = set(GateVisit.objects.filter(task=task).values_list("gate", flat=True))
         gates = versions.by_id(task.pinned_id).gates
         make_gates_ask_about_every_task(

@@ -102,6 +102,8 @@ KINDS = {
     "changed": "Changed",
     "suspended": "Suspended",
     "restored": "Restored",
+    "raised": "Trust raised",
+    "lowered": "Trust lowered",
 }
 
 

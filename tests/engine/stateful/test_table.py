@@ -82,6 +82,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "override_gate_as_administrator": (),  # In the place of those whom a gate asks: see test_override
     "undo_migration_of_tasks": ("migrate_and_undo", "undo_late"),
     "decide_held_tokens_again": ("reconsider", "resolve_go_on"),
+    "raise_trust_level": (),  # Of an agent, while no task moves: see tests/pages/test_trust
     "register_agent": (),  # Of a project, before any task: see people
     "release": ("release", "release_stale"),
     "report": tuple(key for key in COMMANDS if key.startswith("report")),
