@@ -12,6 +12,7 @@ import { shownOf } from "../static/editor/drawing/rows";
 import type { Graph, Outlet, Part, Placed, Point } from "../static/editor/drawing/types";
 import { gateHeight, gateWidth, HEXAGON, leavingOf, WORDS } from "../static/editor/drawing/zones";
 import { findingsOf } from "../static/editor/shown/findings";
+import { say } from "../static/editor/shell/words";
 import { type LineDocument, nameOf, stationOf } from "../static/editor/store/document";
 import { type KindOfWork, takeKinds } from "../static/editor/store/kinds";
 
@@ -61,7 +62,10 @@ function nameOfPart(line: LineDocument, { key, kind }: Part): string {
   return station ? nameOf(station) : stubName(line, kind === "pill" ? key.slice(key.lastIndexOf(">") + 1) : key);
 }
 
-const gateId = ({ id }: Outlet): string => `gate ${id}`;
+const gateId = ({ id }: Pick<Outlet, "id">): string => `gate ${id}`;
+
+/** As high over the middle of its hexagon as below, for edges lead to the middle of a node. */
+const gateRoom = (outlet: Outlet): number => 2 * gateHeight({ ...outlet, rejected: undefined }) - HEXAGON.height;
 
 /** Its parts, gates and edges, without places. */
 function drawingOf(line: LineDocument, { parts }: Graph): Drawing {
@@ -76,44 +80,88 @@ function drawingOf(line: LineDocument, { parts }: Graph): Drawing {
       const { gate, gateRows: names, label, words, targets } = outlet;
       if (outlet.badge || outlet.leader !== undefined || targets.length === 0) continue;
       if (gate > 0) {
-        nodes.push({ id: gateId(outlet), kind: "gate", names, ...at, width: gateWidth(outlet), height: gateHeight(outlet) });
+        nodes.push({ id: gateId(outlet), kind: "gate", names, ...at, width: gateWidth(outlet), height: gateRoom(outlet) });
         edges.push({ from: part.key, to: gateId(outlet), label: "", width: 0, points: [] });
       }
-      for (const { to } of leavingOf(outlet)) {
+      for (const { id, to } of leavingOf(outlet)) {
         const from = gate > 0 ? gateId(outlet) : part.key;
-        edges.push({ from, to, label, width: words, points: [] });
+        const rejects = id !== outlet.id;
+        const [said, width] = rejects ? [say("rejected"), outlet.rejected?.width ?? 0] : [label, words];
+        edges.push({ from, to, label: said, width, points: [] });
       }
     }
   const ids = new Set(nodes.map(({ id }) => id));
   return { nodes, edges: edges.filter(({ to }) => ids.has(to)) };
 }
 
-/** The head of an edge at its gate, which it goes on behind. */
-const intoGate = { label: "", width: 0 } as const;
-
 function ours(line: LineDocument, graph: Graph, placed: Placed): Drawing {
   const spots = new Map(placed.parts.map((spot) => [spot.key, spot]));
-  const gates = new Map(placed.gates.map((spot) => [`gate ${spot.key}`, spot]));
+  const gates = new Map(placed.gates.map((spot) => [spot.key, spot]));
   const { nodes } = drawingOf(line, graph);
-  const labels = new Map(graph.parts.flatMap(({ outlets }) => outlets.map(({ id, label }) => [id, label] as const)));
-  const copies = new Set(graph.parts.flatMap(({ outlets }) => outlets.flatMap((each) => (each.leader ? [each.id] : []))));
+  const outlets = graph.parts.flatMap((part) => part.outlets);
+  const labels = new Map(outlets.flatMap(({ id, label, rejected }) => [[id, label], [rejected?.id, say("rejected")]] as const));
+  const copies = new Set(outlets.flatMap((each) => (each.leader ? [each.id] : [])));
+  const ways = placed.ways.filter(({ rule }) => !copies.has(rule));
+  const known = new Map(ways.map(({ rule, points }) => [rule, points] as const));
   return {
     nodes: nodes.map((node) => {
-      const [spot, gate] = [spots.get(node.id), gates.get(node.id)];
+      const [spot, gate] = [spots.get(node.id), node.kind === "gate" ? gates.get(node.id.slice(gateId({ id: "" }).length)) : undefined];
       if (!gate) return { ...node, x: spot?.x ?? 0, y: spot?.y ?? 0 };
-      return { ...node, x: gate.x - node.width / 2, y: gate.y + HEXAGON.height / 2 - node.height };
+      return { ...node, x: gate.x - node.width / 2, y: gate.y - node.height / 2 };
     }),
     edges: [
-      ...placed.gates.map(({ key, x, y }) => ({ ...intoGate, from: key, to: key, points: [[x - HEXAGON.width, y], [x - HEXAGON.width / 2, y]] as const })),
-      ...placed.ways
-        .filter(({ rule }) => !copies.has(rule))
-        .map(({ rule, target, points, wordsAt }) => ({
+      ...[...gates].map(([key, { x, y }]) => {
+        const before = upTo(known.get(key) ?? [], [x, y]);
+        return { from: key, to: gateId({ id: key }), label: "", width: 0, points: [...before, [x - HEXAGON.width / 2, y]] as Point[] };
+      }),
+      ...ways.map(({ rule, target, points, wordsAt }) => {
+        const gate = gates.get(rule);
+        return {
           ...{ from: rule, to: target, label: wordsAt ? (labels.get(rule) ?? "") : "", width: wordsAt?.width ?? 0 },
-          points,
+          points: gate ? pastGate(points, [gate.x, gate.y]) : points,
           at: wordsAt && ([wordsAt.x, wordsAt.y] as const),
-        })),
+        };
+      }),
     ],
   };
+}
+
+/** Counts the points of an edge before the middle of its gate. */
+const countBefore = (points: readonly Point[], [x, y]: Point): number => {
+  const at = points.findIndex(([bx, by], index) => {
+    const [ax = bx, ay = by] = points[index - 1] ?? [];
+    return ay === y && by === y && ax < x && x <= bx;
+  });
+  return at < 0 ? 1 : at;
+};
+
+const upTo = (points: readonly Point[], gate: Point): readonly Point[] => points.slice(0, countBefore(points, gate));
+
+/** What leads on begins at the border of its gate, so that nothing is drawn over the head of what leads there. */
+function pastGate(points: readonly Point[], [x, y]: Point): Point[] {
+  const rest = points.slice(countBefore(points, [x, y])).filter((point) => point[0] !== x || point[1] !== y);
+  const [next = [x, y]] = rest;
+  const goesDown = next[0] === x;
+  return [goesDown ? [x, y + (HEXAGON.height / 2) * Math.sign(next[1] - y)] : [x + HEXAGON.width / 2, y], ...rest];
+}
+
+/** With its ends at the hexagon, where the node is as wide as its name. */
+function atHexagons(points: readonly Point[], from: Node | undefined, to: Node | undefined): readonly Point[] {
+  if (points.length < 2) return points;
+  const reversed = [...atHexagon(points, to)].reverse();
+  return atHexagon(reversed, from).reverse();
+}
+
+function atHexagon(points: readonly Point[], node: Node | undefined): Point[] {
+  const [before, last] = [points.at(-2), points.at(-1)];
+  if (node?.kind !== "gate" || !before || !last) return [...points];
+  const [x, y] = [node.x + node.width / 2, node.y + node.height / 2];
+  const [halfWidth, halfHeight] = [HEXAGON.width / 2, HEXAGON.height / 2];
+  const [dx, dy] = [last[0] - x, last[1] - y];
+  if (before[1] === last[1] && Math.abs(dy) <= halfHeight)
+    return [...points.slice(0, -1), [x + Math.sign(dx) * (halfWidth - (halfWidth / 2) * (Math.abs(dy) / halfHeight)), last[1]]];
+  const scale = 1 / Math.max(Math.abs(dx) / halfWidth, Math.abs(dy) / halfHeight, 1);
+  return [...points, [x + dx * scale, y + dy * scale]];
 }
 
 async function byElk({ nodes, edges }: Drawing): Promise<Drawing> {
@@ -130,15 +178,17 @@ async function byElk({ nodes, edges }: Drawing): Promise<Drawing> {
   };
   const laid = await elk.layout(request);
   const at = new Map((laid.children ?? []).map((child) => [child.id, child]));
+  const placed = nodes.map((node) => ({ ...node, x: at.get(node.id)?.x ?? 0, y: at.get(node.id)?.y ?? 0 }));
+  const byId = new Map(placed.map((node) => [node.id, node]));
   return {
-    nodes: nodes.map((node) => ({ ...node, x: at.get(node.id)?.x ?? 0, y: at.get(node.id)?.y ?? 0 })),
+    nodes: placed,
     edges: edges.map((edge, index) => {
       const { sections = [], labels = [] }: Partial<ElkExtendedEdge> = laid.edges?.[index] ?? {};
       const points = sections.flatMap(({ startPoint, bendPoints = [], endPoint }) => [startPoint, ...bendPoints, endPoint]);
       const [label] = labels;
       return {
         ...edge,
-        points: points.map(({ x, y }): Point => [x, y]),
+        points: atHexagons(points.map(({ x, y }): Point => [x, y]), byId.get(edge.from), byId.get(edge.to)),
         at: label && ([label.x ?? 0, label.y ?? 0] as const),
       };
     }),
@@ -154,15 +204,18 @@ function byDagre({ nodes, edges }: Drawing): Drawing {
     graph.setEdge(from, to, label ? { width, height: WORDS.line, labelpos: "c" } : {}, `${index}`);
   });
   dagre.layout(graph);
+  const placed = nodes.map((node) => {
+    const { x, y } = graph.node(node.id);
+    return { ...node, x: x - node.width / 2, y: y - node.height / 2 };
+  });
+  const byId = new Map(placed.map((node) => [node.id, node]));
   return {
-    nodes: nodes.map((node) => {
-      const { x, y } = graph.node(node.id);
-      return { ...node, x: x - node.width / 2, y: y - node.height / 2 };
-    }),
+    nodes: placed,
     edges: edges.map((edge, index) => {
       const { points, x, y } = graph.edge({ v: edge.from, w: edge.to, name: `${index}` });
       const at: Point | undefined = edge.label ? [(x ?? 0) - edge.width / 2, (y ?? 0) - WORDS.line / 2] : undefined;
-      return { ...edge, points: points.map((point): Point => [point.x, point.y]), at };
+      const line = points.map((point): Point => [point.x, point.y]);
+      return { ...edge, points: atHexagons(line, byId.get(edge.from), byId.get(edge.to)), at };
     }),
   };
 }
@@ -203,8 +256,7 @@ async function byBpmn({ nodes, edges }: Drawing): Promise<Drawing> {
   const placed = nodes.map((node) => {
     const [x = 0, y = 0, width = 0, height = 0] = bounds.get(ids.get(node.id) ?? "") ?? [];
     const [across, down] = [(x + width / 2) * spread, y + height / 2];
-    const top = node.kind === "gate" ? node.height - HEXAGON.height / 2 : node.height / 2;
-    return { ...node, x: across - node.width / 2, y: down - top };
+    return { ...node, x: across - node.width / 2, y: down - node.height / 2 };
   });
   const byId = new Map(placed.map((node) => [node.id, node]));
   return {
@@ -226,9 +278,8 @@ function snapped(points: readonly Point[], from: Node | undefined, to: Node | un
 
 function atBorder(node: Node | undefined, [x, y]: Point, [towardX, towardY]: Point): Point {
   if (!node) return [x, y];
-  const isGate = node.kind === "gate";
-  const [width, height] = isGate ? [HEXAGON.width, HEXAGON.height] : [node.width, node.height];
-  const [across, down] = [node.x + node.width / 2, isGate ? node.y + node.height - HEXAGON.height / 2 : node.y + node.height / 2];
+  const [width, height] = node.kind === "gate" ? [HEXAGON.width, HEXAGON.height] : [node.width, node.height];
+  const [across, down] = [node.x + node.width / 2, node.y + node.height / 2];
   if (y === towardY) return [across + (Math.sign(towardX - x) * width) / 2, y];
   return [x, down + (Math.sign(towardY - y) * height) / 2];
 }
@@ -272,7 +323,7 @@ function nodeSvg({ kind, names, x, y, width, height }: Node): string {
     `<text x="${middle}" y="${level}" font-size="${size}" font-weight="600" text-anchor="middle">${escaped(words)}</text>`;
   const shape = 'fill="#fff" stroke="#555" stroke-width="1.25"';
   if (kind === "gate") {
-    const [half, level] = [HEXAGON.width / 2, y + height - HEXAGON.height / 2];
+    const [half, level] = [HEXAGON.width / 2, y + height / 2];
     const corners = [[-half, 0], [-half / 2, -16], [half / 2, -16], [half, 0], [half / 2, 16], [-half / 2, 16]];
     const points = corners.map(([dx = 0, dy = 0]) => `${middle + dx},${level + dy}`).join(" ");
     const over = level - 20 - 16 * (names.length - 1);
