@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from pipelines.engine.commands.agents import change_agent, raise_trust_level, register_agent
-from pipelines.engine.commands.claims import expire_lease, requeue, start_claimed_job_or_none, start_all
+from pipelines.engine.commands.claims import (
+    expire_lease,
+    requeue,
+    start_claimed_job_or_none,
+    start_claimed_jobs,
+)
 from pipelines.engine.commands.deadlocks import resolve_deadlock
 from pipelines.engine.commands.dependencies import wait_for_tasks
 from pipelines.engine.commands.fork import ForkPlan, ForkPosition, TaskMoment, fork, plan_fork, task_moment

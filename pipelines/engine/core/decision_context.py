@@ -155,7 +155,9 @@ def _draw_samples_and_return_fact(context: DecisionContext) -> dict[str, Any]:
     outcome = context.job.outcome or {}
     if ((outcome.get("facts") or {}).get("claims") or {}).get("contradicted"):
         # Before the draw, so that this very task is asked about
-        make_gates_ask_about_every_task(context.task, context.judging_line.gates, CONTRADICTED, context.batch.now)
+        make_gates_ask_about_every_task(
+            context.task, context.judging_line.gates, CONTRADICTED, context.batch.now
+        )
         work = [(context.job.agent, context.job.station)] if context.job.agent else []
         lower_trust_after(context.batch.agents, context.task, work, CONTRADICTED, context.batch.now)
     drawn = draw_result_by_gate(context.judging_line, context.task, outcome)
