@@ -12,7 +12,7 @@ from config import lifeline, readiness, up
 from config.embedded import layout
 from config.embedded.errors import LauncherError
 from config.embedded.server_share import acquire_share
-from config.secret_files import read_secret_files
+from config.secret_files import read_secret_files_into_environment
 from pipelines.ports.garbage_collection import collect_seldom_while_loading
 
 ROLES = {"web": "web", "worker": "worker"}
@@ -43,7 +43,7 @@ def main() -> None:
         signal.signal(number, _end)
     step = None
     try:
-        read_secret_files(os.environ)
+        read_secret_files_into_environment(os.environ)
         if command == "up" and not {"-h", "--help"} & set(sys.argv):
             step = up.show_first_step()
         if not os.environ.get("DATABASE_URL") and command not in NEEDS_NO_DATABASE:

@@ -16,12 +16,12 @@ from django.conf import settings
 
 from config.embedded import layout
 from config.embedded.server_share import acquire_share
-from config.secret_files import read_secret_files
+from config.secret_files import read_secret_files_into_environment
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Callable[..., Awaitable[Any]], Callable[..., Awaitable[Any]]], Awaitable[Any]]
 
-read_secret_files(os.environ)
+read_secret_files_into_environment(os.environ)
 if not os.environ.get("DATABASE_URL"):
     # Another ASGI server than `manage.py web` has no share in the embedded server yet.
     acquire_share(layout.state_folder())

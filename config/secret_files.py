@@ -27,7 +27,7 @@ NAMES: Final = (
 SUFFIX: Final = "_FILE"
 
 
-def read_secret_files(environment: MutableMapping[str, str]) -> None:
+def read_secret_files_into_environment(environment: MutableMapping[str, str]) -> None:
     """Put what the files hold into the environment of this process, once.
 
     :raises LauncherError: a file cannot be read or is empty, or a secret is there twice"""

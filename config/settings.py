@@ -18,7 +18,7 @@ from config.embedded import layout
 from pipelines.work.outgoing import authorities
 from pipelines.work.workspace_folder import choice as workspace_choice
 
-secret_files.read_secret_files(os.environ)
+secret_files.read_secret_files_into_environment(os.environ)
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = layout.state_folder()
 # web, worker or command: manage.py says which, an ASGI server that is not ours is a web process.

@@ -113,14 +113,14 @@ def read_public_key(pem: bytes) -> Ed25519PublicKey:
     return key
 
 
-def verify_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
+def verified_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
     """Return the receipt, if this key signed it and it is canonical. Raises UnverifiableReceipt."""
     statement = _verified_statement(data, key)
     _check_statement(statement)
     return Receipt(statement)
 
 
-def verify_tombstone(data: bytes, key: Ed25519PublicKey) -> PurgedTask:
+def verified_tombstone(data: bytes, key: Ed25519PublicKey) -> PurgedTask:
     """Return the tombstone of a purged task, as `verify_receipt` does. Raises UnverifiableReceipt."""
     statement = _verified_statement(data, key)
     _require_keys(statement, ("_type", "subject", "predicateType", "predicate"), "The statement")

@@ -17,7 +17,7 @@ router = Operations("lines")
 def analytics(request: Request, line: Line, version: int | None = None) -> query.LineInsights:
     """Return the numbers of one version, or of all. The rules listed are those of that version, else of the
     live one."""
-    numbers = query.line_insights(line, version)
+    numbers = query.line_insights_or_none(line, version)
     if numbers is None:
         raise NotFound("This line has no such version.")
     return numbers

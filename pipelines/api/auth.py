@@ -79,7 +79,7 @@ class ReportBearer(RunnerBearer):
         return PresentedToken(token, api_token.project_id)
 
 
-def cached_project_id(token: str) -> int | None:
+def cached_project_id_or_none(token: str) -> int | None:
     """Return the project of the token when it was last in force; None: nobody has looked at it yet."""
     return _PROJECTS.get(accounts.secret_digest(token))
 

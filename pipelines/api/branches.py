@@ -12,7 +12,7 @@ from pipelines.api.auth import Request
 from pipelines.api.lookup import TASK, Operations
 from pipelines.errors import Conflict
 from pipelines.models import Task
-from pipelines.queries.task_branch import MOST_PACKED, TaskBranch, pack_bytes_by_name, task_branch
+from pipelines.queries.task_branch import MOST_PACKED, TaskBranch, pack_bytes_by_name, task_branch_or_none
 from pipelines.work import storage
 from pipelines.work.git import bundles
 
@@ -70,7 +70,7 @@ def bundle(request: Request, task: Task) -> FileResponse:
 
 
 def _get_branch_or_conflict(task: Task) -> TaskBranch:
-    branch = task_branch(task)
+    branch = task_branch_or_none(task)
     if branch is None:
         raise Conflict("No station of this task has worked in a repository yet.")
     return branch

@@ -147,12 +147,12 @@ def _document_data(opened: document_import.ImportedDocument, project: Project, k
         "findings": examine_document(document, project, text).to_dict()["counts"],
         "document": document,
         "text": text,
-        "picture": drawing_data(document),
+        "picture": drawing_data_or_none(document),
         "saved": None,
     }
 
 
-def drawing_data(document: dict[str, Any]) -> dict[str, Any] | None:
+def drawing_data_or_none(document: dict[str, Any]) -> dict[str, Any] | None:
     try:
         line = read_line(document, keep_faulty_rules=True)
     except DocumentError:

@@ -24,7 +24,7 @@ from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.lines import line_operations, publishing, publishing_requests
 from pipelines.models import Line, Project, PublishRequest
-from pipelines.queries.four_eyes import open_publish_request
+from pipelines.queries.four_eyes import find_open_publish_request
 from pipelines.routing.analysis.lint.checks import silent_jumps
 from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.networks import published_document
@@ -131,7 +131,7 @@ def publish(request: Request, line: Line, payload: PublishIn) -> Status[Any]:
 )
 def waiting(request: Request, line: Line) -> PublishRequestOut | None:
     """null where nobody asks for publishing the draft as it is."""
-    waits = open_publish_request(line)
+    waits = find_open_publish_request(line)
     return PublishRequestOut.of(waits) if waits else None
 
 

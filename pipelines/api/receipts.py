@@ -13,7 +13,7 @@ from pipelines.errors import Conflict, NotFound
 from pipelines.formats.receipts import PAYLOAD_TYPE, sign_receipt, sign_statement
 from pipelines.models import Project, Task
 from pipelines.ports.vault.signing import configured_receipt_key
-from pipelines.queries.receipts import landed_change_with_commit
+from pipelines.queries.receipts import find_landed_change_by_commit
 from pipelines.queries.retention import tombstone_statement
 
 router = Operations("receipts")
@@ -23,7 +23,7 @@ COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 @router.get(PROJECT + "/receipts/{commit}", response={200: None}, summary="The signed receipt of a commit")
 def receipt(request: Request, project: Project, commit: str) -> HttpResponse:
     """An in-toto Statement in a DSSE envelope. 404: no task of the project delivered this commit."""
-    change = landed_change_with_commit(project, commit) if COMMIT.fullmatch(commit) else None
+    change = find_landed_change_by_commit(project, commit) if COMMIT.fullmatch(commit) else None
     if change is None:
         raise NotFound("No task of this project delivered this commit.")
     return HttpResponse(sign_receipt(change, configured_receipt_key()), content_type=PAYLOAD_TYPE)

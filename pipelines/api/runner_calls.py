@@ -17,7 +17,7 @@ from ninja.responses import NinjaJSONEncoder
 
 from pipelines.api import runner_bodies as bodies
 from pipelines.api import runner_reports
-from pipelines.api.auth import cached_project_id
+from pipelines.api.auth import cached_project_id_or_none
 from pipelines.api.runner_reports import NOT_ITS, ReportCall, RunnerUnknown
 from pipelines.errors import Invalid, NotFound
 from pipelines.routing.document.kinds import is_instant
@@ -63,7 +63,7 @@ def read_short_call_or_none(request: HttpRequest) -> SentCall | None:
     if match is None or not secret.startswith(BEARER) or not _is_short(request):
         return None
     secret = secret.removeprefix(BEARER)
-    project, runner = cached_project_id(secret), uuid.UUID(match[1])
+    project, runner = cached_project_id_or_none(secret), uuid.UUID(match[1])
     lease = LEASE.fullmatch(request.headers.get(wire_format.LEASE, "")) if match[2] else None
     # A report about one job has its lease in the header; several have theirs in the body.
     # Nor does one go with others whose token nobody has looked at: alone, wrong ones are counted

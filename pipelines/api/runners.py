@@ -326,8 +326,8 @@ def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
     """Return only the workspace of the material."""
     get_leased_job(request, runner, job, lease)
     return {
-        "before": wire_format.starting_workspace_json(
-            stored_results.last_snapshot(job), files.file_namer(job, lease)
+        "before": wire_format.starting_workspace_json_or_none(
+            stored_results.last_snapshot_or_none(job), files.file_namer(job, lease)
         )
     }
 

@@ -27,7 +27,7 @@ from pipelines.engine.commands.override import override_gate_as_administrator
 from pipelines.engine.commands.pauses import PauseScope, pause, resume
 from pipelines.engine.commands.preview import ReportPreview, preview_report
 from pipelines.engine.commands.purge import PurgedTasks, purge_files, purge_records
-from pipelines.engine.commands.push_visits import ObservedPush, record_push_visit
+from pipelines.engine.commands.push_visits import ObservedPush, record_push_visit_and_return_result
 from pipelines.engine.commands.reconsider import decide_held_tokens_again
 from pipelines.engine.commands.report import report
 from pipelines.engine.commands.resolve_escalation import escalate, resolve_escalation
@@ -94,8 +94,7 @@ __all__ = [
     "preview_report",
     "purge_files",
     "purge_records",
-    "raise_trust_level",
-    "record_push_visit",
+    "record_push_visit_and_return_result",
     "register_agent",
     "release",
     "report",

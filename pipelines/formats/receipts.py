@@ -164,7 +164,7 @@ def sign_statement(statement: Mapping[str, Any], key: Ed25519PrivateKey) -> byte
     return canonical_json(envelope)
 
 
-def verify_receipt(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
+def verified_landed_change(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
     """Read what the receipt says, if this key signed it. Raises ReceiptInvalid."""
     envelope = _parse_canonical(receipt, "The receipt")
     _mapping_with_exactly_these_keys(envelope, ("payload", "payloadType", "signatures"), "the receipt")

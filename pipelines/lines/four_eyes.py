@@ -11,8 +11,8 @@ from pipelines.models import Line, LineVersion, Membership, PublishRequest, Repo
 from pipelines.models.people import roles_granting
 from pipelines.ports import audit, observers
 from pipelines.queries.four_eyes import (
+    find_open_publish_request,
     four_eyes_repositories,
-    open_publish_request,
     were_versions_published_by_two,
 )
 from pipelines.routing.document import line as routing
@@ -51,7 +51,7 @@ def publish_request_to_fulfil_or_none(
     names = four_eyes_repositories(line.project, parsed)
     if not names:
         return None
-    request = open_publish_request(line)
+    request = find_open_publish_request(line)
     if request is None or (why := publish_obstacle_or_empty(line, request, user)):
         protected = f"Lines that reach {', '.join(names)} are published by four eyes."
         raise SecondPersonNeeded(
@@ -63,7 +63,7 @@ def publish_request_to_fulfil_or_none(
 def record_publish_request(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
     """Keep that somebody asks for publishing the draft of a locked line, and tell those who may. Whoever asks for the
     same again changes nothing; of somebody else it takes the place of what was asked before."""
-    request = open_publish_request(line)
+    request = find_open_publish_request(line)
     if request is not None and request.requested_by_id == user.pk:
         return request
     line.publish_requests.filter(state=PublishRequest.State.OPEN).update(

@@ -305,5 +305,7 @@ def process_push_into_result_and_task(repository: Repository, push: PushEvent) -
     by_host = find_members(task, push.logins, push.addresses)
     people = by_host or find_members(task, (), push.authors)
     who = escaped_for_storage(joined_names(push.logins or push.addresses or push.authors))
-    answer = engine.record_push_visit(task.pk, ObservedPush(push.commit, who, people, by_host=bool(by_host)))
+    answer = engine.record_push_visit_and_return_result(
+        task.pk, ObservedPush(push.commit, who, people, by_host=bool(by_host))
+    )
     return ANSWERS[answer].format(task=task.name, branch=push.branch), task

@@ -14,7 +14,7 @@ from pipelines.lines import line_migration, publishing, version_comparison
 from pipelines.lines.backtest import BacktestResult, back_test_events, read_selection, target_of_document
 from pipelines.lines.project_lint import examine_text
 from pipelines.models import Line, Project
-from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
+from pipelines.routing.analysis.lint.cost import CostBound, cost_bound_or_none
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import WARNING
 from pipelines.routing.basics.wording import people_text
@@ -193,7 +193,7 @@ def max_cost_or_empty_if_unlimited(examination: Examination) -> str | None:
     """Dollars that a task may cost at most; "" where nothing limits it, None where nothing costs."""
     if examination.subject is None:
         return None
-    bound: CostBound | None = cost_bound(examination.subject)
+    bound: CostBound | None = cost_bound_or_none(examination.subject)
     if bound is None:
         return None
     return "" if bound.amount is None else f"{bound.amount:.2f}"

@@ -10,7 +10,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.lines import four_eyes, publishing
 from pipelines.models import Line, LineVersion, PublishRequest, User
 from pipelines.ports import clock
-from pipelines.queries.four_eyes import open_publish_request
+from pipelines.queries.four_eyes import find_open_publish_request
 
 REASON = 2_000
 
@@ -39,7 +39,7 @@ def send_back_or_withdraw_request(line: Line, *, user: User, reason: str, based_
     if not words:
         raise Invalid.at("reason", "is missing or blank", "Say what has to change.")
     stored = publishing.lock_line(line, based_on)
-    request = open_publish_request(stored)
+    request = find_open_publish_request(stored)
     if request is None:
         raise Conflict("Nobody asks for publishing this draft any more. Reload the page.")
     request.line = stored

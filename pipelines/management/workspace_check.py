@@ -7,14 +7,14 @@ from typing import Any, Final
 from django.conf import settings
 from django.core import checks
 
-from pipelines.work.workspace_folder.outer_config import config_file_above
+from pipelines.work.workspace_folder.outer_config import find_config_file_above
 
 TAG: Final = "workspaces"
 
 
 def check_workspaces(app_configs: Any, **options: Any) -> list[checks.CheckMessage]:
     """The folder in use; other commands than `check`, `prepare`, `web` and `worker` do not look."""
-    path = config_file_above(settings.WORKSPACES_DIR)
+    path = find_config_file_above(settings.WORKSPACES_DIR)
     if path is None:
         return []
     return [

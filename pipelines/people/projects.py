@@ -115,8 +115,8 @@ def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
     with transaction.atomic():
         stored = _lock_project(project)
         if stored.month_cost_usd != most:
-            before = {"month_cost_usd": _amount_text(stored.month_cost_usd)}
-            after = {"month_cost_usd": _amount_text(most)}
+            before = {"month_cost_usd": _amount_text_or_none(stored.month_cost_usd)}
+            after = {"month_cost_usd": _amount_text_or_none(most)}
             what = "project.cost_unlimited" if most is None else "project.cost_limited"
             _record_in_audit(what, stored, by, before=before, after=after)
             stored.month_cost_usd = most
@@ -133,10 +133,10 @@ def change_quotas(project: Project, quotas: Mapping[str, int | Decimal | None], 
         raise Invalid(problems)
     with transaction.atomic():
         stored = _lock_project(project)
-        before = {name: _amount_text(getattr(stored, name)) for name in quotas}
+        before = {name: _amount_text_or_none(getattr(stored, name)) for name in quotas}
         for name, most in quotas.items():
             setattr(stored, name, most.quantize(Decimal("0.01")) if isinstance(most, Decimal) else most)
-        after = {name: _amount_text(getattr(stored, name)) for name in quotas}
+        after = {name: _amount_text_or_none(getattr(stored, name)) for name in quotas}
         if before != after:
             stored.save(update_fields=list(quotas))
             _record_in_audit("project.quotas", stored, by, before=before, after=after)
@@ -157,8 +157,8 @@ def change_retention(project: Project, days: Mapping[str, int | None], *, by: Us
         raise Invalid(problems)
     with transaction.atomic():
         stored = _lock_project(project)
-        before = {name: _amount_text(getattr(stored, name)) for name in days}
-        after = {name: _amount_text(number) for name, number in days.items()}
+        before = {name: _amount_text_or_none(getattr(stored, name)) for name in days}
+        after = {name: _amount_text_or_none(number) for name, number in days.items()}
         if before != after:
             Project.objects.filter(pk=stored.pk).update(**days)
             _record_in_audit("project.retention", stored, by, before=before, after=after)
@@ -178,7 +178,7 @@ def _quota_problems(name: str, most: int | Decimal | None) -> Iterator[Problem]:
         yield Problem(name, f"Enter {text}.")
 
 
-def _amount_text(most: Decimal | int | None) -> str | None:
+def _amount_text_or_none(most: Decimal | int | None) -> str | None:
     return None if most is None else str(most)
 
 

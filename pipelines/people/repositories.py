@@ -47,7 +47,7 @@ from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.ecosystems import READ, Proposal, proposed_environment
 from pipelines.work.transport.local.host_access import (
-    host_access,
+    host_access_or_none,
     nearest_secrets,
     secret_and_reason_for_absence,
 )
@@ -313,7 +313,7 @@ def test_connection(repository: Repository, *, by: User, now: datetime) -> list[
             address=repository.title,
             credential=repository.credential,
         )
-    guard, access, proposal, probe = _configured_guard(), host_access(repository, of_host), None, None
+    guard, access, proposal, probe = _configured_guard(), host_access_or_none(repository, of_host), None, None
     pushes = repository.pushing != Repository.Pushing.NOBODY
     try:
         if missing:

@@ -119,7 +119,9 @@ class _Counts:
     taken: dict[Key, tuple[int, datetime]] = field(default_factory=dict)
 
 
-def line_insights(line: Line, number: int | None = None, dates: DateRange = EVER) -> LineInsights | None:
+def line_insights_or_none(
+    line: Line, number: int | None = None, dates: DateRange = EVER
+) -> LineInsights | None:
     """Return the insights of the version with this number; without a number those of all versions, listed as
     the live one has them. None where there is no such version. `dates`: when it was decided, and jobs
     began."""

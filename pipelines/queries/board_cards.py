@@ -25,7 +25,7 @@ from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.names import gate_name, station_name
-from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence_or_none
 
 REVIEWED_BY_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD)
 
@@ -173,7 +173,7 @@ def _card_of_token(
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
     card.actor_kind, card.actor = station_actor_kind_and_name(station)
-    card.sentence = wait_sentence(token, parsed, job.summary if job else "")
+    card.sentence = wait_sentence_or_none(token, parsed, job.summary if job else "")
     card.branches = branches.get(token.parent_id or 0)
     if visits:
         _fill_gate_fields(card, visits, parsed)

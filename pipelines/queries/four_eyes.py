@@ -31,7 +31,7 @@ def last_publish_request_or_none(line: Line) -> PublishRequest | None:
     return line.publish_requests.select_related("requested_by", "decided_by").order_by("-pk").first()
 
 
-def open_publish_request(line: Line) -> PublishRequest | None:
+def find_open_publish_request(line: Line) -> PublishRequest | None:
     """Return what waits for another designer, None where nothing does or the draft changed since."""
     request = last_publish_request_or_none(line)
     return request if request is not None and is_publish_request_waiting(request, line) else None

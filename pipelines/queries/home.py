@@ -43,7 +43,7 @@ from pipelines.queries.late import late_condition, overrunning_since
 from pipelines.queries.tasks import WAITING, displayed_status_counts_by_line
 from pipelines.queries.unmerged import unmerged_condition
 from pipelines.routing.sentences.names import station_names, target_name
-from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence_or_none
 
 MAX_ROWS = 8
 NEWEST = 12
@@ -282,7 +282,7 @@ def troubled_positions(
                 ),
                 default=None,
             ),
-            wait_sentence(token, versions.by_id(token.task.pinned_id), words.get(token.pk, "")),
+            wait_sentence_or_none(token, versions.by_id(token.task.pinned_id), words.get(token.pk, "")),
         )
         for token in tokens
     ]

@@ -21,7 +21,7 @@ from pipelines.formats.receipts import (
 from pipelines.models import Delivery, GateVisit, Job, KeptReceipt, Project, Task, Token, VisitCommit, Vote
 
 
-def landed_change(task: Task, job: int = 0) -> LandedChange | None:
+def landed_change_or_none(task: Task, job: int = 0) -> LandedChange | None:
     """Return the landed change of the delivery of this job, else of the last one; None where nothing landed."""
     if task.is_purged:
         receipts = KeptReceipt.objects.filter(task=task)
@@ -30,7 +30,7 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
     return _last_change_or_none(landed.filter(job=job) if job else landed)
 
 
-def landed_change_with_commit(project: Project, commit: str) -> LandedChange | None:
+def find_landed_change_by_commit(project: Project, commit: str) -> LandedChange | None:
     """Return the landed change with this commit, of a task of the project; None where there is none."""
     # One after the other: hardly any receipt is asked for of a task that was purged
     return _last_change_or_none(

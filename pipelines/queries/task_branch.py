@@ -74,7 +74,7 @@ class DeliveryReceipt:
         return bool(self.gate) and not self.approved and self.as_approved
 
 
-def task_branch(task: Task) -> TaskBranch | None:
+def task_branch_or_none(task: Task) -> TaskBranch | None:
     """Return the branch of the task, as it stands after the last visit that was reported."""
     last = (
         VisitCommit.objects.filter(task=task, job__state=Job.State.DONE)

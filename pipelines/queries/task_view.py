@@ -42,7 +42,7 @@ from pipelines.queries.usage import Spending
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
-from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence_or_none
 
 AGENT = "agent"
 SHOWN_INPUT = 80
@@ -202,7 +202,9 @@ class TaskView:
                 station_name(self.line, token.station),
                 joined.get(token.pk)
                 or resting.get(token.pk)
-                or wait_sentence(token, self.line, last[token.pk].summary if token.pk in last else ""),
+                or wait_sentence_or_none(
+                    token, self.line, last[token.pk].summary if token.pk in last else ""
+                ),
                 last.get(token.pk),
                 [visit for visit in open_visits if visit.token_id == token.pk],
                 self.preparing.get(last[token.pk].pk) if token.pk in last else None,

@@ -17,7 +17,7 @@ from pipelines.routing.sentences.conditions import condition_leaves, condition_w
 from pipelines.routing.sentences.names import consequence_text, gate_name, station_name, target_name
 from pipelines.routing.simulate import choices
 from pipelines.routing.simulate.choices import SimulationChoice
-from pipelines.routing.simulate.outcome_form import path_parts
+from pipelines.routing.simulate.outcome_form import path_parts_or_none
 from pipelines.routing.simulate.state import READY, SimulatedPosition, SimulatedTask, StepRecord
 
 GROUPS = {
@@ -176,7 +176,7 @@ def outcome_form_or_none(line: ParsedLine, position: SimulatedPosition) -> dict[
 def _outcome_fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
     notes_by_path: dict[str, list[str]] = {}
     for path, words in _paths_read_with_reasons(line, station):
-        if path_parts(path) is not None:
+        if path_parts_or_none(path) is not None:
             notes_by_path.setdefault(path, [])
             notes_by_path[path] += [words] if words and words not in notes_by_path[path] else []
     for path, notes in notes_by_path.items():
@@ -185,7 +185,9 @@ def _outcome_fields(line: ParsedLine, station: Station) -> Iterator[dict[str, st
 
 def _json_only_paths(line: ParsedLine, station: Station) -> set[str]:
     """Paths to several places, which only JSON can fill."""
-    return {path for path, _words in _paths_read_with_reasons(line, station) if path_parts(path) is None}
+    return {
+        path for path, _words in _paths_read_with_reasons(line, station) if path_parts_or_none(path) is None
+    }
 
 
 def _paths_read_with_reasons(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:

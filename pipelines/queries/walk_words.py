@@ -19,7 +19,7 @@ from pipelines.routing.sentences.decisions import decision_sentence
 from pipelines.routing.sentences.escalations import escalation_answer_terms, trigger_words
 from pipelines.routing.sentences.failures import failure_word
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
-from pipelines.routing.sentences.waits import ProblemAndRemedy, hold_sentence, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, hold_sentence, wait_sentence_or_none
 from pipelines.routing.simulate import joins
 from pipelines.routing.simulate.drawn_moves import moves_and_finishes
 from pipelines.routing.simulate.scenario import ScenarioStep
@@ -192,7 +192,9 @@ def position_rows(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]
 def _position_row(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, at_join: ProblemAndRemedy | None
 ) -> dict[str, Any]:
-    message = at_join or _escalation_sentence(line, walk, position) or wait_sentence(position, line)
+    message = (
+        at_join or _escalation_sentence_or_none(line, walk, position) or wait_sentence_or_none(position, line)
+    )
     return {
         "station": position.station,
         "name": station_name(line, position.station),
@@ -211,7 +213,7 @@ def _position_row(
     }
 
 
-def _escalation_sentence(
+def _escalation_sentence_or_none(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> ProblemAndRemedy | None:
     """Return what is escalated here, or, where that holds no token, before the first one: for whom, and how

@@ -22,7 +22,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from pipelines.formats.evidence.trees.text_diff import compare_lines, diff_hunks, file_side_of_bytes
+from pipelines.formats.evidence.trees.text_diff import diff_hunks, file_side_of_bytes, text_diff_or_none
 from pipelines.formats.evidence.trees.tree_diff import file_changes, pair_renames
 from proof.bench.rig import Json, browser, database, keep
 
@@ -150,18 +150,18 @@ def main() -> None:
             sides = [
                 file_side_of_bytes(STORED[one["digest"]] if one else None) for one in (each.old, each.new)
             ]
-            found = compare_lines(sides[0], sides[1])
+            found = text_diff_or_none(sides[0], sides[1])
             if found:
                 added, removed = added + found.added, removed + found.removed
         counts.append(time.perf_counter() - began)
         began = time.perf_counter()
         one = next(each for each in changes if each.old and each.new and each.change == "modified")
         sides = [file_side_of_bytes(STORED[each["digest"]]) for each in (one.old, one.new) if each]
-        shown = compare_lines(sides[0], sides[1])
+        shown = text_diff_or_none(sides[0], sides[1])
         assert shown and diff_hunks(shown)
         first.append(time.perf_counter() - began)
     began = time.perf_counter()
-    compare_lines(file_side_of_bytes(b"a\nb\n" * 9_900), file_side_of_bytes(b"b\na\na\n" * 6_600))
+    text_diff_or_none(file_side_of_bytes(b"a\nb\n" * 9_900), file_side_of_bytes(b"b\na\na\n" * 6_600))
     hostile = time.perf_counter() - began
     figures: Json = {
         "files": given.files,

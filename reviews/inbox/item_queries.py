@@ -30,7 +30,7 @@ from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import ProblemAndRemedy, blocker_words, wait_sentence
+from pipelines.routing.sentences.waits import ProblemAndRemedy, blocker_words, wait_sentence_or_none
 from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import deadlock_card, escalation_card
 from pipelines.work.transport.local.instructions import rendered_instructions
@@ -389,7 +389,7 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
         str(token.pk),
         token.task,
         station_name(line, token.station),
-        wait_sentence(token, line, summary) or ProblemAndRemedy("It waits."),
+        wait_sentence_or_none(token, line, summary) or ProblemAndRemedy("It waits."),
         token.changed_at,
         WAITING_FOR_INPUT if token.asks_question else token.status,
         token.version,

@@ -50,7 +50,7 @@ def rules_context(line: Line, version_number: str, dates: DateRange) -> dict[str
     return {
         "version": version,
         "choices": [("", "All versions"), *((str(n), f"v{n}") for n in _latest_version_numbers(line.pk))],
-        **_numbers_context(analytics.line_insights(line, number, dates), active_version),
+        **_numbers_context(analytics.line_insights_or_none(line, number, dates), active_version),
     }
 
 

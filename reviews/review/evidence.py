@@ -18,7 +18,11 @@ from pipelines.formats.evidence.claims.claim_checks import (
     ObservedWork,
     check_claims,
 )
-from pipelines.formats.evidence.claims.manifests import dependency_names, is_manifest, is_unread_manifest
+from pipelines.formats.evidence.claims.manifests import (
+    dependency_names_or_none,
+    is_manifest,
+    is_unread_manifest,
+)
 from pipelines.formats.evidence.trees.file_kinds import sensitivity_or_empty
 from pipelines.models import Job
 from pipelines.queries.observed_facts import fact_groups, printed_tests_words, tests_words
@@ -218,20 +222,20 @@ class ReviewEvidence(ToolReports):
     # Claims
 
     @cached_property
-    def claimant(self) -> Job | None:
+    def claimant_job_or_none(self) -> Job | None:
         """The agent that worked last, or else the station under review."""
         agents = [step.job for step in self.steps if self._is_agent(step.job)]
         return agents[-1] if agents else self.dossier.visit.job
 
     @property
     def claimed_by(self) -> str:
-        job = self.claimant
+        job = self.claimant_job_or_none
         station = self._stations.get(job.station) if job else None
         return station.name if station else ""
 
     @cached_property
     def claims(self) -> list[ClaimView]:
-        job = self.claimant
+        job = self.claimant_job_or_none
         outcome = (job.outcome or {}) if job else {}
         text = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
         made = agent_claims(text)
@@ -330,7 +334,8 @@ def _added_dependencies_or_none_if_unread(comparison: TreeComparison) -> frozens
     added: frozenset[str] = frozenset()
     for manifest in manifests:
         old, new = (
-            dependency_names(manifest.path, stored.read(entry)) for entry in (manifest.old, manifest.new)
+            dependency_names_or_none(manifest.path, stored.read(entry))
+            for entry in (manifest.old, manifest.new)
         )
         if old is None or new is None:
             return None

@@ -28,7 +28,7 @@ def checked(world: World, *more: dict[str, Any]) -> Any:
 
 
 def numbers(world: World, number: int | None = None) -> LineInsights:
-    found = analytics.line_insights(world.project.lines.get(), number)
+    found = analytics.line_insights_or_none(world.project.lines.get(), number)
     assert found is not None
     return found
 
@@ -148,8 +148,8 @@ def test_a_line_without_tasks_has_numbers_of_nothing(world: World) -> None:
 
 def test_there_are_no_numbers_of_a_version_that_there_is_not(world: World) -> None:
     line = checked(world).line
-    assert analytics.line_insights(line, 7) is None
-    assert analytics.line_insights(line, 10**12) is None
+    assert analytics.line_insights_or_none(line, 7) is None
+    assert analytics.line_insights_or_none(line, 10**12) is None
 
 
 @pytest.mark.moves
@@ -158,4 +158,4 @@ def test_the_tasks_of_another_line_do_not_count(world: World) -> None:
     other = world.line(document([station("check", *RULES), "fix"], key="other", gates=[REVIEW]))
     world.report(world.start(other), {"result": "failure"})
     line = world.project.lines.get(key="app-check")
-    assert analytics.line_insights(line).tasks == 0
+    assert analytics.line_insights_or_none(line).tasks == 0

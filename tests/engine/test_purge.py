@@ -36,7 +36,7 @@ from pipelines.models import (
     Token,
     Tombstone,
 )
-from pipelines.queries.receipts import landed_change, landed_change_with_commit
+from pipelines.queries.receipts import find_landed_change_by_commit, landed_change_or_none
 from pipelines.routing.basics.canonical import canonical_json
 from pipelines.work import expiry, storage
 from tests.factories import World, make_project, station
@@ -126,16 +126,16 @@ def test_two_projects_of_one_key_are_not_taken_for_each_other(world: World) -> N
 def test_receipts_stay_byte_for_byte(world: World) -> None:
     task = ended(world)
     deliver(task)
-    before = landed_change(task)
+    before = landed_change_or_none(task)
     assert before is not None and before.approval is not None
     purge(world)
     task = Task.objects.get()
     assert not Delivery.objects.exists()
-    assert landed_change(task) == landed_change(task, before.delivery) == before
-    found = landed_change_with_commit(world.project, COMMIT)
+    assert landed_change_or_none(task) == landed_change_or_none(task, before.delivery) == before
+    found = find_landed_change_by_commit(world.project, COMMIT)
     assert found is not None and canonical_json(found.statement()) == canonical_json(before.statement())
     other = World(make_project("other", "other"), world.worker)
-    assert landed_change_with_commit(other.project, COMMIT) is None
+    assert find_landed_change_by_commit(other.project, COMMIT) is None
 
 
 def test_only_what_ended_long_enough_ago_in_a_project_with_a_retention_goes(world: World) -> None:

@@ -25,7 +25,7 @@ from pipelines.formats.receipts import (
     public_pem,
     read_key,
     sign_receipt,
-    verify_receipt,
+    verified_landed_change,
 )
 from pipelines.routing.basics.canonical import canonical_json
 from tests.fixtures.receipts import gateline_verify
@@ -83,7 +83,7 @@ def signed(statement: Any, key: Ed25519PrivateKey = KEY, data: bytes | None = No
 @pytest.mark.parametrize("change", [CHANGE, replace(CHANGE, approval=None, base="")])
 def test_what_is_sealed_is_verified_and_is_always_the_same_bytes(change: LandedChange) -> None:
     receipt = sign_receipt(change, KEY)
-    assert verify_receipt(receipt, read_key(public_pem(KEY.public_key()).encode())) == change
+    assert verified_landed_change(receipt, read_key(public_pem(KEY.public_key()).encode())) == change
     assert sign_receipt(change, KEY) == receipt == signed(change.statement())
 
 
@@ -97,13 +97,16 @@ def test_a_statement_is_one_of_in_toto_about_the_commit() -> None:
     assert statement["predicate"]["approval"]["votes"][0]["word"] == "approve"
     assert CHANGE.is_exact and not replace(CHANGE, tree="d" * 40).is_exact
     unknown = replace(CHANGE, approval=replace(APPROVAL, tree=""))
-    assert verify_receipt(sign_receipt(unknown, KEY), KEY.public_key()) == unknown and not unknown.is_exact
+    assert (
+        verified_landed_change(sign_receipt(unknown, KEY), KEY.public_key()) == unknown
+        and not unknown.is_exact
+    )
 
 
 def test_the_same_change_on_another_base_names_both_trees() -> None:
     moved = replace(CHANGE, tree="d" * 40, rebase="same_patch")
     assert (
-        verify_receipt(sign_receipt(moved, KEY), KEY.public_key()) == moved
+        verified_landed_change(sign_receipt(moved, KEY), KEY.public_key()) == moved
         and moved.is_same_patch
         and not moved.is_exact
     )
@@ -116,7 +119,7 @@ def test_the_same_change_on_another_base_names_both_trees() -> None:
 
 def test_a_change_that_no_person_can_read_says_its_amount() -> None:
     large = replace(CHANGE, too_large_to_read={"files": 2_000, "bytes": 9})
-    assert verify_receipt(sign_receipt(large, KEY), KEY.public_key()) == large
+    assert verified_landed_change(sign_receipt(large, KEY), KEY.public_key()) == large
     assert "too_large_to_read" not in parts(sign_receipt(CHANGE, KEY))[1]["predicate"], (
         "older receipts stay as they are"
     )
@@ -132,9 +135,9 @@ def test_a_change_that_no_person_can_read_says_its_amount() -> None:
 def refusal(receipt: bytes, key: Ed25519PrivateKey = KEY) -> str:
     """What the server says. The command, which shares nothing with it, refuses the same."""
     with pytest.raises(ReceiptInvalid) as found:
-        verify_receipt(receipt, key.public_key())
+        verified_landed_change(receipt, key.public_key())
     with pytest.raises(alone.UnverifiableReceipt):
-        alone.verify_receipt(receipt, key.public_key())
+        alone.verified_receipt(receipt, key.public_key())
     return str(found.value)
 
 
@@ -203,7 +206,7 @@ def test_the_key_comes_from_outside() -> None:
 @pytest.mark.parametrize("changes", [25, pytest.param(1_000, marks=pytest.mark.soak)])
 def test_a_file_with_one_other_byte_is_refused_by_both_who_verify(changes: int) -> None:
     receipt, draw = sign_receipt(CHANGE, KEY), random.Random(15)
-    assert alone.verify_receipt(receipt, KEY.public_key()).commit == CHANGE.commit
+    assert alone.verified_receipt(receipt, KEY.public_key()).commit == CHANGE.commit
     places, said = set(), Counter[str]()
     while len(places) < changes:
         at, other = draw.randrange(len(receipt)), draw.randrange(256)
@@ -248,7 +251,7 @@ OVERRIDE = replace(APPROVAL, by="admin", votes=[SignedVote("admin", "override", 
 def test_the_command_says_who_approved_and_what_a_protection_is_about(
     change: LandedChange, sentence: str
 ) -> None:
-    verified = alone.verify_receipt(sign_receipt(change, KEY), KEY.public_key())
+    verified = alone.verified_receipt(sign_receipt(change, KEY), KEY.public_key())
     assert sentence in receipt_sentences(verified, is_looked_up=False)
 
 

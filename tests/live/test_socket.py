@@ -240,7 +240,7 @@ async def test_healing_asks_once_for_all_sockets_of_the_process(
         with django_assert_num_queries(1):  # type: ignore[attr-defined]
             hint_repair.now_and_changed_tasks({world.project.pk}, now - hint_repair.OVERLAP)
         with django_assert_num_queries(3):  # type: ignore[attr-defined]
-            hint_repair.check_subscriptions(subscriptions)
+            hint_repair.subscription_check(subscriptions)
 
     await sync_to_async(look)()
     for socket in sockets:

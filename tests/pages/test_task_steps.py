@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from pipelines.models import Job, Task
 from pipelines.queries.usage import short_number
-from pipelines.web.tasks.steps import cost_text, steps_view
+from pipelines.web.tasks.steps import cost_text, steps_view_or_none
 from pipelines.work.agents.steps import TextChange
 from pipelines.work.logs import Writer
 from tests.effort import calls
@@ -100,7 +100,7 @@ def test_numbers_are_short() -> None:
 def test_the_edits_of_a_screen_are_compared_within_one_budget(world: World) -> None:
     """One line stands again and again, between others. Once the budget is spent, the old text stands before the new."""
     _, job = working(world, said("One."), said("Two."))
-    found = steps_view(job, 1)
+    found = steps_view_or_none(job, 1)
     assert found
     budget = found.rows[0].budget
     assert all(row.budget is budget for row in found.rows)

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from pipelines import access
 from pipelines.models import AdministrativeAct, Membership
-from pipelines.web.live.subscriptions import requested_subscription
+from pipelines.web.live.subscriptions import requested_subscription_or_none
 from tests.factories import World
 from tests.pages.conftest import PASSWORD, at, client_of, text
 
@@ -184,14 +184,14 @@ def test_a_member_without_one_sets_it_up_before_anything_else(world: World) -> N
     assert client.get(index).headers["Location"] == reverse("mfa_index"), "the Django admin is closed too"
     assert client.get(reverse("admin:pipelines_task_changelist")).headers["Location"] == reverse("mfa_index")
     query = f"project={world.project}".encode()
-    assert requested_subscription(world.viewer, session, query) is requested_subscription(
+    assert requested_subscription_or_none(world.viewer, session, query) is requested_subscription_or_none(
         world.viewer, session, b"project=*"
     )
 
     turned_on(client)
     assert client.get(index).status_code == 200
-    open_one = requested_subscription(world.viewer, session, query)
-    assert open_one and requested_subscription(world.viewer, session, b"project=*")
+    open_one = requested_subscription_or_none(world.viewer, session, query)
+    assert open_one and requested_subscription_or_none(world.viewer, session, b"project=*")
     assert access.user_and_project_ids_of_members([world.viewer.pk, world.admin.pk], None) == {
         (world.viewer.pk, world.project.pk)
     }

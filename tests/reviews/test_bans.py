@@ -112,7 +112,7 @@ def pushed_to(court: Court, task: Task) -> None:
         base="0" * 40, head="1" * 40, tree="2" * 40, created_at=timezone.now(),
     )  # fmt: skip
     said = engine.ObservedPush("3" * 40, court.barred.username, (court.barred.pk,), 1, True)
-    assert engine.record_push_visit(task.pk, said) == "taken"
+    assert engine.record_push_visit_and_return_result(task.pk, said) == "taken"
     court.world.report(task)
 
 

@@ -138,7 +138,7 @@ class Arena:
 
     def push(self, visit: GateVisit) -> Ask:
         said = engine.ObservedPush(f"{visit.pk.hex:0>40}", "rosa", (), 1, True)
-        return partial(engine.record_push_visit, visit.task_id, said)
+        return partial(engine.record_push_visit_and_return_result, visit.task_id, said)
 
     def _at(self, task: Task) -> str:
         project = task.project

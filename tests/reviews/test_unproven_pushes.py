@@ -34,7 +34,7 @@ def pushed(world: World, *, by_host: bool) -> Task:
     )  # fmt: skip
     Notification.objects.all().delete()
     said = engine.ObservedPush("3" * 40, "somebody", (world.operator.pk,) if by_host else (), 1, by_host)
-    assert engine.record_push_visit(task.pk, said) == "taken"
+    assert engine.record_push_visit_and_return_result(task.pk, said) == "taken"
     world.report(task)
     task.refresh_from_db()
     return task
@@ -61,7 +61,7 @@ def test_a_review_shows_what_was_pushed_before_it_and_nothing_later(world: World
     task = pushed(world, by_host=False)
     asked = world.visit(task)
     said = engine.ObservedPush("4" * 40, "somebody", (), 2, False)
-    assert engine.record_push_visit(task.pk, said) == "taken"
+    assert engine.record_push_visit_and_return_result(task.pk, said) == "taken"
     world.report(task)
     shown = [
         [each.commit[0] for each in build_review_detail(visit, world.admin).pushes]

@@ -15,7 +15,7 @@ from pipelines.routing.decide.branch_joins.context_merge import contradicting_ke
 from pipelines.routing.decide.branch_joins.join_decision import (
     Merge,
     aggregate_verdict,
-    first_decidable_merge,
+    first_decidable_merge_or_none,
 )
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.interpreter import joins as second
@@ -45,7 +45,7 @@ def plain(merge: Merge) -> dict[str, Any]:
 
 
 def first_reading(document: dict[str, Any], tokens: list[dict[str, Any]]) -> dict[str, Any] | None:
-    merge = first_decidable_merge(_line(json.dumps(document)), [branch(token) for token in tokens])
+    merge = first_decidable_merge_or_none(_line(json.dumps(document)), [branch(token) for token in tokens])
     # Joins that wait for each other are no join of §7 that is due, but a deadlock of §8, which the product breaks.
     return plain(merge) if merge and not merge.circular else None
 

@@ -12,7 +12,7 @@ from pipelines.routing.decide.branch_joins.branches import Arrival, Branch, Fork
 from pipelines.routing.decide.branch_joins.context_merge import contradicting_keys, merge_writes_later_wins
 from pipelines.routing.decide.branch_joins.join_decision import (
     aggregate_verdict,
-    first_decidable_merge,
+    first_decidable_merge_or_none,
     join_groups_with_waiting_tokens,
 )
 from pipelines.routing.decide.branch_joins.join_documents import join_answer
@@ -57,7 +57,7 @@ def waits(
 def test_it_waits_while_the_other_branch_works() -> None:
     of = forked()
     branches = [waits(2, "qa"), at(3, "security")]
-    assert first_decidable_merge(of, branches) is None
+    assert first_decidable_merge_or_none(of, branches) is None
     (group,) = join_groups_with_waiting_tokens(of, branches)
     assert (group.missing_stations_still_reachable, group.may, dict(group.delivered)) == (
         ("security",),
@@ -67,7 +67,7 @@ def test_it_waits_while_the_other_branch_works() -> None:
 
 
 def test_it_merges_exactly_the_tokens_that_were_delivered() -> None:
-    merge = first_decidable_merge(
+    merge = first_decidable_merge_or_none(
         forked(), [waits(2, "qa", order=9), waits(3, "security", order=5), at(9, "plan", *())]
     )
     assert merge is not None
@@ -77,7 +77,7 @@ def test_it_merges_exactly_the_tokens_that_were_delivered() -> None:
 
 def test_a_station_that_nobody_can_reach_any_more_counts_as_failed() -> None:
     of = forked(to("security", "release", "cleanup"), to("cleanup", "completed"))
-    merge = first_decidable_merge(of, [waits(2, "qa"), at(3, "cleanup")])
+    merge = first_decidable_merge_or_none(of, [waits(2, "qa"), at(3, "cleanup")])
     assert merge is not None
     assert (merge.verdict, merge.never, merge.alone) == ("fail", ("security",), False)
     assert merge.outcome()["output"] == {
@@ -87,7 +87,7 @@ def test_a_station_that_nobody_can_reach_any_more_counts_as_failed() -> None:
 
 
 def test_a_branch_that_ended_is_accounted_for() -> None:
-    merge = first_decidable_merge(forked(aggregation="any-pass"), [waits(2, "qa")])
+    merge = first_decidable_merge_or_none(forked(aggregation="any-pass"), [waits(2, "qa")])
     assert merge is not None
     assert (merge.verdict, merge.never, merge.alone) == ("pass", ("security",), True)
 
@@ -105,7 +105,7 @@ def test_reaching_goes_by_rules_budgets_gates_and_origin(security: dict[str, Any
     gate = {"key": "ask", "name": "Ask", "on_reject": "route:triage"}
     of = forked({"key": "security", **security}, to("triage", "@origin"), gates=[gate])
     assert "security" in reachable_stations(next_stations_by_station(of), ["triage"])
-    assert first_decidable_merge(of, [waits(2, "qa"), at(3, "triage")]) is None
+    assert first_decidable_merge_or_none(of, [waits(2, "qa"), at(3, "triage")]) is None
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_reaching_goes_by_the_policy(policy: dict[str, Any], waiting: bool) -> N
     early = {"key": "early", "rules": [{"id": "e", "when": {"result": "success"}, "to": "completed"}]}
     of = forked(early, {"key": "qa"}, policy={"on_failure": "halt", "no_rules": "end", **policy})
     branches = [waits(3, "security"), at(2, "early")]
-    assert (first_decidable_merge(of, branches) is None) is waiting
+    assert (first_decidable_merge_or_none(of, branches) is None) is waiting
 
 
 def test_no_way_back_leads_from_a_join_to_a_fork_that_counts_as_leading_there() -> None:
@@ -150,7 +150,7 @@ def test_a_station_without_rules_leads_on_where_the_policy_says_so() -> None:
 def test_a_reviewer_who_chooses_may_lead_anywhere() -> None:
     gate = {"key": "ask", "name": "Ask", "on_reject": "reviewer_chooses"}
     of = forked({"key": "cleanup", "gate": "ask", "rules": [{"id": "c", "to": "completed"}]}, gates=[gate])
-    assert first_decidable_merge(of, [waits(2, "qa"), at(3, "cleanup")]) is None
+    assert first_decidable_merge_or_none(of, [waits(2, "qa"), at(3, "cleanup")]) is None
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_D21_flux_aggregations(aggregation: str, standings: str, verdict: str) -
 
 
 def test_a_station_that_delivered_twice_counts_by_the_worst() -> None:
-    merge = first_decidable_merge(
+    merge = first_decidable_merge_or_none(
         forked(), [waits(2, "qa"), waits(4, "qa", standing="failed"), waits(3, "security")]
     )
     assert merge is not None
@@ -185,7 +185,7 @@ def test_a_station_that_delivered_twice_counts_by_the_worst() -> None:
 
 def test_the_failure_type_of_the_first_failed_branch_is_the_joins() -> None:
     security = Branch(3, "release", (FORK,), Arrival("security", "failed", 1, "license"))
-    merge = first_decidable_merge(forked(), [security, waits(2, "qa")])
+    merge = first_decidable_merge_or_none(forked(), [security, waits(2, "qa")])
     assert merge is not None and merge.outcome()["failure_type"] == "license"
 
 
@@ -211,11 +211,11 @@ def nested(wait_inner: list[str], wait_outer: list[str]) -> ParsedLine:
 def test_forks_nest_each_with_its_own_join() -> None:
     of = nested(["left", "right"], ["meet", "docs"])
     inner = [waits(6, "left", OUTER, INNER, at="meet"), waits(7, "right", OUTER, INNER, at="meet")]
-    merge = first_decidable_merge(of, [*inner, waits(3, "docs", OUTER, at="all")])
+    merge = first_decidable_merge_or_none(of, [*inner, waits(3, "docs", OUTER, at="all")])
     assert merge is not None
     assert (merge.station, merge.fork, merge.arrived, merge.alone) == ("meet", INNER, (6, 7), True)
     after = [waits(5, "meet", OUTER, at="all", order=8), waits(3, "docs", OUTER, at="all")]
-    outer = first_decidable_merge(of, after)
+    outer = first_decidable_merge_or_none(of, after)
     assert outer is not None and (outer.fork, outer.verdict) == (OUTER, "pass")
 
 
@@ -229,8 +229,8 @@ def test_one_join_may_take_in_branches_of_several_depths() -> None:
         to("all", "completed") | {"join": {"wait_for": ["left", "right", "docs"]}},
     )
     two = [waits(6, "left", OUTER, INNER, at="all"), waits(7, "right", OUTER, INNER, at="all")]
-    assert first_decidable_merge(of, [*two, at(3, "docs", OUTER)]) is None
-    merge = first_decidable_merge(of, [*two, waits(3, "docs", OUTER, at="all")])
+    assert first_decidable_merge_or_none(of, [*two, at(3, "docs", OUTER)]) is None
+    merge = first_decidable_merge_or_none(of, [*two, waits(3, "docs", OUTER, at="all")])
     assert merge is not None
     assert (merge.fork, merge.arrived, merge.emptied, merge.alone) == (OUTER, (3, 6, 7), (5,), True)
 
@@ -245,9 +245,9 @@ def test_two_rounds_side_by_side_do_not_mix() -> None:
         at(8, "security", outside, first),
         waits(9, "security", outside, second),
     ]
-    merge = first_decidable_merge(of, branches)
+    merge = first_decidable_merge_or_none(of, branches)
     assert merge is not None and (merge.fork, merge.arrived) == (second, (7, 9))
-    assert first_decidable_merge(of, [each for each in branches if each.id not in (7, 9)]) is None
+    assert first_decidable_merge_or_none(of, [each for each in branches if each.id not in (7, 9)]) is None
 
 
 def test_a_branch_that_forks_again_joins_again_and_comes_back_as_one() -> None:
@@ -260,7 +260,7 @@ def test_a_branch_that_forks_again_joins_again_and_comes_back_as_one() -> None:
 
 
 def test_without_a_fork_there_is_nobody_to_wait_for() -> None:
-    merge = first_decidable_merge(forked(), [Branch(1, "release", (), Arrival("qa", "passed", 1))])
+    merge = first_decidable_merge_or_none(forked(), [Branch(1, "release", (), Arrival("qa", "passed", 1))])
     assert merge is not None and (merge.verdict, merge.fork) == ("fail", None)
 
 
@@ -286,7 +286,7 @@ def test_joins_that_wait_for_each_other_are_found_and_the_first_is_decided() -> 
         waits(2, "a", fork, at="one", order=2),
         waits(3, "b", fork, at="two", order=1),
     ]
-    merge = first_decidable_merge(crossing(), branches)
+    merge = first_decidable_merge_or_none(crossing(), branches)
     assert merge is not None and (merge.station, merge.circular, merge.never) == ("two", True, ("c",))
 
 
@@ -297,12 +297,12 @@ def test_while_somebody_can_still_come_no_circle_is_broken() -> None:
         waits(3, "b", fork, at="two"),
         at(4, "c", fork),
     ]
-    assert first_decidable_merge(crossing(), branches) is None
+    assert first_decidable_merge_or_none(crossing(), branches) is None
 
 
 def test_a_version_without_the_join_lets_those_go_on_that_wait() -> None:
     of = line(to("plan", "qa"), to("qa", "release"), to("release", "completed"))
-    merge = first_decidable_merge(of, [waits(2, "qa", standing="failed"), at(3, "plan")])
+    merge = first_decidable_merge_or_none(of, [waits(2, "qa", standing="failed"), at(3, "plan")])
     assert merge is not None and (merge.verdict, merge.arrived, merge.never) == ("pass", (2,), ())
 
 

@@ -11,7 +11,7 @@ from pipelines.routing.decide.branch_joins.branches import BLOCKED, FAILED, PASS
 from pipelines.routing.decide.branch_joins.join_decision import (
     Merge,
     aggregate_verdict,
-    first_decidable_merge,
+    first_decidable_merge_or_none,
     join_groups_with_waiting_tokens,
 )
 from pipelines.routing.decide.branch_joins.reachability import next_stations_by_station, reachable_stations
@@ -71,7 +71,7 @@ def test_a_join_is_decided_by_exactly_what_arrived_and_in_the_end_nobody_waits_i
     of = data.draw(lines())
     branches = data.draw(standing(of))
     for _ in range(len(branches) + 1):
-        merge = first_decidable_merge(of, branches)
+        merge = first_decidable_merge_or_none(of, branches)
         if merge is None:
             break
         _sound(of, branches, merge)

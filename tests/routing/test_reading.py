@@ -173,7 +173,7 @@ def test_defaults_that_matter() -> None:
 
 def test_the_order_of_the_stations_is_the_next_station_in_order() -> None:
     read = line({}, {}, {})
-    following = [read.next_station(key) for key in "abc"]
+    following = [read.next_station_or_none(key) for key in "abc"]
     assert [station and station.key for station in following] == ["b", "c", None]
 
 

@@ -172,7 +172,7 @@ def test_it_comes_with_the_claim_and_is_no_part_of_the_orders(world: World, put:
     put(world.project, "REGION", "eu-north", kind="variable", by=world.admin)
     task = world.start(lines(world))
     job = Job.objects.select_related("task__project__owner").get(task=task)
-    got = jobs.start_job(job.pk, world.claim())
+    got = jobs.start_job_or_none(job.pk, world.claim())
     assert got is not None
     assert (got.values.secrets, got.values.variables) == ({"API": CANARY}, {"REGION": "eu-north"})
     assert CANARY not in repr(got) + str(got.orders.to_json()) + str(job_orders(job))
@@ -183,14 +183,14 @@ def test_the_station_after_it_gets_the_mask_alone(world: World, put: Put) -> Non
     put(world.project, "REGION", "eu-north", kind="variable", by=world.admin)
     task = world.start(lines(world))
     world.report(task)
-    got = jobs.start_job(world.job(task, "read").pk, world.claim())
+    got = jobs.start_job_or_none(world.job(task, "read").pk, world.claim())
     assert got is not None
     assert (got.values.secrets, got.values.variables, got.values.masked) == ({}, {}, (CANARY,))
 
 
 def test_a_line_that_names_none_asks_nothing(world: World) -> None:
     task = world.start(world.line(document(["a"])))
-    got = jobs.start_job(world.job(task).pk, world.claim())
+    got = jobs.start_job_or_none(world.job(task).pk, world.claim())
     assert got is not None
     assert got.values is NO_VALUES
 

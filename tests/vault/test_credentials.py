@@ -77,7 +77,7 @@ def test_a_runner_is_given_none(world: World, put: Put) -> None:
     repository(world.project, credential="GIT_TOKEN")
     task = world.start(version)
     job = Job.objects.get(task=task)
-    started = jobs.start_job(job.pk, world.claim())
+    started = jobs.start_job_or_none(job.pk, world.claim())
     assert started is not None
     sent = wire_format.started_json(started)["values"]
     assert (sent["secrets"], sent["credential"], sent["withheld"]) == ({}, "", {"GIT_TOKEN": "shop"})
@@ -91,7 +91,7 @@ def test_one_of_another_project_counts_where_both_get_the_value(world: World, pu
     repository(other, credential="GIT_TOKEN")
     put(world.project, "GIT_TOKEN", "a-secret-of-its-own", by=world.admin)
     task = world.start(world.line(line_document()))
-    started = jobs.start_job(Job.objects.get(task=task).pk, world.claim())
+    started = jobs.start_job_or_none(Job.objects.get(task=task).pk, world.claim())
     assert started is not None
     assert started.values.secrets == {"GIT_TOKEN": "a-secret-of-its-own"}
 
@@ -99,7 +99,7 @@ def test_one_of_another_project_counts_where_both_get_the_value(world: World, pu
     version = world.line(line_document("SHARED", key="second"))
     Repository.objects.filter(project=other).update(credential="SHARED")
     second = world.start(version)
-    started = jobs.start_job(Job.objects.get(task=second).pk, world.claim())
+    started = jobs.start_job_or_none(Job.objects.get(task=second).pk, world.claim())
     assert started is not None
     assert (started.values.secrets, started.values.withheld) == ({}, {"SHARED": "shop"})
 

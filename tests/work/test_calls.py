@@ -215,16 +215,16 @@ async def test_B12_a_strict_answer_is_a_label_and_nothing_else(
 
 
 def test_valid_is_not_picked_inside_invalid() -> None:
-    assert route.label_in_answer("It is invalid.", ("valid", "other")) is None
-    assert route.label_in_answer("It is invalid.", ("valid", "invalid")) == "invalid"
-    assert route.label_in_answer("in-valid", ("valid",)) is None
-    assert route.label_in_answer("c++", ("c", "c++")) == "c++"
-    assert route.label_in_answer("I would say C++, clearly", ("c", "c++")) == "c++"
+    assert route.label_in_answer_or_none("It is invalid.", ("valid", "other")) is None
+    assert route.label_in_answer_or_none("It is invalid.", ("valid", "invalid")) == "invalid"
+    assert route.label_in_answer_or_none("in-valid", ("valid",)) is None
+    assert route.label_in_answer_or_none("c++", ("c", "c++")) == "c++"
+    assert route.label_in_answer_or_none("I would say C++, clearly", ("c", "c++")) == "c++"
 
 
 def test_labels_that_differ_only_in_case_are_told_apart() -> None:
-    assert route.label_in_answer("Go", ("go", "Go")) == "Go"
-    assert route.label_in_answer("GO", ("go", "Go")) is None
+    assert route.label_in_answer_or_none("Go", ("go", "Go")) == "Go"
+    assert route.label_in_answer_or_none("GO", ("go", "Go")) is None
 
 
 async def test_nobody_chooses_where_the_model_does_not_answer(sink: Collected, attempt: Attempt) -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines.formats.receipts import verify_receipt
+from pipelines.formats.receipts import verified_landed_change
 from pipelines.models import (
     AdministrativeAct,
     Group,
@@ -191,7 +191,7 @@ def test_what_others_approve_lands_and_the_receipt_names_who_and_what(siege: Sie
     shown = client_of(siege.mallory).get(f"/p/acme/{siege.world.project.key}/lines/line/").content.decode()
     assert shown.count("without an approval") == 2
     answer = client_of(siege.bob).get(reverse("task-receipt", args=["acme", task.project.key, task.name]))
-    change = verify_receipt(answer.content, configured_receipt_key().public_key())
+    change = verified_landed_change(answer.content, configured_receipt_key().public_key())
     assert (change.requester, change.producers) == (siege.mallory.username, ())
     assert change.protection == {"approvals": 1, "groups": ["security"], "gates": [], "changed_by": "owner"}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.formats.receipts import verify_receipt
+from pipelines.formats.receipts import verified_landed_change
 from pipelines.models import Delivery, GateVisit, Snapshot, VisitCommit
 from pipelines.ports.vault.signing import configured_receipt_key
-from pipelines.queries.receipts import landed_change
+from pipelines.queries.receipts import landed_change_or_none
 from pipelines.work.git import trees
 from pipelines.work.worker import repository
 from tests.factories import World, station
@@ -73,7 +73,7 @@ def test_what_was_approved_is_what_lands(world: World, bench: Bench, origin: Rem
     delivery = Delivery.objects.get(task=task)
     assert (delivery.commit, delivery.tree, delivery.visit) == (origin.head(), facts["tree"], visit)
     receipt = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
-    change = verify_receipt(receipt.content, configured_receipt_key().public_key())
+    change = verified_landed_change(receipt.content, configured_receipt_key().public_key())
     assert (change.commit, change.tree, change.is_exact) == (origin.head(), facts["tree"], True)
     assert change.approval is not None and [each.word for each in change.approval.votes] == ["approve"]
     kept, pem = bench.base.parent / "receipt.json", public_key(bench.base.parent)
@@ -159,11 +159,11 @@ def test_files_that_were_not_committed_are_neither_shown_nor_approved(
         assert outcome_of(task, "merge")["failure_type"] == "not_approved" and "new.txt" not in origin.files()
         return
     assert world.status(task) == "completed" and origin.files()["app.py"] == b"x = 2\n"
-    change = landed_change(task)
+    change = landed_change_or_none(task)
     assert change is not None and change.approval is not None
     assert change.approval.tree == outcome_of(task, "fix")["facts"]["git"]["tree"] == change.tree
     Delivery.objects.update(tree="d" * 40)
-    change = landed_change(task)
+    change = landed_change_or_none(task)
     assert change is not None and not change.is_exact, "what was seen does not follow what was cleared"
 
 

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from dulwich.repo import Repo
 
-from pipelines.formats.receipts import verify_receipt
+from pipelines.formats.receipts import verified_landed_change
 from pipelines.models import Decision, Delivery, GateVisit, Job, Task, Token
 from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.queries import delivery_queue
@@ -126,7 +126,7 @@ def started(world: World, bench: Bench, version: Any, count: int, step: int) -> 
 
 def receipt_of(world: World, task: Task) -> Any:
     found = client_of(world.operator).get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
-    return verify_receipt(found.content, configured_receipt_key().public_key())
+    return verified_landed_change(found.content, configured_receipt_key().public_key())
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_a_push_closes_an_open_review(world: World, bench: Bench, origin: Remote
     by_host = replace(said, logins=(world.admin.username,), authors=("somebody@example.com",))
     assert "knows this commit" in issue_tasks.process_push_into_result_and_task(repository, by_host)[0]
     found = ObservedPush(said.commit, "somebody@example.com", (world.reviewer.pk,), 1)
-    assert engine.record_push_visit(task.pk, found) == "known"
+    assert engine.record_push_visit_and_return_result(task.pk, found) == "known"
     assert list(BranchPush.objects.get().people.all()) == [world.admin]
     # Nor is whom it named freed when the same commit is pushed again, by an account that nobody knows or by another.
     stranger = replace(by_host, logins=("stranger",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from pipelines.formats.receipts import verify_receipt
+from pipelines.formats.receipts import verified_landed_change
 from pipelines.ports.vault.signing import configured_receipt_key
 from tests.factories import World
 from tests.fixtures.receipts import gateline_verify, public_key
@@ -37,7 +37,7 @@ def test_the_receipt_says_what_no_person_can_have_read(
     assert world.status(task) == "completed"
     address = reverse("task-receipt", args=[task.project.owner.key, task.project.key, task.name])
     answer = client_of(world.operator).get(address)
-    change = verify_receipt(answer.content, configured_receipt_key().public_key())
+    change = verified_landed_change(answer.content, configured_receipt_key().public_key())
     assert change.too_large_to_read == amount
     receipt = bench.base.parent / "receipt.json"
     receipt.write_bytes(answer.content)

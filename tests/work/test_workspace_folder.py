@@ -15,7 +15,7 @@ import pytest
 
 from pipelines.models import Job, Task, Worker
 from pipelines.work import logs
-from pipelines.work.workspace_folder.choice import read_record
+from pipelines.work.workspace_folder.choice import read_record_or_none
 from pipelines.work.workspace_folder.folders import remove_folder
 from tests.factories import World, document, station
 from tests.fixtures.site import ROOT, environment, manage, stop
@@ -69,7 +69,7 @@ def worker(tmp_path: Path, home: Path, **more: str) -> Iterator[subprocess.Popen
     finally:
         stop(process)
         # With such a home it lies outside the folder of this test.
-        if record := read_record(tmp_path / "state"):
+        if record := read_record_or_none(tmp_path / "state"):
             remove_folder(record.folder)
 
 

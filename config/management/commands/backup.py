@@ -33,7 +33,7 @@ class Command(printing.Command):
         part = file.with_name(f"{file.name}.part")
         part.unlink(missing_ok=True)
         try:
-            count = write_archive(part)
+            count = write_archive_and_return_size(part)
             part.replace(file)
         except LauncherError as error:
             raise CommandError(f"{error.message}\n{error.remedy}") from error
@@ -52,7 +52,7 @@ class Command(printing.Command):
             self.stdout.write(f"Artifacts are not in it. Back up {artifacts} by its own means.")
 
 
-def write_archive(path: Path) -> int:
+def write_archive_and_return_size(path: Path) -> int:
     """Writes the archive; the number of its files."""
     home, archive, keys = Path(settings.DATA_DIR), ArchiveWriter(path), _key_texts()
     # Before the database: no file that it names expires in between. New ones follow below.

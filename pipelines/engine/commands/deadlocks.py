@@ -52,7 +52,7 @@ def open_deadlock_if_work_is_late(batch: Batch, due: Due) -> None:
     """Handle a due time of kind `deadlock`: a job runs for more than twice its expected time. A token that
     waits for people by then is left to their own due times."""
     task, token = batch.tasks[due.task_id], batch.tokens[int(due.key)]
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     if job is None or token.status != Status.RUNNING:
         return
     # Where it is not, it has set the due time anew, which has to be written.
@@ -167,7 +167,7 @@ def _complete_paused_stations_with_output(
 ) -> None:
     """Complete the station with the output that a person chose; it is routed like any outcome."""
     for member, token in paused:
-        job = batch.open_job_of(token)
+        job = batch.open_job_or_none(token)
         assert job is not None
         outcome = {"result": "success", "output": answer.output, "summary": answer.reason}
         store_outcome_and_end_job(batch, job, outcome, str(answer.actor))
@@ -220,7 +220,7 @@ def _was_running_when_detected(token: Token, deadlock: Deadlock) -> bool:
 
 def _begin_new_visit_with_reason(batch: Batch, task: Task, token: Token, answer: DeadlockAnswer) -> None:
     """End the running job and start a new visit that gets the reason. Other holds on the task apply to it as well."""
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     assert job is not None
     store_outcome_and_end_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(answer.actor))
     why = f"deadlock:{answer.word}"
@@ -249,7 +249,7 @@ def _escalate_deadlock(
         batch, task, line, "deadlock", answer.actor, role=ARCHITECT, reason=answer.reason
     )
     for member, token in paused:
-        job = batch.open_job_of(token)
+        job = batch.open_job_or_none(token)
         if job and member.pk == task.pk:
             # What else holds it goes on holding it
             others = [wait for wait in flatten_holds(token.wait) if not is_hold_paused_by(deadlock.pk)(wait)]

@@ -117,7 +117,7 @@ def record_dependencies(batch: Batch, task: Task, others: Sequence[Task], actor:
     new = {other.name: str(other.status) for other in others if other.status != Status.COMPLETED}
     names = {**batch.unmet.get(task.pk, {}), **new}
     for token in batch.living_tokens(task) if new else ():
-        job = batch.open_job_of(token)
+        job = batch.open_job_or_none(token)
         # law §12: a job that runs goes on to its end while a dependency is open.
         if job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED):
             _hold_for_dependencies(batch, task, token, job, actor, names)
@@ -132,7 +132,7 @@ def wait_for_free_place_among(
     names = {**batch.unmet.get(task.pk, {}), **dict.fromkeys(ahead.values(), TURN)}
     batch.unmet[task.pk] = names
     for token in batch.living_tokens(task):
-        job = batch.open_job_of(token)
+        job = batch.open_job_or_none(token)
         if job is not None:
             _hold_for_dependencies(batch, task, token, job, actor, names)
 
@@ -159,7 +159,7 @@ def hold_or_release_by_dependencies(batch: Batch, due: Due) -> None:
     task = batch.tasks[due.task_id]
     names = batch.unmet.get(task.pk)
     for token in batch.living_tokens(task):
-        job = batch.open_job_of(token)
+        job = batch.open_job_or_none(token)
         if not names:
             release_matching_holds(batch, task, token, ENGINE, is_hold_by_dependency)
         elif job and any(map(is_hold_by_dependency, flatten_holds(token.wait))):

@@ -16,7 +16,7 @@ from pipelines.models.plumbing.compiled_queries import fetch
 Key = tuple[int, int, str]
 
 
-def refusal_or_repeated_answer(batch: Batch, report: Report, digest: str) -> ReportResult | None:
+def refusal_or_repeated_answer_or_none(batch: Batch, report: Report, digest: str) -> ReportResult | None:
     """Return None if the report is to be recorded; otherwise the answer to give, and nothing moves."""
     job = batch.jobs.get(report.job_id)
     if job is None:

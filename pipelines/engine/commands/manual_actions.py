@@ -124,7 +124,7 @@ def _checked_answer_fact(evaluation: dict[str, Any], fact: str) -> str:
 def _decide_again_with_answer(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
     """Decide the same situation again with the answer added (law §3). A question that a machine still has to
     answer is closed."""
-    evaluation, job = token.wait["evaluation"], batch.open_job_of(token)
+    evaluation, job = token.wait["evaluation"], batch.open_job_or_none(token)
     if job:
         store_outcome_and_end_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
     answered_evaluation = {**evaluation, "answer": fact, **({"text": text} if text else {})}
@@ -146,8 +146,8 @@ def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reaso
 
 def _rerun_checks(token_id: int, actor: Actor, token_version: int, reason: str) -> Task:
     batch, task, token = lock_unchanged_token(token_id, token_version, RETRIED)
-    last = decided_or_last_job(token)
-    if batch.open_job_of(token) or not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
+    last = decided_or_last_job_or_none(token)
+    if batch.open_job_or_none(token) or not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
         raise Conflict("No checks of a host failed or timed out here.")
     open_another_visit(
         batch, task, token, actor, CHECKS_RERUN, **feedback_and_question_of_last_run(token), reason=reason
@@ -158,11 +158,11 @@ def _rerun_checks(token_id: int, actor: Actor, token_version: int, reason: str) 
 
 def feedback_and_question_of_last_run(token: Token) -> dict[str, str]:
     """The feedback and the question with which its last run began, for one that repeats it."""
-    last = decided_or_last_job(token)
+    last = decided_or_last_job_or_none(token)
     return {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
 
 
-def decided_or_last_job(token: Token) -> Job | None:
+def decided_or_last_job_or_none(token: Token) -> Job | None:
     """The job whose outcome the token waits with, or else its last job."""
     decided = Decision.objects.filter(pk=token.wait["decision"]) if "decision" in token.wait else None
     # A question about an outcome is a job as well, and none whose outcome is decided
@@ -220,7 +220,7 @@ def open_another_visit(
 def _station_key_in_pinned_version(task: Task, token: Token) -> str:
     """Return the token's station by its key in the version that the task was migrated to since. Raises Conflict
     if it is gone."""
-    last = decided_or_last_job(token)
+    last = decided_or_last_job_or_none(token)
     place = (
         decision_application.mapped_station_key_or_none(versions.by_id(task.pinned_id), last, token.station)
         if last
@@ -245,7 +245,7 @@ def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> 
 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
     batch, task, token = lock_unchanged_token(token_id, token_version, (Status.QUEUED,))
-    if not batch.open_job_of(token):
+    if not batch.open_job_or_none(token):
         raise Conflict("This branch waits for others at a join. Put those on hold.")
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
     token.status = Status.HELD
@@ -263,7 +263,7 @@ def release(token_id: int, *, user: User, token_version: int) -> Task:
 
 def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = lock_unchanged_token(token_id, token_version, (Status.HELD,))
-    if not batch.open_job_of(token) or "paused_by" in token.wait:
+    if not batch.open_job_or_none(token) or "paused_by" in token.wait:
         raise Conflict("Nobody put this task on hold. See what it waits for.")
     # The pause would stay in force over it, and hold it again
     if all(map(is_hold_by_pause, flatten_holds(token.wait))):

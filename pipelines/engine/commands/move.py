@@ -153,7 +153,7 @@ def _plan_move_by_trying(request: MoveRequest) -> MovePlan:
         broken = _promises_broken_by_move_with_sentences(task, token, request)
         visits = batch.open_visits_of_token(token) if token.status == Status.AWAITING_REVIEW else []
         votes = Vote.objects.filter(visit__in=[visit.pk for visit in visits]).count()
-        job, spent = batch.open_job_of(token), float(cost_of_task(task.pk))
+        job, spent = batch.open_job_or_none(token), float(cost_of_task(task.pk))
         work = job.station if job and job.state == Job.State.RUNNING else ""
         _carry_out_move(batch, task, token, request, [name for name, _sentence in broken])
         plan = _plan_fields_after_move(batch, task, token)
@@ -170,7 +170,7 @@ def _plan_fields_after_move(batch: Batch, task: Task, token: Token) -> dict[str,
     own = [other for other in living if other.pk == token.pk or other.parent_id == token.pk]
     here = [other for other in own if not other.forked]
     gates = [gate for other in here for gate in other.wait.get("gates", ())]
-    stations = [line.stations_by_key[other.station] for other in here if batch.open_job_of(other)]
+    stations = [line.stations_by_key[other.station] for other in here if batch.open_job_or_none(other)]
     targets = [target for station in stations for rule in station.rules for target in rule.to]
     caps = [station.limits.cost_usd for station in stations if station.limits.cost_usd is not None]
     return {
@@ -198,7 +198,7 @@ def _carry_out_move(
             "to", "is not a station of this line", f"Use one of: {', '.join(line.stations_by_key)}."
         )
     stays = request.to in ("", token.station)
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     if stays and job and job.state == Job.State.QUEUED and job.purpose == Purpose.STATION:
         raise Conflict("Its work has not begun. Release it if it is on hold.")
     again = feedback_and_question_of_last_run(token) if stays else {"feedback": ""}
@@ -228,7 +228,7 @@ def _skip_current_work(batch: Batch, task: Task, token: Token, request: MoveRequ
         raise Conflict(
             "People are asked here, and their decision leads on. Move it to a station to take it away."
         )
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     if job is None or job.purpose != Purpose.STATION:
         # What its last visit left stands as it was recorded: a visit of its own is skipped.
         close_job_and_visits_of_token(batch, task, token, request.actor, SKIPPED)
@@ -242,7 +242,7 @@ def _skip_current_work(batch: Batch, task: Task, token: Token, request: MoveRequ
             reason=request.reason,
         )
         batch.advance_clock_by_tick()
-        job = batch.open_job_of(token)
+        job = batch.open_job_or_none(token)
         assert job is not None
     by = request.actor.name or str(request.actor)
     signal = {"verdict": "proceed", "reason": SKIPPED}

@@ -182,7 +182,7 @@ def _record_pause_event(batch: Batch, task: Task, kind: str, due: Due, **data: A
 
 
 def _hold_for_pause(batch: Batch, task: Task, token: Token, pause: PauseSpan, actor: Actor | str) -> None:
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     if (
         token.forked
         or job is None

@@ -58,7 +58,7 @@ def _previewed_and_rolled_back(job_report: Report) -> ReportPreview:
 
 
 def _preview_by_recording(batch: Batch, member: CheckedReport) -> ReportPreview:
-    refusal = fence.refusal_or_repeated_answer(batch, member.report, member.digest)
+    refusal = fence.refusal_or_repeated_answer_or_none(batch, member.report, member.digest)
     if refusal is not None:
         raise Conflict(refusal.detail)
     job = batch.jobs[member.report.job_id]

@@ -44,7 +44,7 @@ from pipelines.models import (
     VisitCommit,
 )
 from pipelines.models.plumbing.compiled_queries import execute, fetch
-from pipelines.queries.receipts import landed_change
+from pipelines.queries.receipts import landed_change_or_none
 from pipelines.routing.basics.canonical import canonical_json
 
 STAYS = (
@@ -145,7 +145,7 @@ def _kept_receipts(tasks: Sequence[Task]) -> Iterator[KeptReceipt]:
     by_id = {task.pk: task for task in tasks}
     landed = Delivery.objects.filter(task__in=by_id, landed_at__isnull=False)
     for job, task, at in landed.values_list("job_id", "task_id", "landed_at"):
-        change = landed_change(by_id[task], job)
+        change = landed_change_or_none(by_id[task], job)
         assert change is not None and at is not None
         yield KeptReceipt(
             job_id=job, task_id=task, commit=change.commit, landed_at=at, statement=change.statement()

@@ -36,16 +36,16 @@ class ObservedPush:
     by_host: bool = False
 
 
-def record_push_visit(task_id: int, push: ObservedPush) -> str:
+def record_push_visit_and_return_result(task_id: int, push: ObservedPush) -> str:
     """Continue the task as after a visit of whoever pushed: at the station that last changed the files, where a
     worker takes over the pushed commit. Whatever was open is closed, votes included. Returns "taken"; or why
     nothing moved: "known" (it is ours, or was recorded before), "ended", "side_by_side" (branches have to join
     first), "held", "delivering" (it may be our own push), "nowhere" (no station of the version works on the
     branch)."""
-    return run_in_transaction(partial(_record_push_visit, task_id, push))
+    return run_in_transaction(partial(_record_push_visit_and_return_result, task_id, push))
 
 
-def _record_push_visit(task_id: int, push: ObservedPush) -> str:
+def _record_push_visit_and_return_result(task_id: int, push: ObservedPush) -> str:
     try:
         batch, task = lock_batch_and_open_task(task_id)
     except (Conflict, NotFound):
@@ -57,7 +57,7 @@ def _record_push_visit(task_id: int, push: ObservedPush) -> str:
     if len(positions) != 1:
         return "side_by_side"
     [token] = positions
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     if token.status == Status.HELD and (job is not None or token.wait.get("escalation")):
         return "held"
     if job is not None and job.kind == DELIVER.key and job.pk != push.job and _has_open_delivery(job):
@@ -126,6 +126,6 @@ def _rerun_station_after_push(
     open_another_visit(
         batch, task, token, actor, PUSH, feedback="", reason=f"{push.who}: {push.commit[:7]}", at=station
     )
-    visit = batch.open_job_of(token)
+    visit = batch.open_job_or_none(token)
     assert visit is not None
     return visit

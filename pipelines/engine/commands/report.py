@@ -106,7 +106,7 @@ def _record_together(chunk: Sequence[Report], *, passing_through: bool = False) 
             results.append(member)
             continue
         # law §5 step 1: fence
-        refusal = fence.refusal_or_repeated_answer(batch, member.report, member.digest)
+        refusal = fence.refusal_or_repeated_answer_or_none(batch, member.report, member.digest)
         # Of a repeat there is the record already, and what names no job has no task to be kept with
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
@@ -287,7 +287,7 @@ def _accepted_result(batch: Batch, context: DecisionContext, answer: Any) -> Rep
     # House §2: after a fork or a join its worker goes on with the job of another token
     following = batch.open_job_that_got_lease_of_or_none(
         context.job_whose_worker_reported
-    ) or batch.open_job_of(context.token)
+    ) or batch.open_job_or_none(context.token)
     return ReportResult(
         "accepted",
         200,

@@ -62,8 +62,8 @@ def _exchange_items_of_chunk(tasks: Sequence[Task]) -> Iterator[Item]:
             "data_classification": _valid_data_classification_or_none(task),
             "current_state": ",".join(token.station for token in living[task.pk]) or task.end or None,
             "current_agent": ",".join(_worker_names_of_positions(line, living[task.pk])) or None,
-            "created_at": _iso_utc_text(task.created_at),
-            "updated_at": _iso_utc_text(task.changed_at),
+            "created_at": _iso_utc_text_or_none(task.created_at),
+            "updated_at": _iso_utc_text_or_none(task.changed_at),
             "stage_history": history,
             "rework_count": _times_sent_back(line, task),
             "total_iterations": sum(task.visits.values()),
@@ -117,8 +117,8 @@ def _visited_stage_item(
     return {
         "stage": job.station,
         "agent": job.agent or agent_or_station_name(line, job.station),
-        "entered_at": _iso_utc_text(job.created_at),
-        "exited_at": _iso_utc_text(job.ended_at),
+        "entered_at": _iso_utc_text_or_none(job.created_at),
+        "exited_at": _iso_utc_text_or_none(job.ended_at),
         "result": _stage_result_or_none(job, following, escalations),
         "handoff_id": handoffs.get(job.pk),
         "iteration": job.visit,
@@ -212,15 +212,15 @@ def _escalation_item(row: Escalation) -> Item:
         "role": row.role,
         "stage": row.station or None,
         "reason": row.reason,
-        "opened_at": _iso_utc_text(row.opened_at),
-        "due_at": _iso_utc_text(row.due_at),
-        "breached_at": _iso_utc_text(row.breached_at),
-        "resolved_at": _iso_utc_text(row.resolved_at),
+        "opened_at": _iso_utc_text_or_none(row.opened_at),
+        "due_at": _iso_utc_text_or_none(row.due_at),
+        "breached_at": _iso_utc_text_or_none(row.breached_at),
+        "resolved_at": _iso_utc_text_or_none(row.resolved_at),
         "resolution": row.how or None,
         "answer": row.answer or None,
         "resolved_by": str(row.resolved_by) if row.resolved_by else None,
     }
 
 
-def _iso_utc_text(at: datetime | None) -> str | None:
+def _iso_utc_text_or_none(at: datetime | None) -> str | None:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None

@@ -147,7 +147,7 @@ class Batch:
         # Nearly every task is at one place
         return sorted(living, key=BY_ID) if len(living) > 1 else living
 
-    def open_job_of(self, token: Token) -> Job | None:
+    def open_job_or_none(self, token: Token) -> Job | None:
         """The token's job that is queued or running."""
         # There is at most one (house §3 I7)
         for job in self._jobs_of.get(token.id, ()):
@@ -375,7 +375,7 @@ class Batch:
         observers.emit_consequences(*self.consequences)
         tickets: dict[str, list[int]] = {}
         for token in self._tickets:
-            tickets.setdefault(outbox.queue_of_open_job(self.open_job_of(token)), []).append(token.pk)
+            tickets.setdefault(outbox.queue_of_open_job(self.open_job_or_none(token)), []).append(token.pk)
         for queue, tokens in tickets.items():
             outbox.enqueue_token_tickets(tokens, queue)
         if self._events:

@@ -11,7 +11,10 @@ from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import living_branches
 from pipelines.routing.decide.branch_joins.branches import VERDICTS
-from pipelines.routing.decide.branch_joins.join_decision import aggregate_verdict, first_decidable_merge
+from pipelines.routing.decide.branch_joins.join_decision import (
+    aggregate_verdict,
+    first_decidable_merge_or_none,
+)
 
 Ids = Sequence[int] | None
 STANDINGS = {verdict: state for state, verdict in VERDICTS.items()}
@@ -68,7 +71,7 @@ def unmerged_join_violations(task_ids: Ids) -> Iterable[Violation]:
     """I17: no join that could be decided is still waiting."""
     for record in task_records(task_ids, "tokens"):
         if any(token.waits_at_join for token in record.tokens):
-            merge = first_decidable_merge(
+            merge = first_decidable_merge_or_none(
                 versions.by_id(record.task.pinned_id), living_branches(record.tokens)
             )
             if merge is not None:

@@ -12,7 +12,7 @@ from pipelines.queries.branches import living_branches
 from pipelines.routing.analysis import migration_impact
 from pipelines.routing.analysis.migration_impact import MigrationEffect
 from pipelines.routing.decide.branch_joins.branches import Branch, Fork
-from pipelines.routing.decide.branch_joins.join_decision import Merge, first_decidable_merge
+from pipelines.routing.decide.branch_joins.join_decision import Merge, first_decidable_merge_or_none
 from pipelines.routing.document.line import ParsedLine
 
 
@@ -85,7 +85,7 @@ def with_join_effects(
     ]
     # One merge may make the next one possible, as in a move
     while True:
-        merge = first_decidable_merge(line, branches)
+        merge = first_decidable_merge_or_none(line, branches)
         if merge is None:
             return [at[effect.token] for effect in effects]
         station = line.stations_by_key[merge.station]

@@ -52,7 +52,7 @@ class MigrationStep:
         return position_snapshot(self.token, self.job, self.this.ground.approved.get(self.token.pk, {}))
 
     def before_and_after_record(self, before: dict[str, Any]) -> dict[str, Any]:
-        job = self.this.batch.open_job_of(self.token)
+        job = self.this.batch.open_job_or_none(self.token)
         # A question is no job of the position: unless it was asked anew, the work it is about counts
         if job and job.purpose != Purpose.STATION and self.effect.how != "again":
             job = self.job

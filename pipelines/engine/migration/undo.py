@@ -258,7 +258,7 @@ class PositionUndo:
         job = self.this.ground.jobs.get(decision.job_id) or Job.objects.get(pk=decision.job_id)
         batch, actor = self.this.batch, self.this.actor
         close_open_visits_without_decision(self.this, self.task, self.token, "migration_undone")
-        opened = batch.open_job_of(self.token)
+        opened = batch.open_job_or_none(self.token)
         if opened:
             # The question is asked as it was before, so that what works on another answer is over
             store_outcome_and_end_job(batch, opened, {"result": "cancelled", "reason": "manual"}, str(actor))

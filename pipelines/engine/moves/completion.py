@@ -60,7 +60,7 @@ def cancel_task(batch: Batch, task: Task, actor: Who, reason: str) -> None:
 
 def close_job_and_visits_of_token(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> None:
     """Close what is open at a token that ends: its job becomes cancelled, its gate visits get no decision."""
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     if job:
         store_outcome_and_end_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
     # Only these have open visits (house §3 I6): the others need no query

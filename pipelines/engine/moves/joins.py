@@ -36,7 +36,7 @@ from pipelines.routing.decide.branch_joins.join_decision import (
     PASS,
     Merge,
     accounted_branches_and_replaces_fork,
-    first_decidable_merge,
+    first_decidable_merge_or_none,
 )
 from pipelines.routing.decide.effects import Stay
 from pipelines.routing.decide.transitions import Transition, join_transition
@@ -71,7 +71,7 @@ def merge_ready_joins(
     is. `context`: what made them decidable; whoever reported it may go on with what follows."""
     while any(token.waits_at_join for token in batch.living_tokens(task)):
         line = versions.by_id(task.pinned_id)
-        merge = first_decidable_merge(line, living_branches(batch.living_tokens(task)))
+        merge = first_decidable_merge_or_none(line, living_branches(batch.living_tokens(task)))
         if merge is None:
             return
         JoinMerge(batch, task, line, merge, actor, trigger, context).merge_branches(route)

@@ -21,7 +21,7 @@ def try_to_hold_token_with_open_work(
     """Hold a position that has work to do. A running job is taken back without counting an attempt. `by`: the id of
     what holds it and releases it later; `was`: whether its job had started. Returns whether there was anything to
     hold."""
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     if token.status not in WORKING or job is None:
         return False
     hold_token_and_its_job(
@@ -32,7 +32,7 @@ def try_to_hold_token_with_open_work(
 
 def add_hold(batch: Batch, task: Task, token: Token, actor: Actor | str, wait: Hold) -> None:
     """Add a hold to a position that may already be held: it continues when both are released."""
-    job = batch.open_job_of(token)
+    job = batch.open_job_or_none(token)
     if job is None:
         return
     if token.status in WORKING:
@@ -72,7 +72,7 @@ def release_matching_holds(
 ) -> None:
     """Release the holds for which `over` is true. The position continues unless something else holds it. `feedback`:
     passed to its job. Does nothing if none of them held it."""
-    job, waits = batch.open_job_of(token), flatten_holds(token.wait)
+    job, waits = batch.open_job_or_none(token), flatten_holds(token.wait)
     left = [wait for wait in waits if not over(wait)]
     if job is None or token.status != Status.HELD or len(left) == len(waits):
         return

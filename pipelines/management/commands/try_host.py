@@ -15,7 +15,7 @@ from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.host import Host
 from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.transport.local.host_access import host_access, secret_and_reason_for_absence
+from pipelines.work.transport.local.host_access import host_access_or_none, secret_and_reason_for_absence
 
 
 class Command(BaseCommand):
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         credential, missing = secret_and_reason_for_absence(
             repository_row, repository_row.name_of_host_secret
         )
-        access = host_access(repository_row, credential)
+        access = host_access_or_none(repository_row, credential)
         if access is None:
             raise CommandError("No host keeps it: choose one in the settings of the repository.")
         if not credential:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from pipelines.routing.basics.bounds import EvaluationBudget, EvaluationFailed, NotAnswered
-from pipelines.routing.decide.decide import first_route_to_rules
+from pipelines.routing.decide.decide import first_route_to_rules_or_none
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute
 from pipelines.routing.document.model import ParsedLine
@@ -51,7 +51,7 @@ def answers_of_tested_rules_or_none(
     """Return the tested rules of `line` as `line_without_station_gate` makes it; None where no rule is tested, because
     a signal or the policy decides. Raises Malformed where what is recorded does not fit it."""
     case = RoutingContext(line, read_situation(recorded))
-    route = first_route_to_rules(case)
+    route = first_route_to_rules_or_none(case)
     return None if route is None else [_tested_rule_answer(case, route, rule) for rule in rules]
 
 

@@ -183,7 +183,7 @@ def next_stations(line: ParsedLine, key: str) -> tuple[str, ...]:
     targets |= {rule.exhausted_to for rule in station.rules if rule.exhausted_to}
     # station:<key>; by its other values `on_failure` names no station.
     targets |= {knob.removeprefix("station:") for knob in (line.policy.on_failure,) if ":" in str(knob)}
-    after = line.next_station(key)
+    after = line.next_station_or_none(key)
     if after and (line.policy.no_rules if not station.rules else line.policy.no_match) in (
         "advance",
         "default",

@@ -25,7 +25,7 @@ from pipelines.routing.decide.steps.rule_matching import RuleMatch, first_match_
 from pipelines.routing.decide.steps.signals import route_or_decision_by_signal
 from pipelines.routing.decide.steps.targets import (
     TransitionCandidate,
-    decision_preventing_move,
+    decision_preventing_move_or_none,
     decision_to_enter_targets,
 )
 from pipelines.routing.decide.variable_composition import compose_variables
@@ -52,7 +52,7 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
             step = _second_forced_route(routing, step)
         else:
             was_forced = step.forced and not step.anew
-            step = _apply_rules(routing, step)
+            step = _decision_or_next_route_by_rules(routing, step)
     if isinstance(step, Move):
         # A gate did not let it through: a check failed, or a person said something other than approve.
         step.standing = "failed" if step.by == "gate" else outcome_state
@@ -83,7 +83,7 @@ def _decision_or_route_before_rules(routing: RoutingContext) -> DecisionAnswer |
     return route_past_station_gate(routing, TakenRoute(routing.recorded))
 
 
-def first_route_to_rules(routing: RoutingContext) -> TakenRoute | None:
+def first_route_to_rules_or_none(routing: RoutingContext) -> TakenRoute | None:
     """The outcome as the rules of its station read it first; None where they are not asked, because a signal or the
     policy decides before them."""
     step = _decision_or_route_before_rules(routing)
@@ -110,7 +110,7 @@ def _blocked_reason_or_empty(routing: RoutingContext) -> str:
     return ""
 
 
-def _apply_rules(routing: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
+def _decision_or_next_route_by_rules(routing: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
     """Step 6 and, after a match, steps 7 to 9."""
     # Since revision 3 such output counts as none on all routes behind the fallback (law §12).
     routing.fell_back |= route.no_output and routing.line.revision > FALLBACK_READS_AGAIN
@@ -122,10 +122,14 @@ def _apply_rules(routing: RoutingContext, route: TakenRoute) -> DecisionAnswer |
     matched = first_match_or_decision(routing, route)
     if matched is None:
         return decide_without_match(routing, route)
-    return _apply_match(routing, route, matched) if isinstance(matched, RuleMatch) else matched
+    return (
+        _decision_or_next_route_of_match(routing, route, matched) if isinstance(matched, RuleMatch) else matched
+    )
 
 
-def _apply_match(routing: RoutingContext, route: TakenRoute, match: RuleMatch) -> DecisionAnswer | TakenRoute:
+def _decision_or_next_route_of_match(
+    routing: RoutingContext, route: TakenRoute, match: RuleMatch
+) -> DecisionAnswer | TakenRoute:
     rule = match.rule
     guards = [routing.line.gate(key) for key in rule.gates]
     # A word other than approve decides at once, before step 7 and before the checks (law §5).
@@ -153,7 +157,7 @@ def _apply_match(routing: RoutingContext, route: TakenRoute, match: RuleMatch) -
     way = TransitionCandidate(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
     # Law §5, steps 7, 8 and 9
     return (
-        decision_preventing_move(routing, way)
+        decision_preventing_move_or_none(routing, way)
         or _decision_of_gates_or_none(routing, way, guards)
         or decision_to_enter_targets(routing, way)
     )

@@ -24,7 +24,9 @@ class ExhaustedAction(Field):
     def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
         if type(value) is dict:
-            return None, _read_target(Reader(value, reader.path_of(key), reader.problems), context.names)
+            return None, _read_target_or_none(
+                Reader(value, reader.path_of(key), reader.problems), context.names
+            )
         if type(value) is not str or value not in EXHAUSTED:
             reader.note(key, _("has to be %(known)s or {to: station or end}", known=", ".join(EXHAUSTED)))
             return None, None
@@ -41,7 +43,7 @@ class ExhaustedAction(Field):
         return {"anyOf": [enum_schema(EXHAUSTED), object_schema(("to",), to=SOME_TEXT)]}
 
 
-def _read_target(reader: Reader, names: Names) -> str | None:
+def _read_target_or_none(reader: Reader, names: Names) -> str | None:
     target = reader.text("to", required=True)
     if target and target not in names.places:
         message = unknown_reference_message("station or end", target)

@@ -254,7 +254,7 @@ class ParsedLine:
         """Return the rule for an escalation with this trigger."""
         return escalation_rule(self.escalations, self.preset, trigger)
 
-    def next_station(self, key: str) -> Station | None:
+    def next_station_or_none(self, key: str) -> Station | None:
         """The next in the order of the document; None after the last."""
         after = self.index_of_station(key) + 1
         return self.stations[after] if after < len(self.stations) else None

@@ -19,7 +19,7 @@ from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.templates import TemplateError, counted_edges, template_lookups
 from pipelines.routing.document.work.kind import Kind
-from pipelines.routing.document.work.network import EGRESS, egress_entries, input_keys
+from pipelines.routing.document.work.network import EGRESS, egress_entries_or_none, input_keys
 from pipelines.routing.document.workspace import NONE as NO_COMMITS
 
 SWITCH_ON = Wording.of(
@@ -125,7 +125,7 @@ def _work_problems(line: ParsedLine, station: Station, path: str) -> Iterator[Pr
 
 def _host_problems(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterator[Problem]:
     """Yield the problems of a list of hosts; an agent's own hosts are not in it."""
-    entries = egress_entries(station.work.get("network"))
+    entries = egress_entries_or_none(station.work.get("network"))
     if entries is None:
         return
     # An empty list is that of an agent, which reaches its model alone.

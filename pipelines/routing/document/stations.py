@@ -310,7 +310,7 @@ class Station:
         )
 
     @property
-    def first_faulty_rule(self) -> Rule | None:
+    def first_faulty_rule_or_none(self) -> Rule | None:
         """The first faulty rule."""
         return (
             self.rules[len(self.rules_above_first_faulty)]

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
+from pipelines.routing.analysis.lint.cost import CostBound, cost_bound_or_none
 from pipelines.routing.analysis.lint.guarantee_findings import PROVED, REFUTED, UNKNOWN
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.jsontext import dumps
@@ -237,7 +237,7 @@ class _GuaranteeProver:
             return False, _("more than %(places)s combinations of limits are possible", places=places)
 
     def _cost_proved_and_why(self, amount: Decimal) -> tuple[bool, str]:
-        bound = cost_bound(
+        bound = cost_bound_or_none(
             self._subject, {key: most for key, most in self._counts.max_entries.items() if most}
         )
         if bound is None:

@@ -15,7 +15,7 @@ from pipelines.routing.document.ends import end_label
 from pipelines.routing.document.fields.field import Field
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut_at_difference, text_excerpt
-from pipelines.routing.sentences.fields import declared_field_at, field_label, quoted_value_words
+from pipelines.routing.sentences.fields import field_label, find_declared_field, quoted_value_words
 
 Document = Mapping[str, Any]
 PLACES: Final = {"@origin": "where they came from", "@blocked": "an answer (blocked)"}
@@ -234,7 +234,7 @@ def _field_label(change: ChangeOfDocument, field: Field | None) -> str:
 def _declared_field_or_none(change: ChangeOfDocument, document: Document) -> Field | None:
     work = _member_or_empty(document, "stations", change.station).get("work")
     kind = work.get("kind") if isinstance(work, Mapping) else ""
-    return declared_field_at(change.kind, change.field, str(kind))
+    return find_declared_field(change.kind, change.field, str(kind))
 
 
 def _value_text(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) -> PartName | str:

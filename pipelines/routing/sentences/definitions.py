@@ -18,7 +18,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import LIMITS, STATION
 from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.differences import DecidedSample, VersionPair, sample_sentence
-from pipelines.routing.sentences.fields import declared_field_at, field_label, quoted_value_words
+from pipelines.routing.sentences.fields import field_label, find_declared_field, quoted_value_words
 from pipelines.routing.sentences.names import place_name, station_name
 from pipelines.routing.sentences.values import unquoted_json
 
@@ -102,7 +102,7 @@ def _approval_sentence(pair: VersionPair, change: DefinitionChange) -> str:
 
 
 def _gate_part_values(pair: VersionPair, change: DefinitionChange, key: str) -> dict[str, object]:
-    field = declared_field_at("gate", f"approval.{key}") or declared_field_at("gate", key)
+    field = find_declared_field("gate", f"approval.{key}") or find_declared_field("gate", key)
     sides = (("old", pair.old, change.old[key]), ("new", pair.new, change.new[key]))
     convert = _requirement_documents if key == "who" else lambda value: value
     return {
@@ -144,7 +144,7 @@ def _option_sentence(machine: str, what: str, path: str) -> Say:
     the document."""
 
     def say(pair: VersionPair, change: DefinitionChange) -> str:
-        values = _old_and_new_texts(pair, change, declared_field_at("line", path))
+        values = _old_and_new_texts(pair, change, find_declared_field("line", path))
         people = _("%(what)s: %(old)s → %(new)s", what=what, **values)
         return Wording.of(
             f"{machine} was {unquoted_json(change.old)}; now it is {unquoted_json(change.new)}", people
@@ -157,7 +157,7 @@ def _station_field_sentence(machine: str, what: str, path: str = "") -> Say:
     def say(pair: VersionPair, change: DefinitionChange) -> str:
         name = station_name(pair.new, change.key)
         old, new = ("none" if value is None else unquoted_json(value) for value in (change.old, change.new))
-        field = EXPECTED if change.what == "expects" else declared_field_at("station", path)
+        field = EXPECTED if change.what == "expects" else find_declared_field("station", path)
         values = _old_and_new_texts(pair, change, field)
         people = _("%(station)s, %(what)s: %(old)s → %(new)s", what=what, station=name, **values)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)

@@ -59,7 +59,7 @@ INDEX: Final = re.compile(r"\[\d+\]")
 GROUPS: Final = {"all": "all of: %(checks)s", "any": "any of: %(checks)s"}
 
 
-def declared_field_at(kind: str, path: str, work: str = "") -> Field | None:
+def find_declared_field(kind: str, path: str, work: str = "") -> Field | None:
     """The declaration of `policy.no_match` of a line, `work.argv` of a station whose work is of the kind `work`; of a
     member of a list as of the list: `inputs[0].type`, `offers[1]`."""
     record, declaration = RECORDS.get(kind), None

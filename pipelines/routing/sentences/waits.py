@@ -33,7 +33,9 @@ class WaitingToken(Protocol):
     def wait(self) -> Mapping[str, Any]: ...
 
 
-def wait_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> ProblemAndRemedy | None:
+def wait_sentence_or_none(
+    token: WaitingToken, line: ParsedLine, summary: str = ""
+) -> ProblemAndRemedy | None:
     """Return why a token does not go on by itself, and what would free it; None where nothing stops it.
     `summary`: the summary that its last job reported."""
     match token.status:

@@ -11,7 +11,7 @@ from pipelines.routing.decide.branch_joins.join_decision import (
     PASS,
     Merge,
     accounted_branches_and_replaces_fork,
-    first_decidable_merge,
+    first_decidable_merge_or_none,
 )
 from pipelines.routing.decide.transitions import join_transition
 from pipelines.routing.document.model import ParsedLine
@@ -36,7 +36,7 @@ def merge_next_join_into_record_and_index_or_none(
 
     The station is entered, to report or for the outcome of the join, unless it may not begin there.
     """
-    merge = first_decidable_merge(line, unended_branches(walk))
+    merge = first_decidable_merge_or_none(line, unended_branches(walk))
     if merge is None:
         return None
     arrived = [walk.positions[index] for index in merge.arrived]

@@ -22,7 +22,7 @@ MOST_INDEX = 100
 Part = str | int
 
 
-def path_parts(path: str) -> tuple[Part, ...] | None:
+def path_parts_or_none(path: str) -> tuple[Part, ...] | None:
     """The one place that a path names: names and indices. None where it names several, or none that can be made."""
     if not path.startswith("$"):
         return tuple(path.split("."))
@@ -104,7 +104,7 @@ def _output_value(output_fields: Any, at: str) -> dict[str, Any]:
     output: dict[str, Any] = {}
     for path, text in _nonblank_fields(values.read_mapping(output_fields, at), at):
         place = f"{at}[{path}]"
-        parts = path_parts(path)
+        parts = path_parts_or_none(path)
         if parts is None or not isinstance(parts[0], str):
             raise Malformed(place, "names no single place; say the outcome as JSON")
         _put_value_at_path(output, parts, _json_value_or_text(text), place)

@@ -18,8 +18,8 @@ from pipelines.formats.evidence.trees.text_diff import (
     DiffRow,
     FileSide,
     Hunk,
-    compare_lines,
     diff_hunks,
+    text_diff_or_none,
 )
 from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED
 from pipelines.routing.basics.hidden_characters import escape_hidden
@@ -217,7 +217,7 @@ def file_view(
         return FileView(counted, pictures=pictures)
     if old.too_large or new.too_large:
         return FileView(counted, why="Too large to compare line by line.", unreadable=True)
-    lines = compare_lines(old, new, ignore_space=ignore_space)
+    lines = text_diff_or_none(old, new, ignore_space=ignore_space)
     if lines is None:
         return FileView(counted, why="A binary file. Download it to look inside.", unreadable=True)
     changed = lines.added + lines.removed

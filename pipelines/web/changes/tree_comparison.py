@@ -15,7 +15,12 @@ from django.core.files.storage import storages
 from pipelines.formats.evidence.trees import file_kinds
 from pipelines.formats.evidence.trees.change_size import files_and_bytes_if_oversized
 from pipelines.formats.evidence.trees.line_diff import StepBudget
-from pipelines.formats.evidence.trees.text_diff import MOST_BYTES, FileSide, compare_lines, file_side_of_bytes
+from pipelines.formats.evidence.trees.text_diff import (
+    MOST_BYTES,
+    FileSide,
+    file_side_of_bytes,
+    text_diff_or_none,
+)
 from pipelines.formats.evidence.trees.tree_diff import DELETED, FileChange, file_changes, pair_renames
 from pipelines.work import storage
 
@@ -156,7 +161,7 @@ def _count_file(change: FileChange, stored: StoredBytes, budget: StepBudget) -> 
     # One file may use the usual budget at most; the rest is for the files behind it.
     share = StepBudget(min(budget.steps, StepBudget().steps))
     began = share.steps
-    lines = compare_lines(old, new, budget=share)
+    lines = text_diff_or_none(old, new, budget=share)
     budget.steps -= began - share.steps
     # The mark of a generated file stands in its first lines.
     lead = "\n".join((new.lines or old.lines or ())[:20]).encode()

@@ -21,7 +21,7 @@ def findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
     return {**draft_findings(line.draft, project), "taken": ranks}
 
 
-def stored_geometry(line: Line, findings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def stored_geometry_or_none(line: Line, findings: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return where the parts of the draft stand, by frame; None where it is not drawn yet, which it then is, or
     cannot be."""
     picture = canvas_picture_or_none(line.draft, findings)

@@ -67,7 +67,7 @@ def _canvas_data(request: SignedInRequest, project: Project, line: Line) -> dict
             **_naming_url(line, at),
         },
         "findings": findings,
-        "stored": canvas_drawing.stored_geometry(line, findings) if findings else None,
+        "stored": canvas_drawing.stored_geometry_or_none(line, findings) if findings else None,
         "differs": lines.does_draft_differ_from_live(line),
         "kinds": work_kind_fields(),
         "common": several_stations.KEYS,

@@ -70,7 +70,7 @@ def _possibly_changed_station_keys(pair: LinePair) -> list[str]:
 def _decision_inputs(line: ParsedLine, key: str) -> tuple[Any, ...]:
     """Return the parts of the line that a decision at a station reads."""
     station = line.station(key)
-    following = line.next_station(key)
+    following = line.next_station_or_none(key)
     kinds = [
         _target_state(line, target) for rule in station.rules for target in (*rule.to, rule.exhausted_to)
     ]

@@ -30,7 +30,7 @@ class _Query:
     phrase: str
     words: list[str]
 
-    def vocabulary_matches(self, page: HelpPage, part: HelpPart) -> int:
+    def vocabulary_match_count(self, page: HelpPage, part: HelpPart) -> int:
         """Return how many of the words people use for this part of the page."""
         known = WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "").split()
         return sum(word_stem(word) in map(word_stem, known) for word in self.words)
@@ -39,7 +39,7 @@ class _Query:
         """Return the rank of a page: people's names for it, then the title, then the whole phrase, then the
         number of occurrences."""
         title, text = page.title.lower(), page.text.lower()
-        known = max(self.vocabulary_matches(page, part) for part in page_parts(page))
+        known = max(self.vocabulary_match_count(page, part) for part in page_parts(page))
         times = sum(map(text.count, self.words))
         return known, sum(word in title for word in self.words), self.phrase in text, times
 
@@ -88,7 +88,7 @@ def _best_hit(page: HelpPage, query: _Query) -> Hit:
     def part_rank(part: HelpPart) -> tuple[int, bool, int]:
         text = f"{part.title} {part.text}".lower()
         return (
-            query.vocabulary_matches(page, part),
+            query.vocabulary_match_count(page, part),
             query.phrase in text,
             sum(word_stem(word) in text for word in query.words),
         )

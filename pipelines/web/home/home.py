@@ -147,7 +147,9 @@ class FirstSteps:
 @require_safe
 def home_page(request: SignedInRequest) -> HttpResponse:
     scope = page_scope(request, "home")
-    steps = first_steps(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else None
+    steps = (
+        first_steps_or_none(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else None
+    )
     context: dict[str, Any] = {"scope": scope, "steps": steps, "first": steps and steps.first}
     if is_fragment_request(request, "first"):
         return render_in_shell(request, "home/first_task.html#live", **context)
@@ -169,7 +171,7 @@ def home_page(request: SignedInRequest) -> HttpResponse:
     )
 
 
-def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
+def first_steps_or_none(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with, and while
     their projects are young."""
     may = access.ids_of_projects_where_role_allows(user, "submit")

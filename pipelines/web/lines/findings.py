@@ -17,7 +17,7 @@ from pipelines.routing.basics.wording import as_sentence, people_text
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.changes import FIELDS
-from pipelines.routing.sentences.fields import INDEX, declared_field_at, field_label
+from pipelines.routing.sentences.fields import INDEX, field_label, find_declared_field
 from pipelines.web.lines.document_paths import PathParts, list_member, path_parts
 
 MOST = 200
@@ -106,7 +106,7 @@ def _field_label(parts: PathParts) -> str:
     # From the whole path outwards: the innermost field that a form has
     for count in range(len(steps), 0, -1):
         within = INDEX.sub("", ".".join(steps[:count]))
-        field = declared_field_at(kind, within, of_work)
+        field = find_declared_field(kind, within, of_work)
         if field and field.label:
             return field_label(field, parts.rest)
         if name := FIELDS.get(kind, {}).get(within):

@@ -15,7 +15,7 @@ from pipelines.routing.document.kinds import KINDS, kind_executes
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement, Rule, Station
 from pipelines.routing.document.networks import omits_network, station_network
 from pipelines.routing.document.requirements import OWNER
-from pipelines.routing.document.work.network import OPEN, egress_entries
+from pipelines.routing.document.work.network import OPEN, egress_entries_or_none
 from pipelines.routing.sentences.conditions import Leaf, condition_leaves
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
@@ -88,7 +88,7 @@ def _station_summary(line: ParsedLine, station: Station, unenforced: NetworkGaps
 
 def network_text(station: Station, unenforced: NetworkGaps) -> str:
     """Describe the network of a published station that runs programs, as its version tells it."""
-    listed = egress_entries(station.work.get("network"))
+    listed = egress_entries_or_none(station.work.get("network"))
     if listed is not None:
         kind = KINDS.get(station.kind)
         own = kind.hosts(station.work) if kind else ()
@@ -152,7 +152,7 @@ def fallback_text(line: ParsedLine, station: Station) -> str:
     """Describe what the policy does where no rule matches (law §4)."""
     policy = line.policy
     passed = policy.no_match if station.rules else policy.no_rules
-    following = line.next_station(station.key)
+    following = line.next_station_or_none(station.key)
     words = {
         "passed": _next_text(line, str(passed), following.name if following else ""),
         "failed": policy_words(line, str(policy.on_failure)),

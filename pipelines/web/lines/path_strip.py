@@ -84,7 +84,7 @@ def _worths_and_onward_paths(
             if onward_path := _worth_and_path_of_target_or_none(line, target, best):
                 yield onward_path[0] + len(gates), (*gates, *onward_path[1])
     if not station.rules and line.policy.no_rules != "refuse":
-        after = line.next_station(station.key) if line.policy.no_rules == "advance" else None
+        after = line.next_station_or_none(station.key) if line.policy.no_rules == "advance" else None
         if onward_path := _worth_and_path_of_target_or_none(line, after.key if after else "completed", best):
             yield onward_path
 

@@ -17,7 +17,7 @@ from pipelines.web.live.audiences import RESYNC, Frame
 from pipelines.web.live.hint_repair import audiences, healer
 from pipelines.web.live.hints import line_group_name
 from pipelines.web.live.presence import Presence
-from pipelines.web.live.subscriptions import Subscription, requested_subscription
+from pipelines.web.live.subscriptions import Subscription, requested_subscription_or_none
 
 TRY_AGAIN = 1013  # closing code of RFC 6455: the client comes back
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await send({"type": "websocket.close", "code": TRY_AGAIN})
 
     async def connect(self) -> None:
-        subscription = await database_sync_to_async(requested_subscription)(
+        subscription = await database_sync_to_async(requested_subscription_or_none)(
             self.scope["user"], self.scope["session"], self.scope["query_string"]
         )
         if subscription is None:

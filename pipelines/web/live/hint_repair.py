@@ -22,7 +22,7 @@ from django.db import DatabaseError
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.web.live.audiences import Audiences, LiveSocket
 from pipelines.web.live.hints import Row
-from pipelines.web.live.subscriptions import check_subscriptions
+from pipelines.web.live.subscriptions import subscription_check
 from pipelines.web.statements import CHANGED_TASKS, LINE_NUMBERS
 
 log = logging.getLogger(__name__)
@@ -121,7 +121,7 @@ class HintRepair:
                 await self.send_lost_hints()
                 await self.send_lost_revisions()
                 if tick % SEATS_EVERY == 0:
-                    await self.check_subscriptions()
+                    await self.dismiss_unsubscribed_sockets()
             # Nothing is lost: the next look begins where the last one that succeeded ended.
             except (DatabaseError, OSError) as error:
                 log.warning("live: healing waits: %s", str(error).strip())
@@ -191,10 +191,10 @@ class HintRepair:
             known = self._told.get((one.line_id, one.name), (0, None))[0]
             self._told[one.line_id, one.name] = (known, now)
 
-    async def check_subscriptions(self) -> None:
+    async def dismiss_unsubscribed_sockets(self) -> None:
         """Dismiss the sockets of people who signed out, lost or got a membership, or changed their password."""
         sockets = list(self._sockets)
-        check = await database_sync_to_async(check_subscriptions)({socket.subscription for socket in sockets})
+        check = await database_sync_to_async(subscription_check)({socket.subscription for socket in sockets})
         await asyncio.gather(
             *(
                 socket.dismiss(again=socket.subscription in check.renewed)

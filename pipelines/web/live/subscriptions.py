@@ -53,7 +53,7 @@ def parse_query_or_none(query: bytes) -> dict[str, str] | None:
     return words
 
 
-def requested_subscription(user: Any, session: Any, query: bytes) -> Subscription | None:
+def requested_subscription_or_none(user: Any, session: Any, query: bytes) -> Subscription | None:
     """None for whoever is signed out, not a member, lacks a required second factor, or asks for what is not there."""
     words = parse_query_or_none(query)
     if words is None or not user.is_authenticated:
@@ -101,7 +101,7 @@ class SubscriptionCheck:
     renewed: frozenset[Subscription]
 
 
-def check_subscriptions(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
+def subscription_check(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
     """Check the subscriptions in three queries, however many there are."""
     user_ids = {subscription.user_id for subscription in subscriptions}
     people = User.objects.filter(id__in=user_ids, is_active=True)

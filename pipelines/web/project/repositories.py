@@ -130,7 +130,7 @@ def repositories_page(request: SignedInRequest, project: Project) -> HttpRespons
     form = RepositoryForm(request.POST or None, initial={"pushing": Repository.Pushing.EXECUTE})
     if request.method == "POST":
         require_permission(request, "repositories", project)
-        made = connect_repository(request, project, form) if form.is_valid() else None
+        made = connect_repository_or_none(request, project, form) if form.is_valid() else None
         if made is not None:
             return redirect("project-repositories", project.owner.key, project.key)
     return render_in_shell(
@@ -286,7 +286,9 @@ def form_choices(request: SignedInRequest, project: Project) -> dict[str, Any]:
     }
 
 
-def connect_repository(request: SignedInRequest, project: Project, form: RepositoryForm) -> Repository | None:
+def connect_repository_or_none(
+    request: SignedInRequest, project: Project, form: RepositoryForm
+) -> Repository | None:
     """None where it is refused; then the form says why."""
     try:
         made = repositories.connect_repository(

@@ -205,7 +205,7 @@ class SetupState:
         return bool(self.connected_rows) and not self._requested_step and self.next_step == REPOSITORY
 
     @property
-    def begins(self) -> bool:
+    def needs_repository_first(self) -> bool:
         """True if a repository is to be connected before anything else."""
         return not self.connected_rows or self.adds_another
 
@@ -327,7 +327,7 @@ def _next_url_after_connecting(setup_state: SetupState) -> str:
     setup_state.form = RepositoryForm(setup_state.request.POST)
     if not setup_state.form.is_valid():
         return ""
-    made = repositories.connect_repository(setup_state.request, setup_state.project, setup_state.form)
+    made = repositories.connect_repository_or_none(setup_state.request, setup_state.project, setup_state.form)
     if made is None:
         return ""
     return setup_state.step_url(REPOSITORY if _has_failed_test(made) else AGENT, connected=str(made.pk))

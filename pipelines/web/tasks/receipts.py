@@ -16,13 +16,13 @@ from pipelines.formats.receipts import (
     ReceiptInvalid,
     sign_receipt,
     sign_statement,
-    verify_receipt,
+    verified_landed_change,
 )
 from pipelines.models import Delivery, Task
 from pipelines.ports.server_folders import FolderRefused
 from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.queries.allowed_folders import server_folders_of_owner
-from pipelines.queries.receipts import check_change_in_repository, landed_change
+from pipelines.queries.receipts import check_change_in_repository, landed_change_or_none
 from pipelines.queries.retention import tombstone_statement
 from pipelines.web.shell.page import SignedInRequest, is_fragment_request, render_in_shell, task_required
 
@@ -43,7 +43,7 @@ def _verify_receipt(task: Task, change: LandedChange) -> ReceiptVerdict:
     delivery = Delivery.objects.select_related("repository").filter(job=change.delivery).first()
     try:
         # By way of the file, as anybody else would: what is signed is what is shown
-        same = verify_receipt(sign_receipt(change, key), key.public_key())
+        same = verified_landed_change(sign_receipt(change, key), key.public_key())
         if delivery is None or delivery.repository is None or not delivery.repository.is_folder:
             return ReceiptVerdict()
         folder = server_folders_of_owner(task.project.owner_id).allowed_real_folder(
@@ -65,7 +65,7 @@ def download_receipt(request: SignedInRequest, task: Task) -> HttpResponse:
     # 18 digits fit into a bigint; more would be an error of the database.
     if job_id and not (job_id.isascii() and job_id.isdigit() and len(job_id) < 19):
         raise Http404
-    change = landed_change(task, int(job_id or 0))
+    change = landed_change_or_none(task, int(job_id or 0))
     if change is None:
         raise Http404
     if is_fragment_request(request, "verified"):

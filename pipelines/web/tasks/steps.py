@@ -15,7 +15,7 @@ from pipelines.queries import versions
 from pipelines.queries.usage import short_number
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.agents import Preset
-from pipelines.routing.document.kinds.agent import KIND, agent_preset
+from pipelines.routing.document.kinds.agent import KIND, agent_preset_or_none
 from pipelines.routing.sentences.names import station_name
 from pipelines.work import logs
 from pipelines.work.agents.log_steps import read_stream
@@ -278,11 +278,11 @@ def preset_and_allowed_or_none(job: Job) -> tuple[Preset, tuple[str, ...]] | Non
     if job.kind != KIND.key or job.purpose != Purpose.STATION:
         return None
     work = versions.by_id(job.pinned_id).station(job.station).work
-    preset = agent_preset(work)
+    preset = agent_preset_or_none(work)
     return (preset, tuple(work.get("allow") or ())) if preset else None
 
 
-def steps_view(
+def steps_view_or_none(
     job: Job, attempt: int, *, start: int | None = None, end: int | None = None
 ) -> StepsView | None:
     """The last steps of an attempt; those from `start` on; or those before `end`."""

@@ -23,7 +23,12 @@ from pipelines.queries.failures import FailureReason, failure_reason_by_task
 from pipelines.queries.observed_facts import FactRow, LimitRow, latest_fact_rows, limit_rows
 from pipelines.queries.pauses import pause_views_of_task
 from pipelines.queries.positions import PositionView
-from pipelines.queries.task_branch import DeliveryReceipt, people_pushes, receipts_of_task, task_branch
+from pipelines.queries.task_branch import (
+    DeliveryReceipt,
+    people_pushes,
+    receipts_of_task,
+    task_branch_or_none,
+)
 from pipelines.queries.task_view import TaskView
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.unresolved_findings import unresolved_findings_of_runs
@@ -50,7 +55,7 @@ from pipelines.web.tasks.escalation_cards import (
     open_escalation_cards,
 )
 from pipelines.web.tasks.start import StartField, start_fields
-from pipelines.web.tasks.steps import StepsView, preset_and_allowed_or_none, steps_view
+from pipelines.web.tasks.steps import StepsView, preset_and_allowed_or_none, steps_view_or_none
 from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
 from pipelines.web.tasks.task_tabs import job_with_log_to_show_or_none, tab_context
@@ -118,7 +123,7 @@ def _more_steps_part(request: SignedInRequest, project: Project, view: TaskView)
     attempt = min(max(page_number_or_default(request.GET.get("attempt"), job.attempt), 1), job.attempt)
     before = page_number_or_default(request.GET.get("before"), 0)
     start = None if before else page_number_or_default(request.GET.get("from"), 0)
-    steps = steps_view(job, attempt, start=start, end=before or None)
+    steps = steps_view_or_none(job, attempt, start=start, end=before or None)
     if steps is None:
         raise Http404
     # Nothing was written since: 204 leaves the page as it is.
@@ -218,7 +223,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "failure": failure_reason_or_none(task),
         "unmerged": has_unmerged_change(task),
         "leftovers": unresolved_findings_of_runs(task, view.jobs),
-        "branch": task_branch(task) if line.workspace else None,
+        "branch": task_branch_or_none(task) if line.workspace else None,
         "pushes": people_pushes(task) if line.workspace else [],
         # What an issue started has no person who asked for it.
         "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.LinkKind.ISSUE)),
@@ -390,7 +395,7 @@ def station_drawer(view: TaskView, key: str, current_run: str = "") -> StationDr
     jobs = [job for job in view.jobs if job.station == key and job.purpose == Purpose.STATION]
     last = jobs[-1] if jobs else None
     anew = last if last and f"{last.pk}.{last.attempt}" != current_run else None
-    steps = steps_view(anew, anew.attempt) if anew else None
+    steps = steps_view_or_none(anew, anew.attempt) if anew else None
     writes = anew is not None and steps is None and anew.kind not in UNLEASED
     piece = logs.read_log_tail(anew, anew.attempt, LINES) if anew and writes else None
     decided = (

@@ -79,7 +79,7 @@ def view_at(view: TaskView, number: int) -> TaskView:
 
 def _past_task(view: TaskView, folded: Mapping[str, Any], instant: datetime) -> Task:
     task = copy.copy(view.task)
-    pinned_id = folded["pinned_id"] or _first_version(view.events) or task.pinned_id
+    pinned_id = folded["pinned_id"] or _first_version_number_or_none(view.events) or task.pinned_id
     if pinned_id != task.pinned_id:
         task.pinned = LineVersion.objects.defer("document").get(pk=pinned_id)
     for name, value in folded.items():
@@ -89,7 +89,7 @@ def _past_task(view: TaskView, folded: Mapping[str, Any], instant: datetime) -> 
     return task
 
 
-def _first_version(events: Iterable[Event]) -> int | None:
+def _first_version_number_or_none(events: Iterable[Event]) -> int | None:
     """Return the version before the first migration, for a task whose start did not say it."""
     return next((event.data.get("was") for event in events if event.kind == "task.migrated"), None)
 

@@ -17,7 +17,7 @@ from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, waiting_question_or_empty
 from pipelines.web.changes.task_changes import task_changes_panel_or_none
 from pipelines.web.shell.page import SignedInRequest
-from pipelines.web.tasks.steps import preset_and_allowed_or_none, steps_view
+from pipelines.web.tasks.steps import preset_and_allowed_or_none, steps_view_or_none
 from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.work import logs
 
@@ -153,7 +153,7 @@ def steps_context(request: SignedInRequest, view: TaskView) -> dict[str, Any]:
     return context | {
         "attempt": attempt,
         "attempts": range(1, job.attempt + 1),
-        "told": steps_view(job, attempt, end=before or None),
+        "told": steps_view_or_none(job, attempt, end=before or None),
         "made": view.preparing.get(job.pk) if attempt == job.attempt else None,
         "before": before,
         "station": station_name(view.line, job.station),

@@ -168,7 +168,7 @@ def _publish_refusal(line: Line, form: PublishForm, fault: Exception) -> Publish
             return PublishRefusal(422, "Not published", (message,))
         case Invalid():
             return PublishRefusal(
-                422, "Not published yet", _missing_confirmations(line, fault), fault.problems
+                422, "Not published yet", _missing_confirmation_sentences(line, fault), fault.problems
             )
         case Forbidden():
             return PublishRefusal(403, "Not published", (fault.detail,))
@@ -189,7 +189,7 @@ def _later_changes(line: Line, number: int) -> list[str]:
     ][:20]
 
 
-def _missing_confirmations(line: Line, fault: Invalid) -> tuple[str, ...]:
+def _missing_confirmation_sentences(line: Line, fault: Invalid) -> tuple[str, ...]:
     words = {
         "warnings": "Warning not acknowledged: %(message)s",
         "seen": "Acknowledge the changes made by others first.",

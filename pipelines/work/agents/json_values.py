@@ -11,7 +11,7 @@ MOST_TOKENS = 10**12
 MOST_DOLLARS = 10**7
 
 
-def parsed_json_object(line: str) -> dict[str, Any] | None:
+def parsed_json_object_or_none(line: str) -> dict[str, Any] | None:
     """The JSON object that a line is; None for any other line."""
     if not line.lstrip().startswith("{"):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from pipelines.routing.document.agents import Preset
-from pipelines.work.agents.json_values import parsed_json_object
+from pipelines.work.agents.json_values import parsed_json_object_or_none
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
 
@@ -39,12 +39,16 @@ def join_pieces(lines: Iterable[StoredLine], piece: int) -> Iterator[tuple[str, 
         if pieces and len(pieces) < MOST_PIECES:
             pieces.append(line.text)
             # A piece that is not full is the last one; a full one may be it, too.
-            if len(line.text) < piece or parsed_json_object("".join(pieces)) is not None:
+            if len(line.text) < piece or parsed_json_object_or_none("".join(pieces)) is not None:
                 yield "".join(pieces), at, number
                 pieces = []
             continue
         # Only JSON is put together: of log every piece is a line.
-        if len(line.text) >= piece and line.text.startswith("{") and parsed_json_object(line.text) is None:
+        if (
+            len(line.text) >= piece
+            and line.text.startswith("{")
+            and parsed_json_object_or_none(line.text) is None
+        ):
             yield from (("".join(pieces), at, number),) if pieces else ()
             pieces, at, number = [line.text], line.seconds, line.number
             continue

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pipelines.work.agents.json_values import parsed_json_object
+from pipelines.work.agents.json_values import parsed_json_object_or_none
 from pipelines.work.agents.steps import (
     LONGEST_CHANGE,
     LONGEST_DETAIL,
@@ -105,7 +105,7 @@ class Stream:
     def feed(self, line: str, at: float = 0.0, number: int = 0) -> bool:
         """:return: whether it was understood; else it is log"""
         self._at, self._number = at, number
-        value = parsed_json_object(line)
+        value = parsed_json_object_or_none(line)
         read = None if value is None else self.handlers_by_type().get(_record_type(value))
         understood = self.read_text_line(line) if value is None else read is not None and read(value)
         self.unread += not understood

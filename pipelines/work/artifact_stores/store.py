@@ -104,10 +104,10 @@ class VerifiedFile(File):
             self._position += len(data)
             has_ended = not data and size != 0
             if has_ended or self._position >= self._size:
-                self._compare()
+                self._raise_if_different()
         return data
 
-    def _compare(self) -> None:
+    def _raise_if_different(self) -> None:
         if self._sha.hexdigest() != self._digest or self._position != self._size:
             raise WrongContent(
                 f"The stored file {self.name} is damaged: its content is not what its digest says. "

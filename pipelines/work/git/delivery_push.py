@@ -13,7 +13,7 @@ from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.routing.document.kinds.deliver import SAME_PATCH
 from pipelines.work.git import branch_joins, checkout, commits, foreign_pushes, trees
 from pipelines.work.git.lfs.large_files import LargeFiles
-from pipelines.work.git.lfs.pointers import parsed_pointer
+from pipelines.work.git.lfs.pointers import parsed_pointer_or_none
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import BASE_MOVED, BRANCH_CHANGED, NOT_APPROVED, NOTHING_DONE, GitRefused
 from pipelines.work.git.remote import ProgressCallback, Remote, moved_message
@@ -400,6 +400,6 @@ def _text_lines(store: BaseObjectStore, merger: Merger, path: str, leaf: Leaf | 
         raise NotTheSame(f"{path} is no plain file")
     blob = merger.blobs.get(leaf[1]) or store[ObjectID(leaf[1])]
     text = isinstance(blob, Blob) and blob.raw_length() <= MOST_TEXT and b"\x00" not in blob.data
-    if not isinstance(blob, Blob) or not text or parsed_pointer(blob.data) is not None:
+    if not isinstance(blob, Blob) or not text or parsed_pointer_or_none(blob.data) is not None:
         raise NotTheSame(f"{path} is no text that can be compared")
     return blob.data.splitlines(keepends=True)

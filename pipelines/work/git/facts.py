@@ -11,7 +11,7 @@ from dulwich.objects import S_ISGITLINK, Blob, ObjectID
 
 from pipelines.formats.evidence.trees.file_kinds import sensitivity_or_empty
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
-from pipelines.work.git.lfs.pointers import parsed_pointer
+from pipelines.work.git.lfs.pointers import parsed_pointer_or_none
 from pipelines.work.git.submodules.modules import submodule_text
 from pipelines.work.git.trees import Leaf
 
@@ -64,7 +64,7 @@ def added_and_removed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple
 
 def _is_no_text(data: bytes) -> bool:
     # As git tells: a NUL in the first 8,000 bytes makes it no text. A pointer of LFS stands for a large file
-    return b"\x00" in data[:8000] or parsed_pointer(data) is not None
+    return b"\x00" in data[:8000] or parsed_pointer_or_none(data) is not None
 
 
 def _add_to_change_digest(

@@ -14,7 +14,12 @@ from pipelines.work.git.attempt import Prepared, fetchable_state
 from pipelines.work.git.checkout import commit_tree
 from pipelines.work.git.damage import refusing_damage
 from pipelines.work.git.lfs.large_files import LargeFiles
-from pipelines.work.git.lfs.pointers import MOST_POINTER, Pointer, parsed_pointer, workspace_attributes
+from pipelines.work.git.lfs.pointers import (
+    MOST_POINTER,
+    Pointer,
+    parsed_pointer_or_none,
+    workspace_attributes,
+)
 from pipelines.work.git.submodules.modules import submodule_text, tree_modules
 from pipelines.work.git.submodules.pins import check_submodules, current_pins
 from pipelines.work.git.task_mirror import open_task_mirror
@@ -90,7 +95,7 @@ def _pointers_left(workspace: Path, picture: Picture) -> Iterator[tuple[str, Poi
         # The size first: it is known already, and rules out most files
         if 0 < size < MOST_POINTER and attributes.is_kept_by_lfs(path):
             with open_plain_file(workspace, path) as file:
-                if pointer := parsed_pointer(file.read(MOST_POINTER)):
+                if pointer := parsed_pointer_or_none(file.read(MOST_POINTER)):
                     yield path, pointer
 
 

@@ -13,7 +13,7 @@ from dulwich.objects import S_ISGITLINK, Blob, ObjectID
 
 from pipelines.formats.evidence.trees.line_diff import StepBudget, diff_blocks
 from pipelines.formats.evidence.trees.tree_diff import RENAMED, file_changes, pair_renames
-from pipelines.work.git.lfs.pointers import parsed_pointer
+from pipelines.work.git.lfs.pointers import parsed_pointer_or_none
 from pipelines.work.git.refusals import list_of_first_paths
 from pipelines.work.git.trees import Leaf
 
@@ -136,7 +136,7 @@ class Merger:
         if blob is None or blob.raw_length() > MOST_TEXT or b"\x00" in blob.data[:8000]:
             return None
         # A pointer of LFS whose lines are merged would stand for nothing
-        if parsed_pointer(blob.data) is not None:
+        if parsed_pointer_or_none(blob.data) is not None:
             return None
         return blob.data.splitlines(keepends=True)
 

@@ -15,7 +15,12 @@ from dulwich.objects import Blob, ObjectID, ShaFile, Tree
 from pipelines.work.file_measure import PIECE, measure_file
 from pipelines.work.git.checkout import GIT_LIKE, tree_nodes
 from pipelines.work.git.gitignore import IgnoreFiles
-from pipelines.work.git.lfs.pointers import MOST_POINTER, Pointer, parsed_pointer, workspace_attributes
+from pipelines.work.git.lfs.pointers import (
+    MOST_POINTER,
+    Pointer,
+    parsed_pointer_or_none,
+    workspace_attributes,
+)
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.workspaces import Entry
@@ -118,9 +123,9 @@ def _large_leaf_and_new_blob(
     with open_plain_file(workspace, str(entry["path"])) as file:
         text = file.read(MOST_POINTER)
         # Where nobody took the file's content out of its pointer
-        if unchanged or parsed_pointer(text) is not None:
+        if unchanged or parsed_pointer_or_none(text) is not None:
             leaf, blob = _workspace_leaf_and_new_blob(workspace, entry, before, store)
-            if parsed_pointer(text) is not None or (before and leaf[1] == before[1]):
+            if parsed_pointer_or_none(text) is not None or (before and leaf[1] == before[1]):
                 return leaf, blob
         if digest := entry.get("digest"):
             pointer = Pointer(str(digest), entry["size"])

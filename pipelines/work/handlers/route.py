@@ -39,7 +39,7 @@ def labelled_outcome(reply: Reply, labels: Sequence[str], *, strict: bool) -> Ou
     """Return the outcome of a reply. Without a label the answer itself becomes the eval, so that the default
     rule matches; under `strict` it is a failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]
-    label = equal_label_or_none(answer, labels) if strict else label_in_answer(reply.text, labels)
+    label = equal_label_or_none(answer, labels) if strict else label_in_answer_or_none(reply.text, labels)
     unread = {"unreadable": output.shortened_reason(reply.unreadable)} if reply.unreadable else {}
     outcome: Outcome = {"result": "success", "usage": reply.usage}
     outcome = output.with_output_facts(outcome, {**unread, **answer_facts(reply)})
@@ -53,7 +53,7 @@ def labelled_outcome(reply: Reply, labels: Sequence[str], *, strict: bool) -> Ou
     return {**outcome, "eval": answer, "summary": why}
 
 
-def label_in_answer(answer: str, labels: Sequence[str]) -> str | None:
+def label_in_answer_or_none(answer: str, labels: Sequence[str]) -> str | None:
     """The label that equals the answer, or else the only one it contains as a whole word; None if there is none or
     several."""
     exact = equal_label_or_none(answer, labels)

@@ -32,7 +32,7 @@ from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.transport.local.host_access import (
-    host_access,
+    host_access_or_none,
     nearest_secrets,
     secret_and_reason_for_absence,
 )
@@ -100,7 +100,7 @@ def _notice_access(notice: HostNotice) -> HostAccess:
     if repository is None:
         raise HostError("The repository is no longer connected to this project.")
     credential, missing = secret_and_reason_for_absence(repository, repository.name_of_host_secret)
-    access = host_access(repository, credential)
+    access = host_access_or_none(repository, credential)
     if access is None or not credential:
         raise HostError(missing or "The repository has no host, or no token for it.")
     value_lookup.record_use_if_not_lately_recorded(

@@ -165,7 +165,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         kind=station.kind,
         attempt=attempt,
         argv=argv,
-        prompt=station_prompt(orders),
+        prompt=station_prompt_or_none(orders),
         # The last one wins: a station cannot replace PATH, HOME or a GATELINE_ variable
         env={**certificate_variables(attempt, config), **own, **command_environment(orders, attempt, config)},
         cwd=rendered_text(orders, "cwd", str(work.get("cwd", "."))),
@@ -241,7 +241,7 @@ def rendered_text(orders: Orders, place: str, text: str) -> str:
         raise Unrenderable(f"{orders.station.key}: work.{place}: {fault}") from fault
 
 
-def station_prompt(orders: Orders) -> str | None:
+def station_prompt_or_none(orders: Orders) -> str | None:
     """The prompt, the outputs that are expected of it, and the latest feedback (law §2 and §5)."""
     text = orders.station.work.get("prompt")
     if text is None:

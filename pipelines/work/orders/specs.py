@@ -20,7 +20,7 @@ from pipelines.routing.document.kinds.tools import ARGUMENT
 from pipelines.routing.document.templates import FAMILIES
 from pipelines.routing.document.work.keys import JsonKey
 from pipelines.routing.document.work.keys import TextKey as TextKey
-from pipelines.routing.document.work.network import egress_entries, name_and_port_of_host_or_none
+from pipelines.routing.document.work.network import egress_entries_or_none, name_and_port_of_host_or_none
 from pipelines.routing.document.work.tool_permissions import tool_policy_or_none
 from pipelines.work.agents.lent_sign_in import LentSignIn
 from pipelines.work.config import WorkerConfig
@@ -33,7 +33,7 @@ from pipelines.work.orders.order import (
     follow_up_prompt,
     rendered_text,
     rendered_text_or_stored_value,
-    station_prompt,
+    station_prompt_or_none,
 )
 from pipelines.work.processes.isolation import Access
 from pipelines.work.spec.agent_call import AgentCall
@@ -91,7 +91,7 @@ def text_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
 def chat_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     return replace(
         text_spec(orders, attempt, config),
-        prompt=station_prompt(orders),
+        prompt=station_prompt_or_none(orders),
         feedback=feedback_section(orders) if orders.feedback else "",
         labels=orders.station.labels,
         offered=tuple(tool_definitions(orders.declared)),
@@ -122,11 +122,11 @@ def agent_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         files=files,
         remark=follow_up_prompt(orders) if orders.feedback else None,
     )
-    if egress_entries(work.get("network")) is not None:
+    if egress_entries_or_none(work.get("network")) is not None:
         made = replace(
             made,
             access=_access_with_model_hosts(
-                made.access, preset, stored, egress_entries(work.get("network")) or ()
+                made.access, preset, stored, egress_entries_or_none(work.get("network")) or ()
             ),
         )
     return replace(

@@ -33,7 +33,7 @@ from pipelines.work.processes.isolation_choice import choose_isolation
 from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.spec.hosting import HostAccess
 from pipelines.work.workspace_folder.choice import server_choice
-from pipelines.work.workspace_folder.outer_config import config_file_above
+from pipelines.work.workspace_folder.outer_config import find_config_file_above
 
 OK, FAILED, WRONG = 0, 1, 2
 SERVERS = {"github": "https://github.com", "gitlab": "https://gitlab.com", "gitea": ""}
@@ -214,7 +214,7 @@ def _workspaces_line(environment: Mapping[str, str]) -> CheckupLine:
     state = environment.get("GATELINE_HOME")
     choice = server_choice(Path(state).expanduser() if state else CHECKOUT / ".gateline", environment)
     folder = choice.folder_in_use_or_planned()
-    if path := config_file_above(folder):
+    if path := find_config_file_above(folder):
         text = f"{path} lies above {folder}: tools of stations take it for their own configuration"
         return CheckupLine(
             "workspaces", "failed", text, "Move it away, or name another folder in GATELINE_WORKSPACES."

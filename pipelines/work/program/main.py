@@ -37,7 +37,7 @@ from pipelines.work.transport.http.job_polling import JobPoller
 from pipelines.work.transport.http.transport import HttpTransport
 from pipelines.work.worker.service import Service
 from pipelines.work.workspace_folder.choice import runner_choice
-from pipelines.work.workspace_folder.outer_config import config_file_above
+from pipelines.work.workspace_folder.outer_config import find_config_file_above
 from pipelines.work.workspace_folder.workspace_move import move_earlier_folders
 
 log = structlog.get_logger(__name__)
@@ -173,7 +173,7 @@ def _make_workspaces_folder(state: Path) -> Path:
         reason = f"The folder of workspaces {folder} cannot be made: {error.strerror}."
         raise WrongOptions(f"{reason} Name another one in GATELINE_WORKSPACES.") from error
     move_earlier_folders(choice, folder, _print_error)
-    if path := config_file_above(folder):
+    if path := find_config_file_above(folder):
         _print_error(
             f"{path} lies above the workspaces in {folder}: tools that stations run take it for the configuration of "
             "each repository. Move it away, or name another folder in GATELINE_WORKSPACES."

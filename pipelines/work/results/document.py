@@ -91,7 +91,9 @@ def _flux_outcome(document: Mapping[str, Any], fields: Outcome) -> Outcome:
         raise Unreadable("result document.summary: is missing or blank")
     meta = document.get("meta")
     usage = {
-        name: number for name, places in FLUX_USAGE.items() if (number := _first_number(document, places))
+        name: number
+        for name, places in FLUX_USAGE.items()
+        if (number := _first_number_or_none(document, places))
     }
     own = fields.get("usage", {})
     return {
@@ -101,7 +103,7 @@ def _flux_outcome(document: Mapping[str, Any], fields: Outcome) -> Outcome:
     }
 
 
-def _first_number(document: Mapping[str, Any], places: tuple[tuple[str, str], ...]) -> float | None:
+def _first_number_or_none(document: Mapping[str, Any], places: tuple[tuple[str, str], ...]) -> float | None:
     for family, key in places:
         inside = document.get(family)
         value = inside.get(key) if isinstance(inside, dict) else None

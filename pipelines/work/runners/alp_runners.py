@@ -22,7 +22,13 @@ from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.runner import KIND
 from pipelines.work.file_measure import TooLarge, measure_file
-from pipelines.work.orders.order import MAX_SECONDS, Orders, Unrenderable, rendered_text, station_prompt
+from pipelines.work.orders.order import (
+    MAX_SECONDS,
+    Orders,
+    Unrenderable,
+    rendered_text,
+    station_prompt_or_none,
+)
 from pipelines.work.results.text import escaped_for_storage, masked_value
 from pipelines.work.runners import files, presence, runner_claims
 from pipelines.work.runners.reports import artifacts_by_job
@@ -150,7 +156,7 @@ def lease_most_urgent_job_or_none(runner: Worker) -> Dispatched | None:
 def _prompt_or_default(orders: Orders) -> str:
     text = orders.station.work.get("prompt") or WITHOUT_A_PROMPT
     work = {**orders.station.work, "prompt": text}
-    return station_prompt(_with_work(orders, work)) or ""
+    return station_prompt_or_none(_with_work(orders, work)) or ""
 
 
 def _system_text(orders: Orders) -> str:

@@ -96,7 +96,7 @@ def allowed_digests(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set
     permitted |= set(
         Artifact.objects.filter(job=job, blob__in=list(digests)).values_list("blob_id", flat=True)
     )
-    before = stored_results.last_snapshot(job.pk)
+    before = stored_results.last_snapshot_or_none(job.pk)
     if before is not None:
         permitted |= before.stored.keys() & set(digests)
     return permitted

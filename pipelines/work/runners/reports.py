@@ -212,7 +212,7 @@ def _report_counts(station: Station, artifacts: dict[str, HandedOver]) -> dict[s
 def _workspaces_before_and_after(job: Job) -> tuple[Any, Picture | None]:
     """The files before and after the work."""
     # A reverse one-to-one raises where there is no row, and its error is an AttributeError
-    before, left = stored_results.last_snapshot(job.pk), getattr(job, "snapshot", None)
+    before, left = stored_results.last_snapshot_or_none(job.pk), getattr(job, "snapshot", None)
     manifest = tuple(left.manifest) if left else before.manifest if before else ()
     return before, Picture(manifest, {})
 
@@ -222,6 +222,6 @@ def _observed_trees(job: Job, stored: RunnerResult | None) -> dict[str, str]:
     if stored is not None:
         return {"before": stored.before, "tree": stored.tree}
     state = stored_results.branch_state_for_job(job.pk)
-    before = stored_results.last_snapshot(job.pk)
+    before = stored_results.last_snapshot_or_none(job.pk)
     began = state.tree or (before.digest if before else NOTHING_THERE)
     return {"before": began, "tree": began}

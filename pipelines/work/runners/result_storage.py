@@ -37,7 +37,7 @@ def store_results(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> No
     """Keep what `leavings_json` names, and the facts that are found in it.
 
     :raises NotStored: it is not what a station can leave; LeaseLost: nothing is kept"""
-    before = stored_results.last_snapshot(job.pk)
+    before = stored_results.last_snapshot_or_none(job.pk)
     artifacts, workspace = leavings.get("artifacts") or [], leavings.get("workspace")
     manifest = None if workspace is None else checked_manifest(workspace)
     known = _stored_sizes(job, lease, artifacts, manifest, leavings.get("git"))
@@ -55,7 +55,7 @@ def store_results(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> No
     if orders.git is not None and leavings.get("git"):
         current_manifest = manifest if manifest is not None else (before.manifest if before else ())
         try:
-            commit = uploaded_commits.check_commit(job, lease, orders, leavings["git"], current_manifest)
+            commit = uploaded_commits.checked_commit(job, lease, orders, leavings["git"], current_manifest)
         except GitRefused as error:
             raise NotStored(str(error)) from error
         left = AttemptResults(Path(), {}, stored_artifacts, picture, commit.left)

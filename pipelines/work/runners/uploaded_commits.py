@@ -58,7 +58,7 @@ class CheckedCommit:
     before: str
 
 
-def check_commit(
+def checked_commit(
     job: Job, lease: uuid.UUID, orders: Orders, git_fields: Mapping[str, Any], manifest: Iterable[Entry]
 ) -> CheckedCommit:
     """Check the commit that a runner uploaded, and return it with its facts. `git_fields`: {branch,

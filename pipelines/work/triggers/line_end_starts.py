@@ -54,7 +54,7 @@ def pause_and_record_fault(trigger_id: int, task_id: int) -> None:
 
 
 def _start_task_after_end(trigger_id: int, task_id: int) -> str:
-    trigger = _lock_trigger(trigger_id)
+    trigger = _lock_trigger_or_none(trigger_id)
     task = Task.objects.select_related(*ended_task.RELATED).filter(pk=task_id).first()
     if trigger is None or task is None or trigger.source_id != task.line_id:
         return GONE
@@ -73,7 +73,7 @@ def _start_task_after_end(trigger_id: int, task_id: int) -> str:
 
 
 def _pause_and_record_fault(trigger_id: int, task_id: int) -> None:
-    trigger = _lock_trigger(trigger_id)
+    trigger = _lock_trigger_or_none(trigger_id)
     name = Task.objects.select_related("project").get(pk=task_id).name
     if trigger is not None and not trigger.deliveries.filter(key=name).exists():
         moment = clock.now()
@@ -82,7 +82,7 @@ def _pause_and_record_fault(trigger_id: int, task_id: int) -> None:
         trigger.save(update_fields=["paused_at"])
 
 
-def _lock_trigger(trigger_id: int) -> Trigger | None:
+def _lock_trigger_or_none(trigger_id: int) -> Trigger | None:
     """house §2: the row of the trigger is locked before the number counter and any task."""
     locked = Trigger.objects.select_for_update(of=("self",), no_key=True).select_related(*RELATED)
     return locked.filter(pk=trigger_id).first()

@@ -65,7 +65,7 @@ def receive_call(address: str, headers: Headers, body: bytes) -> TriggerDelivery
     webhook = known.select_related("trigger").first()
     if webhook is None:
         raise UnsignedCall
-    call = _signed_call(webhook.trigger, headers, body)
+    call = _signed_call_or_none(webhook.trigger, headers, body)
     if call is None:
         run_in_transaction(partial(_note_unsigned, webhook.trigger_id))
         raise UnsignedCall
@@ -73,7 +73,7 @@ def receive_call(address: str, headers: Headers, body: bytes) -> TriggerDelivery
 
 
 @sensitive_variables("secret")
-def _signed_call(trigger: Trigger, headers: Headers, body: bytes) -> _Call | None:
+def _signed_call_or_none(trigger: Trigger, headers: Headers, body: bytes) -> _Call | None:
     """Return what was called with; None where no secret of the trigger that is valid signed it."""
     signature = SIGNATURES[trigger.options["signature"]]
     valid = trigger.secrets.filter(Q(valid_until=None) | Q(valid_until__gt=clock.now()))

@@ -11,7 +11,7 @@ import structlog
 
 from pipelines.routing.document.kinds import KINDS, is_instant, kind_executes
 from pipelines.routing.document.kinds.agent import KIND as AGENT_KIND
-from pipelines.routing.document.kinds.agent import agent_preset, uses_runner_sign_in
+from pipelines.routing.document.kinds.agent import agent_preset_or_none, uses_runner_sign_in
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER_KIND
 from pipelines.routing.document.kinds.wait_for_checks import KIND as CHECKS_KIND
 from pipelines.work.agents import sign_in
@@ -345,7 +345,7 @@ class JobExecution:
         """Return what nothing may show of the sign-in that this job is lent."""
         work = started.orders.station.work
         preset = (
-            agent_preset(work)
+            agent_preset_or_none(work)
             if started.orders.kind == AGENT_KIND.key and uses_runner_sign_in(work)
             else None
         )

@@ -67,11 +67,11 @@ def _entries_below(descriptor: int, but: Collection[str]) -> Iterator[Entry]:
                 continue
             # It may be gone, or be another thing, since the folder was listed
             with suppress(FileNotFoundError, NotADirectoryError):
-                if (entry := _entry(path, name, here)) is not None:
+                if (entry := _entry_or_none(path, name, here)) is not None:
                     yield entry
 
 
-def _entry(path: str, name: str, here: int) -> Entry | None:
+def _entry_or_none(path: str, name: str, here: int) -> Entry | None:
     info = os.stat(name, dir_fd=here, follow_symlinks=False)
     mode = stat.S_IMODE(info.st_mode) & 0o777
     if stat.S_ISDIR(info.st_mode):

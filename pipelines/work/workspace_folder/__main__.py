@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from pipelines.work.workspace_folder.choice import read_record
+from pipelines.work.workspace_folder.choice import read_record_or_none
 from pipelines.work.workspace_folder.folders import has_worker, remove_folder
 from pipelines.work.workspace_folder.workspace_move import HOMES, KNOWN_HOSTS, MIRRORS
 
@@ -34,7 +34,7 @@ def main(root: Path = ROOT) -> None:
 
 def _recorded_folders(state: Path) -> list[Path]:
     """The folder that this very state folder chose, if it is there."""
-    record = read_record(state)
+    record = read_record_or_none(state)
     if record is None or record.state != state.resolve() or not record.folder.is_dir():
         return []
     return [record.folder]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.work.workspace_folder.folders import has_worker, make_private, runs_programs
-from pipelines.work.workspace_folder.outer_config import config_file_above
+from pipelines.work.workspace_folder.outer_config import find_config_file_above
 
 VARIABLE: Final = "GATELINE_WORKSPACES"
 RECORD: Final = "workspaces.json"
@@ -49,7 +49,7 @@ class WorkspaceChoice:
         """The folder in use: as recorded, or chosen now. Where none can be made it is the last candidate."""
         if self.setting is not None:
             return self.setting
-        record = read_record(self.state)
+        record = read_record_or_none(self.state)
         # In a copied checkout the record names the first one's state and folder
         if (
             record is not None
@@ -71,13 +71,13 @@ class WorkspaceChoice:
         folder = self.recorded_or_newly_chosen_folder()
         if (
             self.setting is not None
-            or (config_file_above(folder) is None and runs_programs(folder))
+            or (find_config_file_above(folder) is None and runs_programs(folder))
             or has_worker(folder)
         ):
             return folder
         better = self.first_clear_candidate()
         if better != folder:
-            record = read_record(self.state)
+            record = read_record_or_none(self.state)
             _write_record(
                 self.state,
                 ChoiceRecord(self.state.resolve(), better, self._own_folders_of_record(record, better)),
@@ -86,9 +86,9 @@ class WorkspaceChoice:
 
     def folder_in_use_or_planned(self) -> Path:
         """The folder that is in use, or would be; nothing is made."""
-        record = read_record(self.state)
+        record = read_record_or_none(self.state)
         if self.setting is not None or record is None or record.state != self.state.resolve():
-            clear = (candidate for candidate in self.candidates if config_file_above(candidate) is None)
+            clear = (candidate for candidate in self.candidates if find_config_file_above(candidate) is None)
             return self.setting or next(clear, self.candidates[-1])
         return record.folder
 
@@ -96,7 +96,7 @@ class WorkspaceChoice:
         """The first candidate above which no tool finds a file, made."""
         for candidate in self.candidates:
             try:
-                if config_file_above(candidate) is None:
+                if find_config_file_above(candidate) is None:
                     make_private(candidate)
                     if runs_programs(candidate):
                         return candidate
@@ -108,7 +108,7 @@ class WorkspaceChoice:
 
     def earlier_folders(self) -> tuple[Path, ...]:
         """Folders of earlier choices, whose contents are to move."""
-        record = read_record(self.state)
+        record = read_record_or_none(self.state)
         recorded = record.earlier if record and record.state == self.state.resolve() else ()
         return tuple(dict.fromkeys((self.state / BELOW_STATE, *recorded)))
 
@@ -118,7 +118,7 @@ class WorkspaceChoice:
         return (folder.parent,) if self.setting is None and folder.parent.name == "gateline" else ()
 
     def forget_emptied_folder(self, emptied: Path) -> None:
-        record = read_record(self.state)
+        record = read_record_or_none(self.state)
         if record is not None and emptied in record.earlier:
             rest = tuple(folder for folder in record.earlier if folder != emptied)
             _write_record(self.state, ChoiceRecord(record.state, record.folder, rest))
@@ -171,7 +171,7 @@ def _temporary_folders(name: str, environment: Mapping[str, str]) -> list[Path]:
     return [base.resolve() / f"gateline-{os.geteuid()}-{name}" for base in bases if base.is_absolute()]
 
 
-def read_record(state: Path) -> ChoiceRecord | None:
+def read_record_or_none(state: Path) -> ChoiceRecord | None:
     try:
         value = json.loads((state / RECORD).read_text())
         return ChoiceRecord(Path(value["state"]), Path(value["folder"]), tuple(map(Path, value["earlier"])))

@@ -38,7 +38,7 @@ _NAMES: Final = tuple(name for name in LOOKED_FOR if "*" not in name)
 _PATTERNS: Final = tuple(name for name in LOOKED_FOR if "*" in name)
 
 
-def config_file_above(folder: Path) -> Path | None:
+def find_config_file_above(folder: Path) -> Path | None:
     """The first such file in the folder itself or above it, the nearest first; None where there is none. Links are
     resolved, as a tool's own working folder is."""
     place = folder.resolve()

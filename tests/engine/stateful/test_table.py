@@ -97,7 +97,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "submit": ("follow_up",),
     "supply_metadata_and_decide_again": ("supply", "supply_nothing", "supply_stale"),
     "suspend_agent": ("suspend", "start_suspended"),
-    "record_push_visit": (),  # By a push to the branch of a task: see tests/work/test_task_branches
+    "record_push_visit_and_return_result": (),  # By a push to the branch of a task: see tests/work/test_task_branches
     "ask_about_every_task_after_revert": (),  # Of no task: see tests/work/test_sampling_fallback_after_revert
     "task_moment": ("fork", "fork_from_nowhere"),
     "vote": ("approve", "send_back", "reject", "rework", "abort"),

@@ -15,7 +15,7 @@ from pipelines.formats.evidence.claims.claim_checks import (
     RanCommand,
     check_claims,
 )
-from pipelines.formats.evidence.claims.manifests import dependency_names
+from pipelines.formats.evidence.claims.manifests import dependency_names_or_none
 
 PASSED = {"passed": 214, "failed": 0, "errors": 0, "skipped": 9, "suites": 12}
 FAILED = {"passed": 212, "failed": 2, "errors": 0, "skipped": 0, "suites": 12}
@@ -158,12 +158,12 @@ def test_a_text_of_any_length_is_read_in_time() -> None:
 def test_manifests_name_their_dependencies() -> None:
     toml = b'[project]\ndependencies = ["Django>=5", "httpx [http2] ; python_version > 3"]\n'
     toml += b'[dependency-groups]\ndev = ["ruff"]\n'
-    assert dependency_names("pyproject.toml", toml) == {"django", "httpx", "ruff"}
-    assert dependency_names(
+    assert dependency_names_or_none("pyproject.toml", toml) == {"django", "httpx", "ruff"}
+    assert dependency_names_or_none(
         "web/package.json", b'{"dependencies": {"htmx.org": "1"}, "devDependencies": 3}'
     ) == {"htmx.org"}
-    assert dependency_names("requirements.txt", b"# a\n-r other.txt\nflask==1\n") == {"flask"}
+    assert dependency_names_or_none("requirements.txt", b"# a\n-r other.txt\nflask==1\n") == {"flask"}
     assert (
-        dependency_names("package.json", b"[[[") is None
-        and dependency_names("package.json", None) == frozenset()
+        dependency_names_or_none("package.json", b"[[[") is None
+        and dependency_names_or_none("package.json", None) == frozenset()
     )

@@ -20,9 +20,9 @@ from pipelines.formats.evidence.trees.remark_location import (
 from pipelines.formats.evidence.trees.text_diff import (
     ADDED,
     REMOVED,
-    compare_lines,
     diff_hunks,
     file_side_of_bytes,
+    text_diff_or_none,
 )
 from tests.effort import calls
 
@@ -58,7 +58,7 @@ def test_a_hostile_pair_costs_no_more_than_the_budget(old: list[str], new: list[
 
 
 def rows(old: str, new: str, **options: bool) -> list[str]:
-    found = compare_lines(file_side_of_bytes(old.encode()), file_side_of_bytes(new.encode()), **options)
+    found = text_diff_or_none(file_side_of_bytes(old.encode()), file_side_of_bytes(new.encode()), **options)
     assert found
     signs = {REMOVED: "-", ADDED: "+"}
     return [signs.get(row.kind, " ") + row.text for hunk in diff_hunks(found) for row in hunk.rows]
@@ -66,7 +66,7 @@ def rows(old: str, new: str, **options: bool) -> list[str]:
 
 def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
     old = "class A:\n" + "".join(f"    {n}\n" for n in range(20))
-    found = compare_lines(
+    found = text_diff_or_none(
         file_side_of_bytes(old.encode()), file_side_of_bytes(old.replace("    9\n", "    nine\n").encode())
     )
     assert found
@@ -78,7 +78,7 @@ def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
 
 
 def test_words_that_differ_are_marked_in_lines_that_are_mostly_the_same() -> None:
-    found = compare_lines(
+    found = text_diff_or_none(
         file_side_of_bytes(b'key = f"sign-in:{ip}"\n'), file_side_of_bytes(b'key = f"sign-in:{email}:{ip}"\n')
     )
     assert found
@@ -107,13 +107,13 @@ def test_what_is_no_text_or_too_large_is_not_compared_by_line() -> None:
     assert file_side_of_bytes(b"\x89PNG\r\n\x1a\n").content == "png"
     assert file_side_of_bytes(b"a\n" * 30_000).too_large
     assert file_side_of_bytes(b"a" * 2_000_000).too_large
-    assert compare_lines(file_side_of_bytes(b"a"), file_side_of_bytes(b"\0")) is None
+    assert text_diff_or_none(file_side_of_bytes(b"a"), file_side_of_bytes(b"\0")) is None
     assert file_side_of_bytes(b"\xff\xfea\0\n\0").lines == ["a"]
     assert file_side_of_bytes(b"caf\xe9\n").lines == ["caf\\xe9"]
 
 
 def test_a_last_line_without_its_end_is_told() -> None:
-    found = compare_lines(file_side_of_bytes(b"a\n"), file_side_of_bytes(b"a"))
+    found = text_diff_or_none(file_side_of_bytes(b"a\n"), file_side_of_bytes(b"a"))
     assert found and found.end_changed and not found.added
 
 

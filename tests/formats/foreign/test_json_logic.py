@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.vibe_factory.reader import transition_condition
+from pipelines.formats.foreign.vibe_factory.reader import transition_condition_or_none
 from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.document.algebra import ConditionView
 from pipelines.routing.document.algebra import condition_holds as true_of
@@ -145,7 +145,7 @@ def reference(rule: Any, data: Any) -> Any:
 def decided(rule: Any, data: Any) -> tuple[bool, list[str]]:
     """What the line decides of an output, and what its import says is otherwise."""
     carrier, problems = Carrier(), Problems()
-    when = transition_condition(rule, "when", carrier)
+    when = transition_condition_or_none(rule, "when", carrier)
     assert when is not None, carrier.faults
     made = read_condition(when, "when", problems, ())
     assert not problems.found, problems.found

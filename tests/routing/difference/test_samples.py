@@ -12,7 +12,7 @@ from pipelines.routing.analysis.difference.routing_effects import LinePair, may_
 from pipelines.routing.analysis.difference.samples import (
     Sample,
     facts_with_each_gate_refusing,
-    first_situation_decided_otherwise,
+    first_sample_decided_otherwise_or_none,
     outcomes_at_check_values,
     outputs_at_condition_values,
     passing_outcome,
@@ -89,12 +89,12 @@ def test_the_first_situation_that_is_decided_otherwise_is_the_sample() -> None:
         {"station": "a", "outcome": OK, "facts": {"origin": "b"}},
         {"station": "a", "outcome": OK},
     ]
-    found = first_situation_decided_otherwise(pair, iter(tries))
+    found = first_sample_decided_otherwise_or_none(pair, iter(tries))
     assert isinstance(found, Sample)
     assert (found.situation, found.old["to"], found.new["to"]) == (tries[2], ["b"], ["c"])
     assert "trace" not in found.old and "trace" not in found.new
     assert found.to_dict() == {"situation": tries[2], "old": found.old, "new": found.new}
-    assert first_situation_decided_otherwise(pair, iter(tries[:2])) is None
+    assert first_sample_decided_otherwise_or_none(pair, iter(tries[:2])) is None
 
 
 # Values

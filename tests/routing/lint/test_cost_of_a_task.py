@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
+from pipelines.routing.analysis.lint.cost import CostBound, cost_bound_or_none
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
@@ -29,7 +29,7 @@ def again(to: str, **more: Any) -> dict[str, Any]:
 
 
 def bound(of: ParsedLine) -> CostBound:
-    known = cost_bound(LintSubject(of))
+    known = cost_bound_or_none(LintSubject(of))
     assert known is not None
     return known
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.simulate.outcome_form import outcome_from_form, path_parts
+from pipelines.routing.simulate.outcome_form import outcome_from_form, path_parts_or_none
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from pipelines.routing.simulate.outcome_form import outcome_from_form, path_part
     ],
 )
 def test_the_one_place_that_a_path_names(path: str, parts: tuple[Any, ...] | None) -> None:
-    assert path_parts(path) == parts
+    assert path_parts_or_none(path) == parts
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from pipelines import engine
-from pipelines.formats.receipts import verify_receipt
+from pipelines.formats.receipts import verified_landed_change
 from pipelines.models import Delivery, Job
 from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.work.handlers import deliver
@@ -83,7 +83,7 @@ def test_the_host_merges_what_was_approved(world: World, bench: Bench, hosted: A
     assert hosted.statuses[made.head][0]["state"] == "success"
     page = client_of(world.operator)
     receipt = page.get(f"/p/acme/{world.project.key}/tasks/{task.name}/receipt/")
-    change = verify_receipt(receipt.content, configured_receipt_key().public_key())
+    change = verified_landed_change(receipt.content, configured_receipt_key().public_key())
     assert (change.commit, change.host, change.is_exact) == (hosted.origin.head(), hosted.key, True)
 
 
@@ -189,7 +189,7 @@ def test_the_queue_of_the_host_merges_with_what_landed_meanwhile(
     assert made.landed_tree != made.tree and "what else landed there" in said["summary"]
     page = client_of(world.operator)
     at = f"/p/acme/{world.project.key}/tasks/{task.name}/"
-    change = verify_receipt(page.get(f"{at}receipt/").content, configured_receipt_key().public_key())
+    change = verified_landed_change(page.get(f"{at}receipt/").content, configured_receipt_key().public_key())
     assert (change.tree, change.is_exact, change.host) == (made.landed_tree, False, hosted.key)
     assert change.approval is not None and change.approval.tree == made.tree
     assert "the host merged them" in page.get(at).content.decode()

@@ -11,7 +11,7 @@ import pytest
 from dulwich.porcelain import status
 
 from pipelines.work.git.lfs import batch_api
-from pipelines.work.git.lfs.pointers import LfsAttributes, Pointer, parsed_pointer
+from pipelines.work.git.lfs.pointers import LfsAttributes, Pointer, parsed_pointer_or_none
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.outgoing.guard import Guard
 from tests.work.large.conftest import LISTED, TOKEN, Visits
@@ -406,7 +406,7 @@ def test_objects_beside_a_repository_are_no_links(
     ],
 )
 def test_what_a_pointer_is(text: bytes, is_pointer: bool) -> None:
-    assert (parsed_pointer(text) is not None) is is_pointer
+    assert (parsed_pointer_or_none(text) is not None) is is_pointer
 
 
 @pytest.mark.parametrize(

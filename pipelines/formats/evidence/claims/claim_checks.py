@@ -54,7 +54,7 @@ class CheckedClaim:
         return {"kind": self.claim.kind, "text": self.claim.text, "why": self.reason}
 
 
-def check_claim(claim: AgentClaim, observed: ObservedWork) -> CheckedClaim:
+def checked_claim(claim: AgentClaim, observed: ObservedWork) -> CheckedClaim:
     answer = CHECKS[claim.kind](claim, observed) if claim.kind in CHECKS else None
     verdict, reason, values = answer or (NOT_OBSERVED, "", {})
     return CheckedClaim(claim, verdict, reason, values)
@@ -63,7 +63,9 @@ def check_claim(claim: AgentClaim, observed: ObservedWork) -> CheckedClaim:
 def check_claims(claims: Iterable[AgentClaim], observed: ObservedWork) -> list[CheckedClaim]:
     """Contradictions first, then what is confirmed, then what nobody saw."""
     order = {CONTRADICTED: 0, CONFIRMED: 1, NOT_OBSERVED: 2}
-    return sorted((check_claim(claim, observed) for claim in claims), key=lambda claim: order[claim.verdict])
+    return sorted(
+        (checked_claim(claim, observed) for claim in claims), key=lambda claim: order[claim.verdict]
+    )
 
 
 Answer = tuple[str, str, Mapping[str, Any]] | None

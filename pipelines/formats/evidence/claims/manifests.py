@@ -36,7 +36,7 @@ def is_unread_manifest(path: str) -> bool:
     return path.rpartition("/")[2] in OTHERS
 
 
-def dependency_names(path: str, data: bytes | None) -> frozenset[str] | None:
+def dependency_names_or_none(path: str, data: bytes | None) -> frozenset[str] | None:
     """None where the file cannot be read."""
     if data is None:
         # A manifest that is not there declares nothing

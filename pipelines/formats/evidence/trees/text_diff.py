@@ -126,7 +126,7 @@ def _decoded_text_or_none(data: bytes) -> str | None:
     return None if b"\0" in data else data.decode("utf-8", "backslashreplace")
 
 
-def compare_lines(
+def text_diff_or_none(
     old: FileSide, new: FileSide, *, ignore_space: bool = False, budget: StepBudget | None = None
 ) -> TextDiff | None:
     """None where one side has no lines."""

@@ -134,7 +134,7 @@ def _station_document(
     rules = [
         rule
         for at, transition in sorted(outgoing, key=_priority_key)
-        if (rule := _rule_document(transition, at, keys, terminators, carrier)) is not None
+        if (rule := _rule_document_or_none(transition, at, keys, terminators, carrier)) is not None
     ]
     # Without transitions a success completes, and its task is in review (C16).
     if not outgoing:
@@ -155,7 +155,7 @@ def _priority_key(entry: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
     return -_number_or_default(entry[1].get("priority"), 0), str(entry[1].get("created_at") or "")
 
 
-def _rule_document(
+def _rule_document_or_none(
     transition: Mapping[str, Any],
     at: str,
     keys: Mapping[str, str],
@@ -175,7 +175,9 @@ def _rule_document(
             words = {"said": kind, "read": result}
             carrier.note_loss(f"{at}.condition_type", _("%(said)s is read as %(read)s", **words))
     elif kind == "conditional":
-        when = transition_condition(transition.get("condition_value"), f"{at}.condition_value", carrier)
+        when = transition_condition_or_none(
+            transition.get("condition_value"), f"{at}.condition_value", carrier
+        )
         if when is None:
             return None
     elif kind not in ALWAYS:
@@ -199,7 +201,7 @@ def _rule_document(
     }
 
 
-def transition_condition(value: Any, at: str, carrier: Carrier) -> Json | None:
+def transition_condition_or_none(value: Any, at: str, carrier: Carrier) -> Json | None:
     """C6 to C10, C28. None where it is refused."""
     # A condition may stand in a text, as JSON (C7).
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):

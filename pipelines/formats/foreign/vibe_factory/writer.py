@@ -115,7 +115,7 @@ def _condition_fields_or_none(rule: Json) -> Json | None:
     """The condition as it was spelt where that still says it; else spelt anew. None: it has no spelling."""
     when, stored = rule.get("when"), stored_extra(rule)
     kind, value = stored.get("condition_type"), stored.get("condition_value")
-    if kind == "conditional" and reader.transition_condition(value, "", Carrier()) == when:
+    if kind == "conditional" and reader.transition_condition_or_none(value, "", Carrier()) == when:
         return {"condition_type": kind, "condition_value": value}
     if when is None:
         return {"condition_type": kind if kind in reader.ALWAYS and kind else "always"}
@@ -151,7 +151,7 @@ def _condition_value(when: Json) -> Any:
         (
             candidate
             for candidate in candidates
-            if reader.transition_condition(candidate, "", Carrier()) == when
+            if reader.transition_condition_or_none(candidate, "", Carrier()) == when
         ),
         None,
     )

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Sample,
     Situation,
-    first_situation_decided_otherwise,
+    first_sample_decided_otherwise_or_none,
     passing_outcome,
     with_merged_facts,
 )
@@ -139,7 +139,7 @@ def change_with_sample_or_reason(
         built = sides.situations(box_without_forced_outcome(box))
         tries += 1
         for situation in built[:MAX_TRIED]:
-            sample = first_situation_decided_otherwise(sides.pair, variants(situation, box))
+            sample = first_sample_decided_otherwise_or_none(sides.pair, variants(situation, box))
             if sample is not None:
                 return sample
         # By Unknown the solver goes on to other boxes, and nothing is proved any more.

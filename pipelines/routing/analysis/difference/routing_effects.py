@@ -241,5 +241,5 @@ def _no_rules_effect(line: ParsedLine, station: Station) -> RoutingEffect:
 
 
 def _next_target_signature(line: ParsedLine, station: Station) -> Key:
-    after = line.next_station(station.key)
+    after = line.next_station_or_none(station.key)
     return target_signature(line, after.key if after else "completed")

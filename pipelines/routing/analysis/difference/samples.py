@@ -68,7 +68,7 @@ def _evaluation_key_or_none(evaluation: Any) -> str | None:
     return None if evaluation is None else evaluation_key(*next(iter(evaluation.items())))
 
 
-def first_situation_decided_otherwise(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
+def first_sample_decided_otherwise_or_none(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
     """The first of the situations that the two versions decide otherwise."""
     for candidate in islice(situations, MAX_TRIES):
         spend_effort(DECISION)

@@ -17,7 +17,7 @@ from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Sample,
     Situation,
-    first_situation_decided_otherwise,
+    first_sample_decided_otherwise_or_none,
     shared_station_keys,
     with_merged_facts,
 )
@@ -78,11 +78,12 @@ def _line_differences(pair: LinePair) -> Iterator[StructuralDifference]:
     old, new = pair.old, pair.new
     yield from _difference_if_unequal("start", "", old.start, new.start)
     for change in _difference_if_unequal("revisit", "", old.policy.revisit, new.policy.revisit):
-        yield replace(change, sample=_first_sample(pair, _revisit_situations(pair)))
+        yield replace(change, sample=_first_sample_or_none(pair, _revisit_situations(pair)))
     for change in _difference_if_unequal("visit_cap", "", old.policy.visit_cap, new.policy.visit_cap):
         least = min(old.policy.visit_cap, new.policy.visit_cap)
         yield replace(
-            change, sample=_first_sample(pair, _visit_situations(pair, shared_station_keys(pair), [least]))
+            change,
+            sample=_first_sample_or_none(pair, _visit_situations(pair, shared_station_keys(pair), [least])),
         )
     if _has_visit_limits(pair):
         for change in _difference_if_unequal(
@@ -90,12 +91,14 @@ def _line_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         ):
             yield replace(
                 change,
-                sample=_first_sample(pair, _visit_situations(pair, *_limited_stations_and_limits(pair))),
+                sample=_first_sample_or_none(
+                    pair, _visit_situations(pair, *_limited_stations_and_limits(pair))
+                ),
             )
     for change in _difference_if_unequal(
         "condition_scope", "", old.policy.condition_scope, new.policy.condition_scope
     ):
-        yield replace(change, sample=_first_sample(pair, _context_situations(pair)))
+        yield replace(change, sample=_first_sample_or_none(pair, _context_situations(pair)))
     yield from _difference_if_unequal("contradiction", "", old.policy.contradiction, new.policy.contradiction)
     yield from _jump_target_differences(pair)
     yield from _jump_review_differences(pair)
@@ -137,7 +140,7 @@ def _jump_review_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         # Without a word at the gate: where people are asked, the task waits.
         unreviewed = [{**jump, "facts": {}} for jump in jumps]
         tries = [*unreviewed, *jumps, *(with_merged_facts(jump, refused) for jump in jumps)]
-        yield replace(change, sample=_first_sample(pair, iter(tries)))
+        yield replace(change, sample=_first_sample_or_none(pair, iter(tries)))
 
 
 def _jump_target_differences(pair: LinePair) -> Iterator[StructuralDifference]:
@@ -150,7 +153,7 @@ def _jump_target_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         apart = sorted({*old} ^ {*new})
         yield replace(
             change,
-            sample=_first_sample(
+            sample=_first_sample_or_none(
                 pair,
                 (situation for key in apart for situation in _jump_situation_from_first_station(pair, key)),
             ),
@@ -170,7 +173,7 @@ def _station_order_differences(pair: LinePair) -> Iterator[StructuralDifference]
         )
         # law §8: an open escalation blocks a → b, which is forward in the old version alone.
         blocked = (with_merged_facts(jump, {"open_escalations": 1}) for jump in jumps)
-        yield replace(change, sample=_first_sample(pair, blocked))
+        yield replace(change, sample=_first_sample_or_none(pair, blocked))
 
 
 # Stations
@@ -179,13 +182,13 @@ def _station_order_differences(pair: LinePair) -> Iterator[StructuralDifference]
 def _added_or_removed_stations(pair: LinePair) -> Iterator[StructuralDifference]:
     for station in pair.old.stations:
         if station.key not in pair.new.stations_by_key:
-            sample = _first_sample(pair, iter(_jump_situation_from_first_station(pair, station.key)))
+            sample = _first_sample_or_none(pair, iter(_jump_situation_from_first_station(pair, station.key)))
             yield StructuralDifference("station", station.key, station.name, None, sample)
     for station in pair.new.stations:
         old = pair.old.stations_by_key.get(station.key)
         # A jump is the one way of an outcome to tell whether the station is there
         if old is None:
-            sample = _first_sample(pair, iter(_jump_situation_from_first_station(pair, station.key)))
+            sample = _first_sample_or_none(pair, iter(_jump_situation_from_first_station(pair, station.key)))
             yield StructuralDifference("station", station.key, None, station.name, sample)
         else:
             yield from _station_differences(pair, old, station)
@@ -195,11 +198,11 @@ def _station_differences(pair: LinePair, old: Station, new: Station) -> Iterator
     key = new.key
     gates = [_gate_signature(line, station) for line, station in ((pair.old, old), (pair.new, new))]
     if gates[0] != gates[1]:
-        sample = _first_sample(pair, _gate_situations(pair, old, new))
+        sample = _first_sample_or_none(pair, _gate_situations(pair, old, new))
         yield StructuralDifference("station_gate", key, old.gate, new.gate, sample)
     for change in _difference_if_unequal("max_visits", key, old.limits.max_visits, new.limits.max_visits):
         numbers = [n for n in (old.limits.max_visits, new.limits.max_visits) if n is not None]
-        yield replace(change, sample=_first_sample(pair, _visit_situations(pair, [key], numbers)))
+        yield replace(change, sample=_first_sample_or_none(pair, _visit_situations(pair, [key], numbers)))
     for change in _difference_if_unequal(
         "signal_reworks", key, old.limits.signal_retries, new.limits.signal_retries
     ):
@@ -207,15 +210,22 @@ def _station_differences(pair: LinePair, old: Station, new: Station) -> Iterator
         done = min(old.limits.signal_retries, new.limits.signal_retries)
         outcome = {"result": "success", "signals": [{"verdict": "rework"}]}
         yield replace(
-            change, sample=_first_sample(pair, _station_situation(key, outcome, {"signal_reworks": done}))
+            change,
+            sample=_first_sample_or_none(pair, _station_situation(key, outcome, {"signal_reworks": done})),
         )
     required = [station.result_document == "required" for station in (old, new)]
     for change in _difference_if_unequal("result_document", key, *required):
-        yield replace(change, sample=_first_sample(pair, _station_situation(key, {"exit_code": 0}, {})))
+        yield replace(
+            change, sample=_first_sample_or_none(pair, _station_situation(key, {"exit_code": 0}, {}))
+        )
     for change in _difference_if_unequal("failed", key, failure_eval(old.kind), failure_eval(new.kind)):
-        yield replace(change, sample=_first_sample(pair, _station_situation(key, {"result": "failure"}, {})))
+        yield replace(
+            change, sample=_first_sample_or_none(pair, _station_situation(key, {"result": "failure"}, {}))
+        )
     for change in _difference_if_unequal("expects", key, *map(_expectations_signature, (old, new))):
-        yield replace(change, sample=_first_sample(pair, _station_situation(key, {"result": "success"}, {})))
+        yield replace(
+            change, sample=_first_sample_or_none(pair, _station_situation(key, {"result": "success"}, {}))
+        )
     yield from _difference_if_unequal("join", key, *map(_join_signature, (old, new)))
     yield from _difference_if_unequal("stage", key, pair.old.stage_key(key), pair.new.stage_key(key))
     yield from _difference_if_unequal(
@@ -316,15 +326,16 @@ def _end_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         ]
         for change in _difference_if_unequal("end", key, *kinds):
             yield replace(
-                change, sample=_first_sample(pair, iter(_jump_situation_from_first_station(pair, key)))
+                change,
+                sample=_first_sample_or_none(pair, iter(_jump_situation_from_first_station(pair, key))),
             )
 
 
 # Situations
 
 
-def _first_sample(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
-    return first_situation_decided_otherwise(pair, situations)
+def _first_sample_or_none(pair: LinePair, situations: Iterator[Situation]) -> Sample | None:
+    return first_sample_decided_otherwise_or_none(pair, situations)
 
 
 def _jump_situation(source: str, target: str) -> Situation:

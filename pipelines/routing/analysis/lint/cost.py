@@ -73,7 +73,7 @@ class CostBound:
         return self.own if self.is_task_limit else self.amount_without_task_limit
 
 
-def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> CostBound | None:
+def cost_bound_or_none(subject: LintSubject, runs: Mapping[str, int] | None = None) -> CostBound | None:
     """None where no station that is reached costs anything, as far as the line says. `runs`: of each station, where
     more is counted than rules and policy."""
     line = subject.line

@@ -164,7 +164,7 @@ def _possible_targets(line: ParsedLine, station: Station) -> Iterator[str]:
     # `station:<key>` and `route:<station>` name their target behind the colon (law §4).
     yield from (knob.partition(":")[2] for knob in knobs if ":" in knob)
     # Where `no_rules: advance` and `no_match: default` lead (law §4).
-    after = line.next_station(station.key)
+    after = line.next_station_or_none(station.key)
     if after is not None:
         yield after.key
 

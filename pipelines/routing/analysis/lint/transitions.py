@@ -138,7 +138,7 @@ def policy_target_after_pass_or_none(line: ParsedLine, station: Station) -> str 
     """Return where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
     knob = line.policy.no_match if station.rules else line.policy.no_rules
     if knob in ("default", "advance"):
-        after = line.next_station(station.key)
+        after = line.next_station_or_none(station.key)
         return after.key if after else "completed"
     # `stuck`, `refuse`, `fallback` and `escalate` lead nowhere by themselves.
     return {"end": "completed", "fail": "failed"}.get(knob)

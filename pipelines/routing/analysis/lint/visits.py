@@ -23,7 +23,7 @@ PATIENCE = 150
 def transition_limit_or_none(line: ParsedLine, transition: LintTransition) -> int | None:
     """Return how often the transition can be taken, by its own budgets and those of its target; None: only
     the cap binds."""
-    bounds = [_entry_limit(line, transition)]
+    bounds = [_entry_limit_or_none(line, transition)]
     if transition.rule is not None:
         bounds += [transition.rule.max_retries, transition.rule.max_visits]
         free = transition.rule.max_retries is None and transition.rule.max_visits is None
@@ -60,7 +60,7 @@ def _required_failure_types(condition: Condition) -> tuple[str, ...]:
     return ()
 
 
-def _entry_limit(line: ParsedLine, transition: LintTransition) -> int | None:
+def _entry_limit_or_none(line: ParsedLine, transition: LintTransition) -> int | None:
     """Return how many entries the target and the revisit policy allow."""
     if transition.target not in line.stations_by_key:
         return 1

@@ -69,7 +69,7 @@ def redecide(
         )
     if missing:
         return _undecidable_redecision(then, missing.reason, missing.message, missing.about)
-    return _compare_effects(then, gate_keys, now, read)
+    return _redecision_of_effects(then, gate_keys, now, read)
 
 
 def _recorded_effect_asked_gates_and_votes(
@@ -88,7 +88,7 @@ def _recorded_effect_asked_gates_and_votes(
     return walked.effect, walked.asked, initial_words
 
 
-def _compare_effects(
+def _redecision_of_effects(
     then: DecidedEffect, before: tuple[str, ...], redecided_walk: RedecidedWalk, situation: Situation
 ) -> Redecision:
     newly_required = tuple(key for key in redecided_walk.asked if key not in before)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pipelines.routing.basics.outcome import Outcome
 from pipelines.routing.decide.situation import Facts, Situation
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TransitionCandidate
-from pipelines.routing.decide.steps.targets import decision_preventing_move
+from pipelines.routing.decide.steps.targets import decision_preventing_move_or_none
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
 from pipelines.routing.document.stations import Station
@@ -36,4 +36,7 @@ def _is_stopped_from(line: ParsedLine, station: Station, rule: Rule, origin: str
     case = RoutingContext(line, Situation(station.key, Outcome(result="success"), facts))
     case.gate_passed = True
     targets = rule.to if origin is None else (origin,)
-    return decision_preventing_move(case, TransitionCandidate(targets, "rule", rule, takes=True)) is not None
+    return (
+        decision_preventing_move_or_none(case, TransitionCandidate(targets, "rule", rule, takes=True))
+        is not None
+    )

@@ -93,7 +93,7 @@ class TextSet:
         elif not self.tests:
             yield from islice((text for text in _plain_texts() if text not in self.but), most)
         elif most == 1:
-            sample = _first_text(self.but, self.tests)
+            sample = _first_text_or_none(self.but, self.tests)
             yield from () if sample is None else (sample,)
         else:
             yield from islice(_matching_texts(self.but, self.tests), most)
@@ -124,7 +124,7 @@ def _matching_texts(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]
 
 
 @lru_cache(maxsize=20_000)
-def _first_text(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> str | None:
+def _first_text_or_none(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> str | None:
     """None: there is none. Raises Unknown."""
     return next(_matching_texts(but, tests), None)
 
@@ -132,7 +132,7 @@ def _first_text(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) ->
 @lru_cache(maxsize=20_000)
 def _is_empty(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> bool:
     try:
-        return _first_text(but, tests) is None
+        return _first_text_or_none(but, tests) is None
     except EffortExhausted:
         raise  # not to be remembered: the next one may ask with more to spend
     except Unknown:

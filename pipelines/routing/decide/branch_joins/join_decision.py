@@ -105,7 +105,7 @@ class Merge:
         return f"{', '.join(arrivals)}; the join wants {self.aggregation}."
 
 
-def first_decidable_merge(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
+def first_decidable_merge_or_none(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
     """The first join that can be decided now. Ask again after applying it, because its token may reach another join.
     Of joins that only wait for each other, the one that has waited longest is decided as if the others could not
     arrive."""

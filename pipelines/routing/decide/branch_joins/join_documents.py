@@ -12,7 +12,7 @@ from pipelines.routing.decide.branch_joins.context_merge import contradicting_ke
 from pipelines.routing.decide.branch_joins.join_decision import (
     JoinGroup,
     Merge,
-    first_decidable_merge,
+    first_decidable_merge_or_none,
     join_groups_with_waiting_tokens,
 )
 from pipelines.routing.document.model import ParsedLine
@@ -34,7 +34,7 @@ def join_answer(line: ParsedLine, data: Any) -> dict[str, Any]:
             raise Malformed(member_path(at, "id"), f"two branches have the id {branch.id}")
         branches.append(branch)
         wrote[branch.id] = writes
-    merge = first_decidable_merge(line, branches)
+    merge = first_decidable_merge_or_none(line, branches)
     gone = set(merge.arrived) if merge else set()
     waiting = [
         _group_document(group)

@@ -132,7 +132,7 @@ def _undrawn_targets(line: ParsedLine, station: Station) -> Iterator[str]:
 
 
 def _next_station_key(line: ParsedLine, station: Station) -> Iterator[str]:
-    after = line.next_station(station.key)
+    after = line.next_station_or_none(station.key)
     if after is not None:
         yield after.key
 

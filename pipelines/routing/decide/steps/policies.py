@@ -83,5 +83,5 @@ def _decide_by_no_match_policy(routing: RoutingContext) -> DecisionAnswer | Take
 
 def _next_station_or_completed(routing: RoutingContext) -> str:
     """The next station in order; after the last the task is completed."""
-    station = routing.line.next_station(routing.station.key)
+    station = routing.line.next_station_or_none(routing.station.key)
     return station.key if station else "completed"

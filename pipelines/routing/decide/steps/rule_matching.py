@@ -51,7 +51,7 @@ def first_match_or_decision(routing: RoutingContext, route: TakenRoute) -> RuleM
             tested.count = number
             routing.trace.append(tested)
     # Only now: a fault behind the match raises nothing (law §5, step 6).
-    faulty = routing.station.first_faulty_rule
+    faulty = routing.station.first_faulty_rule_or_none
     if faulty is None:
         return None
     routing.trace.append(TraceEntry("rules", faulty.id, "error", (), str(faulty.fault)))

@@ -11,7 +11,7 @@ from pipelines.routing.decide.steps.gates import route_past_station_gate
 from pipelines.routing.decide.steps.routing_context import RoutingContext, TakenRoute, forced_route
 from pipelines.routing.decide.steps.targets import (
     TransitionCandidate,
-    decision_preventing_move,
+    decision_preventing_move_or_none,
     decision_to_enter_targets,
     decision_to_enter_unless_obstructed,
 )
@@ -78,7 +78,7 @@ def _decision_to_jump(routing: RoutingContext, target: str) -> DecisionAnswer | 
         if against is not None:
             return against
     way = TransitionCandidate((target,), "signal")
-    stopped = decision_preventing_move(routing, way)
+    stopped = decision_preventing_move_or_none(routing, way)
     if stopped is not None:
         return stopped
     if reviewed and not gates.is_approved(routing, JUMP_GATE):

@@ -23,7 +23,7 @@ HOWS = ("fail", "stuck", "escalate", "target")
 
 __all__ = [
     "TransitionCandidate",
-    "decision_preventing_move",
+    "decision_preventing_move_or_none",
     "decision_to_enter_targets",
     "decision_to_enter_unless_obstructed",
 ]
@@ -33,10 +33,10 @@ def decision_to_enter_unless_obstructed(
     routing: RoutingContext, candidate: TransitionCandidate
 ) -> DecisionAnswer:
     """Step 7, then 9, for what no rule gate guards."""
-    return decision_preventing_move(routing, candidate) or decision_to_enter_targets(routing, candidate)
+    return decision_preventing_move_or_none(routing, candidate) or decision_to_enter_targets(routing, candidate)
 
 
-def decision_preventing_move(
+def decision_preventing_move_or_none(
     routing: RoutingContext, candidate: TransitionCandidate
 ) -> DecisionAnswer | None:
     """Return what prevents the move, if anything. The target of an exhausted budget is a decision too."""

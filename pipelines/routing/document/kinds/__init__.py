@@ -54,7 +54,7 @@ SEVERAL_OWNERS = "several-owners"
 """What a worker says instead of the programs that it does not start, because it serves several owners."""
 
 
-def work_kind(work: Work) -> Kind | None:
+def work_kind_or_none(work: Work) -> Kind | None:
     """None for a kind that is not run here; a draft may have it."""
     return KINDS.get(str(work.get("kind")))
 
@@ -117,27 +117,27 @@ def is_unpriced(station: Station) -> bool:
 
 def is_done_by_people(station: Station) -> bool:
     """Return whether a person does the work of the station: then the job is a manual one."""
-    kind = work_kind(station.work)
+    kind = work_kind_or_none(station.work)
     return kind is not None and kind.is_done_by_people(station.work)
 
 
 def is_unattended(station: Station) -> bool:
     """Return whether a person or the clock does the work instead of a worker: then the job runs at once (law
     §1, Job)."""
-    kind = work_kind(station.work)
+    kind = work_kind_or_none(station.work)
     return is_done_by_people(station) or (kind is not None and kind.done_by == CLOCK)
 
 
 def can_run_alone(station: Station) -> bool:
     """Return whether a worker can run the station by itself, without a task."""
-    kind = work_kind(station.work)
+    kind = work_kind_or_none(station.work)
     return kind is not None and kind.can_run_alone and not kind.is_done_by_people(station.work)
 
 
 def required_offers(station: Station) -> tuple[str, ...]:
     """Return the offers that a worker needs for a station's work, besides its labels: `kind:<kind>`, a model,
     `secret:<name>`, `signed-in:<agent>`. A stored secret comes with the job."""
-    kind = work_kind(station.work)
+    kind = work_kind_or_none(station.work)
     asks = kind is not None and kind.asks_a_model and not is_done_by_people(station)
     model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
     secret_names = _named_references(station.work, SECRET)
@@ -150,7 +150,7 @@ def required_offers(station: Station) -> tuple[str, ...]:
 def work_templates(work: Work, path: str) -> TextsIn:
     """The texts of a station's work that are rendered before it starts, each with its place; of what a tool is called
     with, all but the arguments."""
-    kind = work_kind(work)
+    kind = work_kind_or_none(work)
     return kind.templates(work, path) if kind else iter(())
 
 
@@ -167,11 +167,11 @@ def variable_names(work: Work) -> tuple[str, ...]:
 
 def _offered_names(work: Work, reference_kind: str) -> tuple[str, ...]:
     """Return the names that the work refers to, and those that it receives where they are stored."""
-    kind = work_kind(work)
+    kind = work_kind_or_none(work)
     offered = kind.stored(work, reference_kind) if kind else ()
     return tuple(dict.fromkeys((*_named_references(work, reference_kind), *offered)))
 
 
 def _named_references(work: Work, reference_kind: str) -> tuple[str, ...]:
-    kind = work_kind(work)
+    kind = work_kind_or_none(work)
     return tuple(dict.fromkeys(kind.references(work, reference_kind))) if kind else ()

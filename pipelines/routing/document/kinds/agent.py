@@ -40,12 +40,12 @@ MOST_MINUTES = 24 * 60
 CHOICES = {preset.key: preset.name if preset.tried else f"{preset.name} (not tried)" for preset in TABLE}
 
 
-def agent_preset(work: Work) -> Preset | None:
+def agent_preset_or_none(work: Work) -> Preset | None:
     return PRESETS.get(str(work.get("agent")))
 
 
 def _is_fixed(work: Work) -> bool:
-    preset = agent_preset(work)
+    preset = agent_preset_or_none(work)
     return preset is not None and preset.fixed
 
 
@@ -55,12 +55,12 @@ def uses_runner_sign_in(work: Work) -> bool:
 
 
 def _supports_keys_only(work: Work) -> bool:
-    preset = agent_preset(work)
+    preset = agent_preset_or_none(work)
     return preset is not None and preset.sign_in is None
 
 
 def _cannot_ask(work: Work) -> bool:
-    preset = agent_preset(work)
+    preset = agent_preset_or_none(work)
     return preset is not None and not preset.asks_first
 
 
@@ -69,7 +69,7 @@ def _sign_in_offers(work: Work) -> tuple[str, ...]:
 
 
 def _reports_price(work: Work) -> bool:
-    preset = agent_preset(work)
+    preset = agent_preset_or_none(work)
     return preset is not None and (preset.fixed or preset.priced)
 
 
@@ -81,14 +81,14 @@ def prices_of_tokens_in_and_out_or_none(work: Work) -> tuple[float, float] | Non
 
 def _is_unpriced(work: Work) -> bool:
     return (
-        agent_preset(work) is not None
+        agent_preset_or_none(work) is not None
         and not _reports_price(work)
         and prices_of_tokens_in_and_out_or_none(work) is None
     )
 
 
 def _agent_name(work: Work) -> str:
-    preset = agent_preset(work)
+    preset = agent_preset_or_none(work)
     return preset.name if preset else str(work.get("agent") or "")
 
 
@@ -97,14 +97,14 @@ def _prompt_or_name(station: Station) -> str:
 
 
 def _stored_names(work: Work, kind: str) -> tuple[str, ...]:
-    preset = agent_preset(work)
+    preset = agent_preset_or_none(work)
     if preset is None or uses_runner_sign_in(work):
         return ()
     return preset.secrets if kind == SECRET else preset.environment
 
 
 def _agent_hosts(work: Work) -> tuple[str, ...]:
-    preset = agent_preset(work)
+    preset = agent_preset_or_none(work)
     if preset is None:
         return ()
     return (*preset.hosts, *(preset.sign_in.hosts if preset.sign_in and uses_runner_sign_in(work) else ()))
@@ -126,7 +126,7 @@ class AllowedCommands(plain_fields.Texts, WorkKey):
 
 
 def _agent_problems(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
-    work, preset = station.work, agent_preset(station.work)
+    work, preset = station.work, agent_preset_or_none(station.work)
     if preset is None:
         return
     if preset.needs_model and not str(work.get("model") or "").strip():

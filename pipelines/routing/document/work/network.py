@@ -36,7 +36,7 @@ def name_and_port_of_host_or_none(text: str) -> tuple[str, int] | None:
     return (match[1].lower(), int(match[2] or HTTPS)) if match else None
 
 
-def egress_entries(network: Any) -> tuple[str, ...] | None:
+def egress_entries_or_none(network: Any) -> tuple[str, ...] | None:
     """The entries of a list of hosts as they are written; None where it is none."""
     if not isinstance(network, Mapping):
         return None

@@ -169,7 +169,7 @@ def outcome_state_of_witness(outcome: Mapping[str, Any]) -> str:
 
 def last_rule_remedy_or_none(remedies: Remedies, station: Station, outcomes: str) -> Remedy | None:
     """A last rule that takes what none takes: what passed goes on, what failed ends, what is blocked waits."""
-    following = remedies.line.next_station(station.key)
+    following = remedies.line.next_station_or_none(station.key)
     passed = following.key if following else "completed"
     to = {"passed": passed, "failed": "failed", "blocked": "@blocked"}[outcomes]
     # A remedy that makes the rest of the line worse is none

@@ -10,7 +10,7 @@ from pipelines.work.agents.json_values import (
     dict_or_empty,
     list_or_empty,
     one_line_json,
-    parsed_json_object,
+    parsed_json_object_or_none,
     text_or_empty,
     token_count_or_zero,
 )
@@ -40,7 +40,7 @@ class Acp(Stream):
 
     def feed(self, line: str, at: float = 0.0, number: int = 0) -> bool:
         self._at, self._number = at, number
-        message = parsed_json_object(line)
+        message = parsed_json_object_or_none(line)
         understood = (
             message is not None and message.get("jsonrpc") == "2.0" and self._try_to_read_message(message)
         )

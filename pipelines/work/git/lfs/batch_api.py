@@ -66,7 +66,7 @@ class LfsHttp:
         self._deadline.cancel_and_close_socket()
         self._http.close()
 
-    def ask(self, operation: str, pointers: Iterable[Pointer]) -> list[ObjectActions]:
+    def request_object_actions(self, operation: str, pointers: Iterable[Pointer]) -> list[ObjectActions]:
         """:raises GitRefused: the server does not answer as one of Git LFS does"""
         # Files of the same content are one object, which a server answers for once
         requested = {pointer.oid: pointer for pointer in pointers}

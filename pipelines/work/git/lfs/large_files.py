@@ -17,7 +17,7 @@ from dulwich.objects import Blob, ObjectID
 
 from pipelines.work.git import checkout
 from pipelines.work.git.lfs.local_objects import LocalObjects, copy_bounded
-from pipelines.work.git.lfs.pointers import Pointer, TreeFile, parsed_pointer, tree_pointers
+from pipelines.work.git.lfs.pointers import Pointer, TreeFile, parsed_pointer_or_none, tree_pointers
 from pipelines.work.git.lfs.servers import open_lfs_server
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import PUSH_REFUSED, GitRefused
@@ -209,6 +209,6 @@ def has_pointer_text(workspace: Path, path: str) -> bool:
     try:
         with open_plain_file(workspace, path) as file:
             # A byte beyond the longest pointer: what has that is none
-            return parsed_pointer(file.read(1025)) is not None
+            return parsed_pointer_or_none(file.read(1025)) is not None
     except FileRefused:
         return False

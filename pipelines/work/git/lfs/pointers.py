@@ -43,7 +43,7 @@ class Pointer:
         return VERSION + f"oid sha256:{self.oid}\nsize {self.size}\n".encode()
 
 
-def parsed_pointer(data: bytes) -> Pointer | None:
+def parsed_pointer_or_none(data: bytes) -> Pointer | None:
     if len(data) >= MOST_POINTER or not data.startswith(VERSION):
         return None
     match = POINTER.fullmatch(data)
@@ -153,7 +153,7 @@ def blob_pointer_or_none(store: BaseObjectStore, sha: ObjectID, path: str) -> Po
     blob = store[sha]
     if not isinstance(blob, Blob) or blob.raw_length() >= MOST_POINTER:
         return None
-    pointer = parsed_pointer(blob.data)
+    pointer = parsed_pointer_or_none(blob.data)
     # Taken for a plain file, its text would pass for the content
     if pointer is None and blob.data.startswith(VERSION.rsplit(b"/", 1)[0]):
         raise GitRefused(

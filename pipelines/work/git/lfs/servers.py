@@ -169,7 +169,7 @@ class HttpServer:
         self, http: LfsHttp, operation: str, pointers: PathsWithPointers
     ) -> Iterator[tuple[str, ObjectActions]]:
         paths = {pointer.oid: path for path, pointer in pointers}
-        for answer in http.ask(operation, [pointer for _path, pointer in pointers]):
+        for answer in http.request_object_actions(operation, [pointer for _path, pointer in pointers]):
             yield paths[answer.pointer.oid], answer
 
     def _http_for_operation(self, operation: str) -> LfsHttp:

@@ -77,14 +77,14 @@ def material_json(material: Material, name: Callable[[str], str]) -> Json:
     """`name` makes of a place in the storage what a runner may ask for."""
     git = material.git
     return {
-        "before": starting_workspace_json(material.before, name),
+        "before": starting_workspace_json_or_none(material.before, name),
         "earlier": [{**asdict(earlier), "stored": name(earlier.stored)} for earlier in material.earlier],
         "files": [{**asdict(file), "stored": name(file.stored)} for file in material.files],
         "git": None if git is None else {**asdict(git), "packs": [name(pack) for pack in git.packs]},
     }
 
 
-def starting_workspace_json(
+def starting_workspace_json_or_none(
     starting_workspace: StartingWorkspace | None, name: Callable[[str], str]
 ) -> Json | None:
     if starting_workspace is None:

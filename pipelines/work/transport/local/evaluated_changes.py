@@ -56,7 +56,9 @@ def accepted_change_or_none(task_id: int) -> AcceptedChange | None:
     return AcceptedChange(_by_path(stored[1]), frozenset(changed))
 
 
-def compare_with_accepted(attempt_results: AttemptResults, accepted: AcceptedChange) -> ComparedChange:
+def change_compared_with_accepted(
+    attempt_results: AttemptResults, accepted: AcceptedChange
+) -> ComparedChange:
     """Compare the files that one of the two changes touches. In a thread, while the workspace still stands."""
     assert attempt_results.git is not None and attempt_results.workspace is not None
     entries = _by_path(attempt_results.workspace.manifest)

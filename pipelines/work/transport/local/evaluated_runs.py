@@ -20,7 +20,10 @@ from pipelines.routing.decide.outcome_judgement import exact_amount
 from pipelines.routing.document.line import Station
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.spec.repository import GitLeft, GitState
-from pipelines.work.transport.local.evaluated_changes import accepted_change_or_none, compare_with_accepted
+from pipelines.work.transport.local.evaluated_changes import (
+    accepted_change_or_none,
+    change_compared_with_accepted,
+)
 from pipelines.work.transport.local.repositories import branch_state_for_job
 from pipelines.work.transport.protocol import AttemptResults
 
@@ -56,7 +59,7 @@ class EvaluatedRun:
         accepted = accepted_change_or_none(task_id)
         if accepted is None:
             return
-        compared = compare_with_accepted(attempt_results, accepted)
+        compared = change_compared_with_accepted(attempt_results, accepted)
         StationTrial.objects.filter(pk=self.trial_id).update(
             comparison={
                 "tree": attempt_results.git.tree,

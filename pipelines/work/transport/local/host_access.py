@@ -35,7 +35,7 @@ def host_key(repository: Repository) -> str:
 
 
 @sensitive_variables("credential")
-def host_access(repository: Repository, credential: str) -> HostAccess | None:
+def host_access_or_none(repository: Repository, credential: str) -> HostAccess | None:
     """None where no host keeps it."""
     if not (key := host_key(repository)):
         return None

@@ -34,7 +34,7 @@ def start_open_job_of_token_or_none(token_id: int, claim: Claim) -> Started | No
     job_id = waiting.values_list("pk", flat=True).first()
     # The ticket is spent in any case: one that came again would stand before those of work that this worker
     # does
-    return start_job(job_id, claim) if job_id is not None else None
+    return start_job_or_none(job_id, claim) if job_id is not None else None
 
 
 # The tickets that it takes are deleted: where nothing can be started they are there again
@@ -68,7 +68,7 @@ def start_jobs(job_ids: Collection[int], claim: Claim) -> list[Started]:
     return _started_jobs(engine.start_claimed_jobs(job_ids, claim))
 
 
-def start_job(job_id: int, claim: Claim) -> Started | None:
+def start_job_or_none(job_id: int, claim: Claim) -> Started | None:
     job = engine.start_claimed_job_or_none(job_id, claim)
     return next(iter(_started_jobs([job] if job else [])), None)
 

@@ -122,7 +122,7 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
 
 def resumed_session(job: Job, station: LineStation) -> str:
     """The session of the agent's last visit, where it is told something and goes on with it; "" where not."""
-    preset = agent.agent_preset(station.work) if station.kind == agent.KIND.key else None
+    preset = agent.agent_preset_or_none(station.work) if station.kind == agent.KIND.key else None
     if preset is None or not job.feedback or not preset.resume or station.work.get("resume") is False:
         return ""
     before = Job.objects.filter(

@@ -30,7 +30,7 @@ def record_push(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logi
     by_host = find_members(job.task, logins, ())
     people = by_host or find_members(job.task, (), who)
     pushed_by = escaped_for_storage(joined_names(logins or who))
-    return engine.record_push_visit(
+    return engine.record_push_visit_and_return_result(
         job.task_id, ObservedPush(commit, pushed_by, people, job_id, by_host=bool(by_host))
     )
 

@@ -8,14 +8,14 @@ from pipelines.models import Task
 from pipelines.ports.server_folders import ServerFolders
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Station
-from pipelines.routing.document.work.network import HTTPS, INPUT, egress_entries
+from pipelines.routing.document.work.network import HTTPS, INPUT, egress_entries_or_none
 from pipelines.work.git.addresses import parsed_repository_address
 from pipelines.work.git.refusals import GitRefused
 
 
 def reachable_hosts(task: Task, station: Station) -> tuple[str, ...]:
     """`host` or `host:port`; those of its agent first. None where its network is no list."""
-    entries = egress_entries(station.work.get("network"))
+    entries = egress_entries_or_none(station.work.get("network"))
     if entries is None:
         return ()
     kind = KINDS.get(station.kind)

@@ -42,14 +42,14 @@ Stored = dict[str, tuple[int, str]]
 
 def job_material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, Any]) -> Material:
     return Material(
-        last_snapshot(job_id),
+        last_snapshot_or_none(job_id),
         tuple(artifacts_of_last_visits(task_id)),
         tuple(uploaded_files(project_id, inputs)),
         branch_state_for_job(job_id),
     )
 
 
-def last_snapshot(job_id: int) -> StartingWorkspace | None:
+def last_snapshot_or_none(job_id: int) -> StartingWorkspace | None:
     snapshot = workspace_digest_and_manifest_or_none(job_id)
     if snapshot is None:
         return None

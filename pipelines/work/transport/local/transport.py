@@ -91,7 +91,7 @@ class LocalTransport:
 
     async def claim_job(self, job_id: int) -> Started | None:
         return await self.engine.call_until_connected(
-            lambda: jobs.start_job(job_id, self._claim.refresh_and_store())
+            lambda: jobs.start_job_or_none(job_id, self._claim.refresh_and_store())
         )
 
     async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
@@ -138,7 +138,9 @@ class LocalTransport:
         )
 
     async def read_workspace_before_or_none(self, started: Started) -> StartingWorkspace | None:
-        return await self.engine.call_until_connected(stored_results.last_snapshot, started.orders.job_id)
+        return await self.engine.call_until_connected(
+            stored_results.last_snapshot_or_none, started.orders.job_id
+        )
 
     def fetch(self, stored: str, path: Path) -> None:
         def copy() -> None:

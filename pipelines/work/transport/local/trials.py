@@ -313,7 +313,9 @@ def trial_material(
     earlier = tuple(stored_results.artifacts_of_last_visits(task, before=source))
     if state is not None:
         return Material(None, earlier, files, state)
-    return Material(stored_results.last_snapshot(source), earlier, files, branch_state_for_job(source))
+    return Material(
+        stored_results.last_snapshot_or_none(source), earlier, files, branch_state_for_job(source)
+    )
 
 
 # Its orders

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from pipelines.routing.analysis.lint.cost import CostBound, StationCost, cost_bound
+from pipelines.routing.analysis.lint.cost import CostBound, StationCost, cost_bound_or_none
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording
@@ -21,7 +21,7 @@ LIMIT_IT = Wording.of(
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    bound = cost_bound(subject)
+    bound = cost_bound_or_none(subject)
     if bound is None:
         return
     without = next((part for part in bound.parts if part.most is None), None)

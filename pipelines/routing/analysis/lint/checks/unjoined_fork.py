@@ -77,7 +77,7 @@ def _is_forward_transition(subject: LintSubject, transition: LintTransition) -> 
     if line.index_of_station(transition.target) <= line.index_of_station(transition.source):
         return False
     if transition.by == "policy":
-        after = line.next_station(transition.source)
+        after = line.next_station_or_none(transition.source)
         return after is not None and after.key == transition.target
     return (
         transition.by == "rule"

@@ -41,7 +41,7 @@ class GateFault:
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    contradictions = _proved_contradictions(subject.line.gates)
+    contradictions = _proved_contradictions_by_gate(subject.line.gates)
     lacks = _approver_shortages(subject)
     for index, gate in enumerate(subject.line.gates):
         for fault in (
@@ -93,7 +93,7 @@ def _unknown_fields(gate: Gate) -> Iterator[str]:
 # Checks that contradict each other
 
 
-def _proved_contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
+def _proved_contradictions_by_gate(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
     """Return the contradictions that are proved within the bound; the gates are looked at in their order."""
     faults: dict[str, list[GateFault]] = {}
     with limiting_effort(MAX_CHECKS):
