@@ -94,6 +94,7 @@ __all__ = [
     "preview_report",
     "purge_files",
     "purge_records",
+    "raise_trust_level",
     "record_push_visit_and_return_result",
     "register_agent",
     "release",

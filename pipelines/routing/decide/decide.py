@@ -110,7 +110,9 @@ def _blocked_reason_or_empty(routing: RoutingContext) -> str:
     return ""
 
 
-def _decision_or_next_route_by_rules(routing: RoutingContext, route: TakenRoute) -> DecisionAnswer | TakenRoute:
+def _decision_or_next_route_by_rules(
+    routing: RoutingContext, route: TakenRoute
+) -> DecisionAnswer | TakenRoute:
     """Step 6 and, after a match, steps 7 to 9."""
     # Since revision 3 such output counts as none on all routes behind the fallback (law §12).
     routing.fell_back |= route.no_output and routing.line.revision > FALLBACK_READS_AGAIN
@@ -123,7 +125,9 @@ def _decision_or_next_route_by_rules(routing: RoutingContext, route: TakenRoute)
     if matched is None:
         return decide_without_match(routing, route)
     return (
-        _decision_or_next_route_of_match(routing, route, matched) if isinstance(matched, RuleMatch) else matched
+        _decision_or_next_route_of_match(routing, route, matched)
+        if isinstance(matched, RuleMatch)
+        else matched
     )
 
 

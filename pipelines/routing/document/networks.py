@@ -18,7 +18,7 @@ from pipelines.routing.document.work.network import NONE, OPEN
 
 
 def station_network(work: Mapping[str, Any]) -> str:
-    """Return the network of a station of a version: none or open. With a list of hosts (`egress_entries`) it is
+    """Return the network of a station of a version: none or open. With a list of hosts (`egress_entries_or_none`) it is
     none except for these."""
     return OPEN if work.get("network", OPEN) == OPEN else NONE
 

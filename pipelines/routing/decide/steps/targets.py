@@ -33,7 +33,9 @@ def decision_to_enter_unless_obstructed(
     routing: RoutingContext, candidate: TransitionCandidate
 ) -> DecisionAnswer:
     """Step 7, then 9, for what no rule gate guards."""
-    return decision_preventing_move_or_none(routing, candidate) or decision_to_enter_targets(routing, candidate)
+    return decision_preventing_move_or_none(routing, candidate) or decision_to_enter_targets(
+        routing, candidate
+    )
 
 
 def decision_preventing_move_or_none(
