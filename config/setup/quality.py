@@ -20,7 +20,7 @@ CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("lint", (str(BIN / "ruff"), "check", ".")),
     ("templates: format", (str(BIN / "djangofmt"), "--check", "--quiet", "templates")),
     ("templates: lint", (str(BIN / "djangofmt"), "check", "templates")),
-    ("types", (str(BIN / "mypy"),)),
+    ("types", (str(PYTHON), "-m", "mypy")),
     ("import layers", (str(BIN / "lint-imports"),)),
     ("names and docstrings", (str(PYTHON), "-m", "config.setup.naming")),
     ("front end: types, format, lint, design tokens", ("npm", "run", "--silent", "check")),

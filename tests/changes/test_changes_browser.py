@@ -14,6 +14,8 @@ from django.urls import reverse
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import Task, User
+from reviews.decision.remarks import MOST
+from reviews.models import Remark
 from tests.factories import World
 from tests.fixtures.browser import PHONE
 from tests.waiting import until
@@ -99,6 +101,25 @@ def test_opening_another_file_leaves_the_open_decision_as_it_is(
     expect(page.get_by_label("Note")).to_have_value("The names are right.")
     page.get_by_role("button", name="Confirm approval").click()
     expect(page.locator(".task-head")).to_contain_text(task.name)
+
+
+def test_a_comment_that_is_refused_says_why_where_it_was_written(
+    page: Page, sign_in: SignIn, world: World, worker: subprocess.Popen[bytes]
+) -> None:
+    task = world.start(world.line(**line("echo one > a.py")), title="Names")
+    until(lambda: world.status(task) == "awaiting_review", "the review")
+    visit = world.visit(task)
+    draft = {"visit": visit, "user": world.reviewer, "path": "a.py", "side": "new", "line": 1}
+    drafts = [Remark(**draft, content="0" * 64, text="More", at=visit.opened_at) for _ in range(MOST - 1)]
+    Remark.objects.bulk_create(drafts)
+    sign_in(page, world.reviewer)
+    page.goto(reverse("gate-visit", args=[visit.pk]))
+    for _ in range(2):
+        page.locator("#changes").get_by_role("link", name="Comment on line 1", exact=True).click()
+        page.get_by_role("textbox", name="Comment on line 1").fill("The last one.")
+        page.get_by_role("button", name="Add comment").click()
+        expect(page.get_by_role("textbox", name="Comment on line 1")).to_have_count(0)
+    expect(page.locator("#notices")).to_contain_text("Too many comments")
 
 
 @pytest.mark.wide

@@ -96,6 +96,18 @@ def test_the_next_round_shows_what_changed_since_and_what_became_of_a_remark(
     assert "1 of 1 remark checked" in " ".join(page(world.reviewer, reviewed, world).split())
 
 
+def test_who_has_decided_elsewhere_comments_on_lines_here(
+    world: World, line: LineVersion, reviewed: Task
+) -> None:
+    client, earlier = as_(world.reviewer), world.start(line, title="Earlier")
+    leave(world, earlier, FIRST)
+    send_back(client, world, earlier, "Not yet.")
+    leave(world, earlier, SECOND)
+    for task in (earlier, reviewed):
+        assert comment(client, world, task).status_code == 302
+        assert "1 draft comment" in page(client, task, world)
+
+
 def test_a_remark_that_is_not_resolved_is_asked_for_in_the_next_round_again(
     world: World, reviewed: Task
 ) -> None:

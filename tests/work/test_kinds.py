@@ -31,6 +31,12 @@ def document(work: dict[str, Any]) -> dict[str, Any]:
     return {"key": "line", "stations": [{"key": "a", "work": work}]}
 
 
+@pytest.mark.parametrize("log", ["calls", "executes"])
+def test_what_takes_no_time_cannot_have_a_log(log: str) -> None:
+    with pytest.raises(ValueError, match="has no log"):
+        Kind(key="note", name="Note", about="", icon="", docs="", instant=True, **{log: True})
+
+
 @all_kinds
 @each_kind
 def test_a_kind_has_one_file_that_is_named_for_it(kind: Kind) -> None:

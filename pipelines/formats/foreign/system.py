@@ -16,7 +16,7 @@ Sign = Callable[[Any], str | None]
 
 @dataclass(frozen=True)
 class ForeignSystem:
-    """`key`: also the preset of its lines. `name`, `what`: the system and a document of it, for people.
+    """`key`: of a system that is written also the preset of its lines. `name`, `what`: for people.
 
     `fault`: why a document of it is no whole one. `read`: None where its documents are no lines. `write`: None where
     none are written; `as_yaml`: how."""

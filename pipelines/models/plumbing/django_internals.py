@@ -38,7 +38,11 @@ def set_prefetched(parents: Iterable[Any], name: str, children: Sequence[Any], b
     for child in children:
         of.setdefault(getattr(child, by), []).append(child)
     for parent in parents:
-        rows = getattr(parent, name).model._default_manager.all()
+        manager = getattr(parent, name)
+        rows = manager.model._default_manager.all()
+        # As Django does it: who filters what is here asks for rows of this parent, and not for those of all
+        rows._defer_next_filter = True
+        rows = rows.filter(**manager.core_filters)
         # A parent without children gets an empty list: without one Django would ask for them
         rows._result_cache, rows._prefetch_done = of.get(parent.pk, []), True
         vars(parent).setdefault("_prefetched_objects_cache", {})[name] = rows

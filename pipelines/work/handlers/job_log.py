@@ -148,7 +148,7 @@ class SilentSink:
     """A sink for work that writes nothing."""
 
     async def write(self, stream: str, data: bytes) -> None:
-        raise AssertionError("this kind of work has no output")
+        raise AssertionError("this kind of work has no log: its Kind says neither calls nor executes")
 
     async def note(self, text: str) -> None:
-        raise AssertionError("this kind of work has no output")
+        raise AssertionError("this kind of work has no log: its Kind says neither calls nor executes")

@@ -15,7 +15,7 @@ from pipelines.formats import native
 from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.document_export import export_document
-from pipelines.formats.foreign.known_systems import recognise_system
+from pipelines.formats.foreign.known_systems import OWN, recognise_system
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 from tests.formats.foreign.mutants import BROKEN, RIGHT, documents
@@ -94,6 +94,10 @@ def tried(
         "slowest": round(slowest, 3),
         "grown_mb": memory() - before,
     }
+
+
+def test_each_system_has_a_right_document_to_break() -> None:
+    assert set(RIGHT) >= {system.key for system in OWN if system.read}
 
 
 @pytest.mark.parametrize("dialect", RIGHT)

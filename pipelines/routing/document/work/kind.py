@@ -104,11 +104,11 @@ class Kind:
     executes: bool = False
     """Code on a worker, in a folder: publishing needs `execute`, and `network` and `resources` mean something."""
     calls: bool = False
-    """It has a log, and no folder."""
+    """It has a log, and no folder. Without this and `executes` a handler that writes fails."""
     of_a_branch: bool = False
     """It acts on the branch of a task at its host, and has no meaning without one."""
     instant: bool = False
-    """It takes no time: a worker does hundreds at once."""
+    """It takes no time: a worker does hundreds at once. It writes no log, and waits for nothing."""
     asks_a_model: bool = False
     hosts: Callable[[Work], tuple[str, ...]] = no_hosts
     """Whom its program has to reach, whatever hosts its station lists besides."""
@@ -138,6 +138,12 @@ class Kind:
     """A sentence around it, with the place %(said)s."""
     silent: str = ""
     """The line where the document says nothing."""
+
+    def __post_init__(self) -> None:
+        if self.instant and (self.calls or self.executes):
+            raise ValueError(
+                f"{self.key}: what takes no time has no log. Leave out instant, or calls and executes."
+            )
 
     @cached_property
     def record(self) -> Record[dict[str, Any]]:
