@@ -44,7 +44,7 @@ class Server:
     has_moved: bool = False
     people_pushed: tuple[str, list[str], list[str]] | None = None
 
-    async def clear(self) -> DeliveryPermission:
+    async def permit_or_refuse_delivery(self) -> DeliveryPermission:
         self.asked.set()
         await self.go_on.wait()
         return self.answer
@@ -61,7 +61,7 @@ class Server:
     async def report_base_moved(self, onto: str, tree: str) -> None:
         self.has_moved = True
 
-    async def report_push(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
+    async def report_push_by_others(self, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
         self.people_pushed = (commit, list(who), list(logins))
 
 
