@@ -77,7 +77,7 @@ def verify(
         else _fetched_receipt(ctx, project, sha)
     )
     try:
-        verified = receipts.verify_receipt(
+        verified = receipts.verified_receipt(
             data, receipts.read_public_key(_bytes_up_to_one_more(key, receipts.MOST_BYTES))
         )
     except receipts.UnverifiableReceipt as fault:
@@ -110,7 +110,7 @@ def _verify_events(receipts: Any, tombstone: Path | None, key: Path, events: Pat
         raise UsageFailure("Name the tombstone of the purged task.", "gateline verify TOMBSTONE --key …")
     public = receipts.read_public_key(_bytes_up_to_one_more(key, receipts.MOST_BYTES))
     try:
-        verified = receipts.verify_tombstone(_bytes_up_to_one_more(tombstone, receipts.MOST_BYTES), public)
+        verified = receipts.verified_tombstone(_bytes_up_to_one_more(tombstone, receipts.MOST_BYTES), public)
         with events.open("rb") as lines:
             number = verified.check_and_count_events(lines)
     except receipts.UnverifiableReceipt as fault:
