@@ -38,7 +38,7 @@ from pipelines.web.shell.outage_errors import AWAY
 from pipelines.web.shell.page import is_local_request
 from pipelines.web.shell.rate_limits import wrong_tokens
 from pipelines.web.statements import INSTALLATION_METRICS
-from pipelines.work.program.main import checkout_version
+from pipelines.work.program.main import checkout_version_or_empty
 from reviews.models.statements import UNDELIVERED
 
 STORED_SECONDS: Final = 5.0
@@ -144,7 +144,7 @@ class StoredFigures(Collector):
         with self._lock:
             # Anybody who may read them may read them often: the database is asked seldom
             if time.monotonic() >= self._until:
-                parameters = {"alive": ALIVE_SECONDS, "version": checkout_version()}
+                parameters = {"alive": ALIVE_SECONDS, "version": checkout_version_or_empty()}
                 try:
                     self._rows = rows_with_bounded_labels(
                         [*fetch(INSTALLATION_METRICS, parameters), *fetch(UNDELIVERED)]

@@ -97,7 +97,7 @@ def _problem_parts(plan: dict[str, Any]) -> Iterator[str]:
     problems = [finding for finding in plan["findings"] if finding["severity"] in SEVERITIES]
     if problems:
         yield "#### Problems"
-        yield "\n".join(map(_finding_item, problems[:MOST])) + _more_item(len(problems))
+        yield "\n".join(map(_finding_item, problems[:MOST])) + _more_item_or_empty(len(problems))
 
 
 def _finding_item(finding: dict[str, Any]) -> str:
@@ -112,7 +112,7 @@ def _change_parts(plan: dict[str, Any]) -> Iterator[str]:
         rows = "\n".join(f"- {escape_markdown(change['sentence'])}" for change in changes[:MOST])
         yield _details_block(
             f"{len(changes)} change{'s' * (len(changes) != 1)} to the document",
-            rows + _more_item(len(changes)),
+            rows + _more_item_or_empty(len(changes)),
         )
 
 
@@ -125,9 +125,9 @@ def _routing_parts(plan: dict[str, Any]) -> Iterator[str]:
         yield "No outcome goes elsewhere." if difference["difference"] == "none" else ""
         return
     yield "#### Routing changes"
-    yield "\n".join(f"- {escape_markdown(change['sentence'])}" for change in changes[:MOST]) + _more_item(
-        len(changes)
-    )
+    yield "\n".join(
+        f"- {escape_markdown(change['sentence'])}" for change in changes[:MOST]
+    ) + _more_item_or_empty(len(changes))
 
 
 def _backtest_rows(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -152,7 +152,7 @@ def _impact_parts(plan: dict[str, Any]) -> Iterator[str]:
         f"{escape_markdown('; '.join(task['words']))}"
         for task in impact["tasks"][:MOST]
     )
-    yield _details_block("The tasks", rows + _more_item(impact["total"]))
+    yield _details_block("The tasks", rows + _more_item_or_empty(impact["total"]))
 
 
 # Parts of Markdown
@@ -170,5 +170,5 @@ def _details_block(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
 
 
-def _more_item(count: int) -> str:
+def _more_item_or_empty(count: int) -> str:
     return f"\n- … and {count - MOST} more" if count > MOST else ""

@@ -125,12 +125,12 @@ def _run_npm(label: str, words: list[str], env: dict[str, str]) -> None:
     try:
         run_long_command(label, [npm, *words], env=env, remedy=AGAIN)
     except StepFailed as failure:
-        if NO_NETWORK.search(failure.output + _content_of_npm_log(failure.output)):
+        if NO_NETWORK.search(failure.output + _content_of_npm_log_or_empty(failure.output)):
             raise StepFailed(label, failure.output, OFFLINE) from None
         raise
 
 
-def _content_of_npm_log(output: str) -> str:
+def _content_of_npm_log_or_empty(output: str) -> str:
     """Return the content of npm's own log: some versions end the output with “Exit handler never called!” and
     nothing else."""
     match = re.search(r"complete log of this run can be found in: (\S+)", output)

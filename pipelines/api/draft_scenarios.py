@@ -127,7 +127,7 @@ def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any
     """Generate scenarios in place of those generated before, and run all."""
     user, now = require_person(request.auth), timezone.now()
     subject = _document_subject(line, payload.document)
-    rows, made = scenarios.generate_and_store_for_subject(
+    rows, made = scenarios.stored_and_generated_scenarios_of_subject(
         line, subject, user, now, scenarios.condition_until_generating_time_ends()
     )
     report = scenarios.run_stored_and_store_results(line, subject, now=now)

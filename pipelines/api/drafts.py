@@ -132,7 +132,9 @@ def put(request: Request, project: Project, line: str, based_on: int | None = No
     text = body_text(request)
     existing = project.lines.filter(key=line).first()
     if existing is None:
-        return LineOut.of(publishing.create_line(project, line, _document_name(text) or line, text, user))
+        return LineOut.of(
+            publishing.create_line(project, line, _document_name_or_empty(text) or line, text, user)
+        )
     # Without it a script would overwrite what somebody drew meanwhile
     if based_on is None:
         raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
@@ -195,6 +197,6 @@ def _behind_out(behind: drafts.OutdatedText, based_on: int) -> BehindOut:
     )
 
 
-def _document_name(text: str) -> str:
+def _document_name_or_empty(text: str) -> str:
     name = native.loads(text).get("name")
     return name if isinstance(name, str) else ""

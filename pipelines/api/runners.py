@@ -29,7 +29,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
 from pipelines.web.shell.file_stream import StoredFileResponse
-from pipelines.work.artifact_stores.store import digest_of_name
+from pipelines.work.artifact_stores.store import digest_of_name_or_empty
 from pipelines.work.runners import agent_questions, files, logs, presence, result_storage, runner_claims
 from pipelines.work.runners.presence import runner_claim
 from pipelines.work.spec.agent_call import PermissionRequest
@@ -344,7 +344,10 @@ def download_material_file(
     place = files.stored_place(name, _get_runner(request, runner).pk)
     store = artifact_storage()
     if direct and store.signs_addresses:
-        headers = {"Location": store.download_address(place), wire_format.DIGEST: digest_of_name(place)}
+        headers = {
+            "Location": store.download_address(place),
+            wire_format.DIGEST: digest_of_name_or_empty(place),
+        }
         return HttpResponse(status=307, headers=headers)
     return StoredFileResponse(files.open_stored_file(place), content_type="application/octet-stream")
 

@@ -133,7 +133,7 @@ def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     """Generate scenarios in place of those that were generated before. `missing` names the rules that have
     none, and why."""
     user = require_person(request.auth)
-    rows, generated = scenarios.generate_and_store_scenarios(
+    rows, generated = scenarios.stored_and_generated_scenarios(
         line,
         user,
         timezone.now(),

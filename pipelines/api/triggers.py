@@ -257,5 +257,5 @@ def _trigger_row_out(row: TriggerRow, now: datetime, may_change: bool = True) ->
         next_runs=[] if trigger.paused_at else list(islice(kind.starts_after(options, now), NEXT_RUNS)),
         changed_by=trigger.changed_by.username,
         last=TriggerDeliveryOut.of(row.last_delivery) if row.last_delivery else None,
-        address=queries.webhook_url(trigger) if may_change else "",
+        address=queries.webhook_url_or_empty(trigger) if may_change else "",
     )

@@ -28,7 +28,7 @@ from ruamel.yaml.events import (
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import member_path
-from pipelines.routing.basics.values import MAX_DEPTH, MAX_VALUES, unstorable_text_fault
+from pipelines.routing.basics.values import MAX_DEPTH, MAX_VALUES, unstorable_text_fault_or_empty
 from pipelines.routing.basics.wording import Wording as _
 
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
@@ -202,7 +202,7 @@ class _Builder:
             event.value = event.value.translate(
                 {ord(stand_in): code for code, stand_in in self.stand_ins.items()}
             )
-        fault = unstorable_text_fault(event.value)
+        fault = unstorable_text_fault_or_empty(event.value)
         if fault:
             raise self._error_at_event(event, fault)
         if event.tag not in (None, "!", _TEXT_TAG):

@@ -21,7 +21,7 @@ from pipelines.lines.shipped_drawings import is_drawn_at_set_up, shipped_drawing
 from pipelines.models import Drawing, Line, Project
 from pipelines.ports import queue
 from pipelines.ports.queue_tasks import DRAW, DRAWINGS
-from pipelines.work.drawing import PROGRAM, Drawer, NotDrawn, path_of_node_program
+from pipelines.work.drawing import PROGRAM, Drawer, NotDrawn, path_of_node_program_or_empty
 
 log = structlog.get_logger(__name__)
 UNUSED = timedelta(days=30)
@@ -87,7 +87,9 @@ def picture_digest(picture: Mapping[str, Any]) -> str:
     """Return the digest of everything that the drawing of a picture depends on."""
     # A build moves the icons, which the script shows and no drawing has
     drawn = {**picture, "icons": ""}
-    return hashlib.sha256(json.dumps([_program_digest(), drawn], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([_program_digest_or_empty(), drawn], sort_keys=True).encode()
+    ).hexdigest()
 
 
 def draw_if_pending(drawing_id: int) -> None:
@@ -96,7 +98,7 @@ def draw_if_pending(drawing_id: int) -> None:
     if row is None:
         return
     shipped = shipped_drawing_or_none(row.digest)
-    if not shipped and not path_of_node_program():
+    if not shipped and not path_of_node_program_or_empty():
         return
     try:
         store_drawing(row, shipped or DRAWER.drawings_wide_and_narrow(row.picture))
@@ -126,7 +128,7 @@ def store_drawing_of_browser(project: Project, digest: str, drawing: Mapping[str
     row = existing(Drawing.objects.filter(project=project, digest=digest), NOT_REQUESTED)
     if row.wide:
         raise Conflict("This line is drawn already. Reload the page.")
-    if path_of_node_program():
+    if path_of_node_program_or_empty():
         raise Conflict("This server draws lines itself. Reload the page in a moment.")
     store_drawing(row, drawing)
 
@@ -136,7 +138,7 @@ def pending_reason(project_id: int, picture: Mapping[str, Any]) -> str:
     row = Drawing.objects.filter(project=project_id, digest=picture_digest(picture)).first()
     if row and row.geometry:
         return f"This line cannot be drawn on the server: {row.geometry['error']}"
-    return DRAWN_SOON if path_of_node_program() else DRAWN_BY_BROWSER
+    return DRAWN_SOON if path_of_node_program_or_empty() else DRAWN_BY_BROWSER
 
 
 def delete_some_unused_drawings(now: datetime) -> int:
@@ -150,7 +152,7 @@ def delete_some_unused_drawings(now: datetime) -> int:
 
 
 @lru_cache(maxsize=1)
-def _program_digest() -> str:
+def _program_digest_or_empty() -> str:
     return hashlib.sha256(PROGRAM.read_bytes()).hexdigest() if PROGRAM.is_file() else ""
 
 

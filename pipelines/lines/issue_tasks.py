@@ -36,7 +36,7 @@ from pipelines.work.hosts import table
 from pipelines.work.hosts.answers import safe_link as link_of
 from pipelines.work.hosts.hooks import IssueEvent, PushEvent
 from pipelines.work.results.text import escaped_for_storage
-from pipelines.work.transport.local.host_access import host_key, secret_and_reason_for_absence
+from pipelines.work.transport.local.host_access import host_key_or_empty, secret_and_reason_for_absence
 from pipelines.work.transport.local.pushes import find_members, find_people, joined_names
 
 RETENTION, FRESH = timedelta(days=8), timedelta(days=1)
@@ -152,7 +152,9 @@ def _start_task_unless_started(
     title = (
         escaped_for_storage(" ".join(issue.title.split()))[:TITLE] or f"{issue_label} of {repository.name}"
     )
-    who = escaped_for_storage(f"{issue.by or 'Somebody'} on {table.NAMES[host_key(repository)]}")[:200]
+    who = escaped_for_storage(f"{issue.by or 'Somebody'} on {table.NAMES[host_key_or_empty(repository)]}")[
+        :200
+    ]
     try:
         with transaction.atomic():
             # In a savepoint: a refused start leaves nothing, and the delivery is kept as taken.

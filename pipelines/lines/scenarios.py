@@ -196,7 +196,7 @@ def delete_scenario(line: Line, key: str, user: User) -> None:
         raise NotFound("This line has no such scenario.")
 
 
-def generate_and_store_scenarios(
+def stored_and_generated_scenarios(
     line: Line, user: User, now: datetime, against: str | int = "", going: Going = accept_always
 ) -> tuple[list[Scenario], GeneratedScenarios]:
     """Generate one scenario per rule that can be taken, in place of those generated before; return also why
@@ -204,10 +204,10 @@ def generate_and_store_scenarios(
 
     Raises Forbidden, NotFound, DraftUnreadable.
     """
-    return generate_and_store_for_subject(line, scenario_subject(line, against), user, now, going)
+    return stored_and_generated_scenarios_of_subject(line, scenario_subject(line, against), user, now, going)
 
 
-def generate_and_store_for_subject(
+def stored_and_generated_scenarios_of_subject(
     line: Line, subject: ScenarioSubject, user: User, now: datetime, going: Going = accept_always
 ) -> tuple[list[Scenario], GeneratedScenarios]:
     """Generate one scenario per rule that can be taken, for this subject. Raises Forbidden."""

@@ -96,7 +96,7 @@ def _receipt_approval_or_none(visit: GateVisit) -> ReceiptApproval | None:
         visit=str(visit.pk),
         round=visit.round,
         evidence=visit.evidence_digest,
-        tree=str(visit.evidence.get("tree") or _last_tree_committed_before_gate(visit)),
+        tree=str(visit.evidence.get("tree") or _last_tree_committed_before_gate_or_empty(visit)),
         by=visit.decided_by.username if visit.decided_by else "",
         at=_utc_text(visit.decided_at),
         votes=[
@@ -125,7 +125,7 @@ def _override_votes(visit: GateVisit) -> list[SignedVote]:
     ]
 
 
-def _last_tree_committed_before_gate(visit: GateVisit) -> str:
+def _last_tree_committed_before_gate_or_empty(visit: GateVisit) -> str:
     """Return the tree of the last commit before this gate, for evidence that names none: what people saw,
     whatever the delivery was cleared for. "" if there is none."""
     way: list[int] = []

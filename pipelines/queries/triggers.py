@@ -57,7 +57,7 @@ def _select_related_rows(triggers: QuerySet[Trigger]) -> QuerySet[Trigger]:
     return triggers.select_related(*related).prefetch_related("secrets").defer("webhook__example")
 
 
-def webhook_url(trigger: Trigger) -> str:
+def webhook_url_or_empty(trigger: Trigger) -> str:
     """Return the address at which a trigger is called; "" where it has none."""
     webhook = getattr(trigger, "webhook", None)
     return f"{settings.ORIGIN}/api/hooks/{webhook.address}" if webhook else ""

@@ -52,11 +52,11 @@ def _choice_fields(line: ParsedLine, position: SimulatedPosition, choice: Simula
         "number": _rule_number_or_none(line, choice.rule),
         "leads": choice.leads,
         "gate": choice.gate,
-        "word": _gate_word(choice),
+        "word": _gate_word_or_empty(choice),
     }
 
 
-def _gate_word(choice: SimulationChoice) -> str:
+def _gate_word_or_empty(choice: SimulationChoice) -> str:
     """The word at the gate, for the look of its button."""
     if choice.kind != choices.WORD or choice.step is None:
         return ""

@@ -123,7 +123,7 @@ def cut_text(text: str) -> str:
 def _result_text(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> str:
     if step is None:
         return f"{station_name(line, record.station)} is to report."
-    others = [*_sentences_on_released_tokens(line, record), *_join_sentences(line, record)]
+    others = [*_sentences_on_released_tokens(line, record), *_sentences_on_joins(line, record)]
     if record.decision is not None:
         return " ".join([decision_sentence(line, record.station, record.decision.to_dict()), *others])
     if step.kind == "gates":
@@ -149,7 +149,7 @@ def _escalation_after_sentence(record: StepRecord) -> str:
     return "Nothing is escalated any more."
 
 
-def _join_sentences(line: ParsedLine, record: StepRecord) -> Iterable[str]:
+def _sentences_on_joins(line: ParsedLine, record: StepRecord) -> Iterable[str]:
     """The joins that it completed."""
     for join in record.joined:
         words = {

@@ -38,7 +38,7 @@ class NotDrawn(Exception):
 
 
 @lru_cache(maxsize=1)
-def path_of_node_program() -> str:
+def path_of_node_program_or_empty() -> str:
     """Return the Node of set-up, else the system's; "" where there is none, or no program for it."""
     installed = Path(sys.executable).parent / "node"
     # That of set-up first: the system may have another version
@@ -100,7 +100,15 @@ class Drawer:
             self.stop()
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-I", "-S", str(OFFLINE), "offline", "--", path_of_node_program()),
+                    *(
+                        sys.executable,
+                        "-I",
+                        "-S",
+                        str(OFFLINE),
+                        "offline",
+                        "--",
+                        path_of_node_program_or_empty(),
+                    ),
                     *("--experimental-permission", f"--allow-fs-read={PROGRAM}"),
                     *(f"--max-old-space-size={MEMORY_MB}", str(PROGRAM), str(int(self._rest * 1000))),
                 ],

@@ -395,7 +395,7 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
         token.version,
         icon=str(station.work.get("kind", "other")) if station else "other",
         about={
-            "station": reported_station(token),
+            "station": reported_station_or_empty(token),
             "wait": token.wait,
             "answers": _two_evaluation_answers_or_empty(token),
             "metadata": fields_for_missing_metadata(line, token),
@@ -404,7 +404,7 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
     )
 
 
-def reported_station(subject: object) -> str:
+def reported_station_or_empty(subject: object) -> str:
     """Return the station whose report stopped a position; "" of any other subject of an item."""
     if isinstance(subject, Token) and subject.status in (Status.STUCK, Status.BLOCKED):
         return subject.station

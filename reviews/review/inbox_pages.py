@@ -36,7 +36,7 @@ from pipelines.work import logs
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.station_values import task_masker
 from reviews.inbox.item import InboxKind, InboxViewer
-from reviews.inbox.item_queries import reported_station
+from reviews.inbox.item_queries import reported_station_or_empty
 from reviews.inbox.kinds import (
     BY_KEY,
     OfferedItem,
@@ -182,7 +182,7 @@ def item_page(request: SignedInRequest, kind: str, key: str) -> HttpResponse:
         subject = _visible_subject_of_item(
             InboxViewer(request.user, of=selection.scope.visible_projects), of_kind, key
         )
-        work = TaskWork(subject.task, request.GET, reported_station(subject))
+        work = TaskWork(subject.task, request.GET, reported_station_or_empty(subject))
         return render(request, "reviews/inbox/work.html", {"work": work})
     if is_fragment_request(request, "item"):
         return _item_drawn_anew_if_changed(request, selection, of_kind, key)
@@ -199,7 +199,7 @@ def _item_drawn_anew_if_changed(
     need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
     if need is None:
         subject = _visible_subject_of_item(viewer, kind, key)
-        words = _answer_to_call(subject) or GONE
+        words = _answer_to_call_or_empty(subject) or GONE
         context = {"task": subject.task, "id": f"{kind.key}-{key}", "words": words}
         return render(request, "reviews/inbox/gone.html", {**context, "typed": "", "renewed": True})
     row = InboxRow(item_with_its_offered_verbs(kind, need, viewer))
@@ -303,7 +303,7 @@ def _gone_item_response(
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
     subject = _visible_subject_of_item(viewer, kind, key)
     task: Task = subject.task
-    words = _answer_to_call(subject) or f"Somebody was faster: {GONE[:1].lower()}{GONE[1:]}"
+    words = _answer_to_call_or_empty(subject) or f"Somebody was faster: {GONE[:1].lower()}{GONE[1:]}"
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted_metadata(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))
     if not _is_htmx(request):
@@ -315,7 +315,7 @@ def _gone_item_response(
     return response
 
 
-def _answer_to_call(subject: Any) -> str:
+def _answer_to_call_or_empty(subject: Any) -> str:
     """Return how a call of an agent was answered, and by whom; "" of any other subject."""
     if not isinstance(subject, ToolPermission):
         return ""

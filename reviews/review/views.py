@@ -76,7 +76,7 @@ def needs_page(request: SignedInRequest) -> HttpResponse:
 def _redirect_to_first_item_or_task(request: SignedInRequest) -> HttpResponseRedirect:
     """Go to the first of what is left after the work on a task, else to that task."""
     selection, key = review_list_from_address(request, NEEDS_ME), request.GET["after-task"]
-    if key.isascii() and key.isdigit() and len(key) < 19 and not _first_item_url(request, selection):
+    if key.isascii() and key.isdigit() and len(key) < 19 and not _first_item_url_or_empty(request, selection):
         visible = Task.objects.filter(project__in=selection.scope.visible_projects)
         task = visible.select_related("project__owner").filter(pk=key).first()
         if task is not None:
@@ -269,13 +269,13 @@ def _redirect_to_next_review_or_task(request: SignedInRequest, visit: GateVisit)
     ) or ordered_visits_user_may_decide(request.user, within, 1, None, places)
     for _at, following in left:
         return redirect(reverse("gate-visit", args=[following]) + selection.suffix)
-    if url := _first_item_url(request, selection):
+    if url := _first_item_url_or_empty(request, selection):
         return redirect(url)
     project = visit.task.project
     return redirect("task", project.owner.key, project.key, visit.task.name)
 
 
-def _first_item_url(request: SignedInRequest, selection: ReviewList) -> str:
+def _first_item_url_or_empty(request: SignedInRequest, selection: ReviewList) -> str:
     """Return the address of the first of what needs this person, "" where nothing does."""
     rows = next_rows_of_list(request.user, selection, timezone.now()).rows
     return rows[0].url if rows else ""

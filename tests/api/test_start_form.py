@@ -15,7 +15,7 @@ from gateline.failures import InvalidFailure
 from gateline.form_values import parse_value as from_shell
 from pipelines.models import Task, Upload
 from pipelines.ports.vault import store
-from pipelines.routing.basics.file_signatures import content_kind, contradicting_ending
+from pipelines.routing.basics.file_signatures import content_kind, contradicting_ending_or_empty
 from tests.factories import World
 from tests.pages.conftest import at, client_of, door, text
 
@@ -201,11 +201,11 @@ def test_a_number_is_read_the_same_from_a_form_and_from_the_command(
     ],
 )
 def test_the_first_bytes_say_whether_the_ending_is_true(name: str, content: bytes, fault: str) -> None:
-    assert contradicting_ending(name, content_kind(content)) == fault
+    assert contradicting_ending_or_empty(name, content_kind(content)) == fault
 
 
 def test_nobody_looked_at_a_file_of_before() -> None:
-    assert contradicting_ending("a.png", "") == ""
+    assert contradicting_ending_or_empty("a.png", "") == ""
 
 
 def test_a_file_that_is_not_what_it_is_called_is_refused_everywhere(world: World, line: str) -> None:

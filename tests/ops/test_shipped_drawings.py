@@ -61,11 +61,11 @@ def test_what_another_program_drew_is_not_taken(monkeypatch: pytest.MonkeyPatch,
     assert shipped_drawings.is_drawn_at_set_up(drawings.picture_digest(picture))
     monkeypatch.setattr(drawings, "PROGRAM", tmp_path / "drawing.mjs")
     drawings.PROGRAM.write_text("another")
-    drawings._program_digest.cache_clear()
+    drawings._program_digest_or_empty.cache_clear()
     try:
         assert shipped_drawings.shipped_drawing_or_none(drawings.picture_digest(picture)) is None
     finally:
-        drawings._program_digest.cache_clear()
+        drawings._program_digest_or_empty.cache_clear()
 
 
 def test_only_what_is_new_is_drawn_and_what_no_line_has_any_more_goes(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.lines.starters.commands import StationCommands, template_with_commands
 from pipelines.models import Repository, Task
 from pipelines.queries.failure_causes import first_error_line_and_place
-from pipelines.work.handlers.command import module_that_was_not_found
+from pipelines.work.handlers.command import module_that_was_not_found_or_empty
 from reviews.models import Notification
 from reviews.tasks import deliver_notification
 from tests.factories import World, station
@@ -280,12 +280,12 @@ def test_a_check_that_cannot_run_stops_the_line_and_leads_to_the_environment(
 
 def test_a_module_that_runs_and_lacks_another_one_has_run() -> None:
     errors = b"Traceback (most recent call last):\n  ...\nModuleNotFoundError: No module named 'numpy'\n"
-    assert module_that_was_not_found(["python3", "-m", "flake8"], 1, errors) == ""
+    assert module_that_was_not_found_or_empty(["python3", "-m", "flake8"], 1, errors) == ""
     assert (
-        module_that_was_not_found(
+        module_that_was_not_found_or_empty(
             ["python3", "-m", "flake8"], 1, b"/usr/bin/python3: No module named flake8\n"
         )
         == "flake8"
     )
-    assert module_that_was_not_found(["python3", "-m", "flake8"], 1, b"a.py:1:1: F401\n") == ""
-    assert module_that_was_not_found(["ruff", "-m", "flake8"], 1, b"x: No module named flake8") == ""
+    assert module_that_was_not_found_or_empty(["python3", "-m", "flake8"], 1, b"a.py:1:1: F401\n") == ""
+    assert module_that_was_not_found_or_empty(["ruff", "-m", "flake8"], 1, b"x: No module named flake8") == ""

@@ -103,7 +103,7 @@ def _export_event(history: _ExportState, event: Event) -> dict[str, Any]:
         "transition": {
             "from_state": event.source or None,
             "to_state": _comma_separated_target_states(event) or None,
-            "trigger": _gate_result_trigger_of_event(event) or event.trigger or event.kind,
+            "trigger": _gate_result_trigger_of_event_or_empty(event) or event.trigger or event.kind,
         },
         "agent": {"source": source, "target": target},
         "handoff_id": _handoff_id_of_event_or_none(event, source, target) if moved else None,
@@ -165,7 +165,7 @@ def _agent_or_station_key(station: Any) -> str:
 # What gates had to do with it
 
 
-def _gate_result_trigger_of_event(event: Event) -> str:
+def _gate_result_trigger_of_event_or_empty(event: Event) -> str:
     return (
         gate_results.gate_passed_or_failed_trigger(event.decision)
         if event.kind in TRANSITIONS and event.decision

@@ -18,7 +18,7 @@ from pipelines.models import Project, Repository, Upload
 from pipelines.ports.vault.value_lookup import SECRET, ValueScope
 from pipelines.queries.allowed_folders import reason_against_folder
 from pipelines.routing.basics import values
-from pipelines.routing.basics.file_signatures import contradicting_ending
+from pipelines.routing.basics.file_signatures import contradicting_ending_or_empty
 from pipelines.routing.basics.hidden_characters import shortened_at_word
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.inputs import Input
@@ -58,8 +58,8 @@ def checked_inputs_with_defaults(
         if value is None:
             problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
             continue
-        fault = input_fault_text(field, value) or unknown_secret_fault(field, value, known)
-        fault = fault or unknown_repository_fault(field, value, reach, known_repositories)
+        fault = input_fault_text(field, value) or unknown_secret_fault_or_empty(field, value, known)
+        fault = fault or unknown_repository_fault_or_empty(field, value, reach, known_repositories)
         value = value if fault else repository_value_to_store(field, value, known_repositories)
         problems += [Problem(f"{at}.{field.key}", fault, field.help)] if fault else []
         filled[field.key] = value
@@ -95,7 +95,7 @@ def repositories_inputs_may_name(fields: Iterable[Input], reach: ValueScope) -> 
     return list(Repository.objects.filter(project=reach.project).order_by("name"))
 
 
-def unknown_repository_fault(
+def unknown_repository_fault_or_empty(
     field: Input, value: Any, reach: ValueScope, connected: Iterable[Repository]
 ) -> str:
     """Say what is wrong with the name or folder of a repository, or ""."""
@@ -131,7 +131,7 @@ def unconnected_repository_problems(
     return [Problem(f"inputs.{key}", message, "Connect it under Settings, Repositories.")]
 
 
-def unknown_secret_fault(field: Input, value: Any, known: Collection[str]) -> str:
+def unknown_secret_fault_or_empty(field: Input, value: Any, known: Collection[str]) -> str:
     return str(NO_SECRET) if field.type == "secret" and value not in known else ""
 
 
@@ -157,7 +157,9 @@ def _check_files_and_set_sizes(
         if upload := measured.get(digest):
             filled[key] = {"name": name, "digest": digest, "size": upload.blob.size}
             # As it was measured at the upload: of its own size a client may say anything
-            fault = size_fault(field, upload.blob.size) or file_type_fault(field, name, upload.content)
+            fault = size_fault_or_empty(field, upload.blob.size) or file_type_fault_or_empty(
+                field, name, upload.content
+            )
         problems += [Problem(f"{at}.{key}", fault, field.help)] if fault else []
     return problems
 
@@ -176,13 +178,15 @@ def expired_file_names(fields: Iterable[Input], inputs: Mapping[str, Any], proje
 def title_from_inputs(name: str, fields: Iterable[Input], filled: Mapping[str, Any]) -> str:
     """The title of a task without one: its line and the first input that distinguishes tasks, such as “Repository
     check: app”. What the name of the line says already is not said twice."""
-    words = (_value_text_for_title(field, filled[field.key]) for field in fields if filled.get(field.key))
+    words = (
+        _value_text_for_title_or_empty(field, filled[field.key]) for field in fields if filled.get(field.key)
+    )
     summary = next(filter(None, words), "")
     mention = re.search(rf"(?<!\w){re.escape(summary)}(?!\w)", name, re.IGNORECASE)
     return (f"{name}: {summary}" if summary and not mention else name)[:TITLE]
 
 
-def _value_text_for_title(field: Input, value: Any) -> str:
+def _value_text_for_title_or_empty(field: Input, value: Any) -> str:
     """Return the text of a value that describes its task in a title, "" if nothing does: numbers, dates, yes
     or no, and secrets need a label."""
     if field.type == "file" and isinstance(value, Mapping):
@@ -251,7 +255,7 @@ def input_fault_text(field: Input, value: Any) -> str:
     return CHECKS[field.type](field, value)
 
 
-def _text_fault(field: Input, value: Any) -> str:
+def _text_fault_or_empty(field: Input, value: Any) -> str:
     if not isinstance(value, str):
         return "has to be a text"
     if field.minimum is not None and len(value) < field.minimum:
@@ -263,7 +267,7 @@ def _text_fault(field: Input, value: Any) -> str:
     return ""
 
 
-def _number_fault(field: Input, value: Any) -> str:
+def _number_fault_or_empty(field: Input, value: Any) -> str:
     # To Python a bool is an int.
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
         return "has to be a number"
@@ -274,15 +278,15 @@ def _number_fault(field: Input, value: Any) -> str:
     return ""
 
 
-def _yes_no_fault(field: Input, value: Any) -> str:
+def _yes_no_fault_or_empty(field: Input, value: Any) -> str:
     return "" if isinstance(value, bool) else "has to be yes or no: true or false"
 
 
-def _choice_fault(field: Input, value: Any) -> str:
+def _choice_fault_or_empty(field: Input, value: Any) -> str:
     return "" if value in field.choices else f"has to be one of: {', '.join(field.choices)}"
 
 
-def _date_fault(field: Input, value: Any) -> str:
+def _date_fault_or_empty(field: Input, value: Any) -> str:
     try:
         # Python also reads 20260101 and 2026-W01-1.
         return "" if date.fromisoformat(value).isoformat() == value else "has to be a date like 2026-12-31"
@@ -290,7 +294,7 @@ def _date_fault(field: Input, value: Any) -> str:
         return "has to be a date like 2026-12-31"
 
 
-def _repository_form_fault(field: Input, value: Any) -> str:
+def _repository_form_fault_or_empty(field: Input, value: Any) -> str:
     """A folder, the name of a connected repository, or an https or ssh address. Whether the folder is allowed is known
     to `inputs`; which hosts may be reached is checked where they are reached (house §5)."""
     if not isinstance(value, str):
@@ -302,16 +306,16 @@ def _repository_form_fault(field: Input, value: Any) -> str:
     return str(NO_REPOSITORY)
 
 
-def _revision_fault(field: Input, value: Any) -> str:
+def _revision_fault_or_empty(field: Input, value: Any) -> str:
     """Check a revision: what git takes for the name of a branch or tag, or a commit; never an option or an
     expression."""
     match = isinstance(value, str) and len(value) <= REVISION and REVISIONS.match(value)
     return "" if match and ".." not in value else "has to be a branch, a tag or a commit"
 
 
-def _file_fault(field: Input, value: Any) -> str:
+def _file_fault_or_empty(field: Input, value: Any) -> str:
     """Return what is wrong with a reference `{name, digest}` to an uploaded file, or "". A size in it is
-    ignored; `size_fault` checks the stored one."""
+    ignored; `size_fault_or_empty` checks the stored one."""
     stored = isinstance(value, dict) and {"name", "digest"} <= set(value) <= {"name", "digest", "size"}
     if not stored or not _is_printable_name(value["name"]) or not DIGEST.match(str(value["digest"])):
         return "has to be an uploaded file: {name, digest}"
@@ -320,16 +324,16 @@ def _file_fault(field: Input, value: Any) -> str:
     return ""
 
 
-def size_fault(field: Input, size: int) -> str:
+def size_fault_or_empty(field: Input, size: int) -> str:
     """Return what is wrong with the measured size of a file, or ""."""
     too_large = field.maximum is not None and size > field.maximum * MIB
     return f"is larger than {field.maximum} MiB" if too_large else ""
 
 
-def file_type_fault(field: Input, name: str, content: str) -> str:
+def file_type_fault_or_empty(field: Input, name: str, content: str) -> str:
     """Return what is wrong with the content of a file, judged by its first bytes where the field accepts only
     some types, or ""."""
-    ending = contradicting_ending(name, content) if field.accept else ""
+    ending = contradicting_ending_or_empty(name, content) if field.accept else ""
     if not ending:
         return ""
     return f"has the ending {ending}, but its content is of another type"
@@ -339,21 +343,21 @@ def _is_printable_name(name: Any) -> bool:
     return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()
 
 
-def _secret_name_form_fault(field: Input, value: Any) -> str:
+def _secret_name_form_fault_or_empty(field: Input, value: Any) -> str:
     """The name of a stored secret, never the secret itself: a value that is not a known name is not repeated in the
     answer."""
     return "" if isinstance(value, str) and NAME.match(value) else str(NO_SECRET)
 
 
 CHECKS: dict[str, Callable[[Input, Any], str]] = {
-    "text": _text_fault,
-    "long_text": _text_fault,
-    "number": _number_fault,
-    "choice": _choice_fault,
-    "yes_no": _yes_no_fault,
-    "date": _date_fault,
-    "repository": _repository_form_fault,
-    "revision": _revision_fault,
-    "file": _file_fault,
-    "secret": _secret_name_form_fault,
+    "text": _text_fault_or_empty,
+    "long_text": _text_fault_or_empty,
+    "number": _number_fault_or_empty,
+    "choice": _choice_fault_or_empty,
+    "yes_no": _yes_no_fault_or_empty,
+    "date": _date_fault_or_empty,
+    "repository": _repository_form_fault_or_empty,
+    "revision": _revision_fault_or_empty,
+    "file": _file_fault_or_empty,
+    "secret": _secret_name_form_fault_or_empty,
 }

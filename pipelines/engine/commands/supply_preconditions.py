@@ -12,8 +12,8 @@ from pipelines.engine.commands.inputs import (
     input_fault_text,
     repositories_inputs_may_name,
     repository_value_to_store,
-    unknown_repository_fault,
-    unknown_secret_fault,
+    unknown_repository_fault_or_empty,
+    unknown_secret_fault_or_empty,
 )
 from pipelines.engine.commands.reconsider import held_token_context_and_situation
 from pipelines.engine.core import payload
@@ -107,8 +107,8 @@ def _supply_metadata_and_decide_again(
         Problem(
             f"metadata.{key}",
             input_fault_text(fields[key], value)
-            or unknown_secret_fault(fields[key], value, known)
-            or unknown_repository_fault(fields[key], value, reach, connected),
+            or unknown_secret_fault_or_empty(fields[key], value, known)
+            or unknown_repository_fault_or_empty(fields[key], value, reach, connected),
             "",
         )
         for key, value in values.items()

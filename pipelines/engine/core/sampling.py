@@ -28,7 +28,7 @@ def draw_result_by_gate(line: ParsedLine, task: Task, outcome: Mapping[str, Any]
     gates = [gate for gate in line.gates if gate.sample is not None]
     if not gates:
         return {}
-    chain, change = ids_of_tasks_that_led_here(task), _changed_lines_digest(outcome)
+    chain, change = ids_of_tasks_that_led_here(task), _changed_lines_digest_or_empty(outcome)
     subjects = [
         SampledDraw.ALL,
         _sampling_key_of_task_chain(chain[0]),
@@ -65,7 +65,7 @@ def always_ask_about_change_from_now(visit: GateVisit, gate: Gate, outcome: Mapp
     always asked about from now on."""
     if gate.sample is None:
         return
-    change = _changed_lines_digest(outcome)
+    change = _changed_lines_digest_or_empty(outcome)
     abouts = [
         _sampling_key_of_task_chain(ids_of_tasks_that_led_here(visit.task)[0]),
         *([change] if change else []),
@@ -126,7 +126,7 @@ def _with_single_spaces(value: Any) -> Any:
     return [_with_single_spaces(member) for member in value] if isinstance(value, list) else value
 
 
-def _changed_lines_digest(outcome: Mapping[str, Any]) -> str:
+def _changed_lines_digest_or_empty(outcome: Mapping[str, Any]) -> str:
     """The digest of the changed lines, as the server counted them (law §13); "" without any."""
     facts = outcome.get("facts")
     digest = (facts.get("git") or {}).get("lines") if isinstance(facts, Mapping) else ""

@@ -47,10 +47,10 @@ def gate_vote_violations(task_ids: Ids) -> Iterable[Violation]:
         for visit in decided:
             event = overridden.get(str(visit.pk))
             if visit.overridden or event:
-                why = _missing_override_record_fault(record.task, visit, event)
+                why = _missing_override_record_fault_or_empty(record.task, visit, event)
             else:
                 everyone = unanimous.get(str(visit.pk), ())
-                why = _decided_visit_fault(
+                why = _decided_visit_fault_or_empty(
                     record.task, visit, version_by_decision[visit.asked_by_id], votes[visit.pk], everyone
                 )
             if why:
@@ -63,7 +63,7 @@ def _votes_of_visits(visits: Any) -> QuerySet[Vote]:
     return Vote.objects.filter(visit__among=visits).select_related("user").order_by("pk")
 
 
-def _stand_in_fault(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
+def _stand_in_fault_or_empty(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
     """Return what is wrong with a vote in the place of somebody who was away."""
     people = vote.entitled_as.get("people", [vote.user_id])
     if (people[0], people[-1], len(set(people))) != (vote.seat_id, vote.user_id, len(people)):
@@ -76,7 +76,7 @@ def _stand_in_fault(vote: Vote, task: Task, visit: GateVisit, policy: Approval) 
     return ""
 
 
-def _decided_visit_fault(
+def _decided_visit_fault_or_empty(
     task: Task, visit: GateVisit, asked_under: int, votes: list[Vote], everyone: Collection[str]
 ) -> str:
     """Return what is wrong with a decided visit, or "". `everyone`: who was asked for a unanimous approval, as
@@ -86,7 +86,7 @@ def _decided_visit_fault(
     if visit.gate not in {JUMP, *line.gates_by_key}:
         return "its line has no such gate"
     if visit.decided_by_id is None:
-        return _undeclared_timeout_fault(line, visit, votes)
+        return _undeclared_timeout_fault_or_empty(line, visit, votes)
     policy = approval_policy_of_visit(visit, line)
     for vote in votes:
         person = EntitledPerson.from_dict(vote.seat_id, vote.entitled_as)
@@ -94,7 +94,7 @@ def _decided_visit_fault(
             return f"vote {vote.pk} is by somebody whom the gate does not ask"
         if reason_person_is_barred(person, task, visit, policy):
             return f"vote {vote.pk} is by somebody who is barred"
-        if why := _stand_in_fault(vote, task, visit, policy):
+        if why := _stand_in_fault_or_empty(vote, task, visit, policy):
             return why
         alone = vote.word == Word.APPROVE and is_allowed_only_as_sole_member(person, task, visit, policy)
         if alone != vote.self_approved:
@@ -115,7 +115,7 @@ def _decided_visit_fault(
     return "" if last.user_id == visit.decided_by_id else "its last vote is not by whom it names"
 
 
-def _missing_override_record_fault(task: Task, visit: GateVisit, event: Event | None) -> str:
+def _missing_override_record_fault_or_empty(task: Task, visit: GateVisit, event: Event | None) -> str:
     """An administrator approved, with a comment, and an event says so."""
     if event is None or not visit.overridden or visit.word != Word.APPROVE or not visit.reason.strip():
         return "an override without its event, its mark or its comment"
@@ -126,7 +126,7 @@ def _missing_override_record_fault(task: Task, visit: GateVisit, event: Event | 
     return ""
 
 
-def _undeclared_timeout_fault(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
+def _undeclared_timeout_fault_or_empty(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
     """No person decided: then it is the rejection that its gate declares for a due time that has passed."""
     gate = line.gate(visit.gate)
     if gate.due is None or gate.due.then != "reject":

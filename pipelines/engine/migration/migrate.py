@@ -172,7 +172,7 @@ def _apply_plan_and_return_snapshot(
         was=was.pk,
         revision=to.revision,
         mapping=dict(member.mapping),
-        migration=_migration_id(migration_batch, member.entry_id),
+        migration=_migration_id_or_empty(migration_batch, member.entry_id),
         tokens=[token_fields_for_event(token) for token in changed],
         count=add_counts_to_task(task, plan.taken_back),
     )
@@ -203,6 +203,6 @@ def _tokens_with_effects(
     return list(zip(migration_batch.ground.tokens_of_task(task), plan.effects, strict=True))
 
 
-def _migration_id(migration_batch: MigrationBatch, entry_id: int | None) -> str:
+def _migration_id_or_empty(migration_batch: MigrationBatch, entry_id: int | None) -> str:
     entry = migration_batch.entries.get(entry_id or 0)
     return str(entry.migration_id) if entry else ""

@@ -152,7 +152,7 @@ class MigrationSnapshot:
             judge=versions.by_id(judge),
             work="running"
             if token.status == Status.EVALUATING
-            else _queued_or_running_word(self.open.get(token.pk)),
+            else _queued_or_running_word_or_empty(self.open.get(token.pk)),
             mapping=job.mapping if job and not there else {},
             there=there,
             situation=_situation_with_current_counts(decision, counts, self.tasks[token.task_id])
@@ -293,7 +293,7 @@ def _tokens_by_task(tokens: Iterable[Token]) -> dict[int, list[Token]]:
     return tokens_by_task
 
 
-def _queued_or_running_word(job: Job | None) -> str:
+def _queued_or_running_word_or_empty(job: Job | None) -> str:
     if job is None:
         return ""
     return "running" if job.state == Job.State.RUNNING else "queued"

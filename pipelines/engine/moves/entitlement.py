@@ -285,12 +285,13 @@ def tally_of_votes(policy: Approval, votes: Iterable[Vote], everyone: Iterable[V
     `unanimous_voters_or_none`, where the policy is unanimous."""
     cast = [(vote, EntitledPerson.from_dict(vote.seat_id, vote.entitled_as).as_voter) for vote in votes]
     words = [
-        Word(voter.person, vote.word, _stand_in_username_if_unanimous(vote, policy)) for vote, voter in cast
+        Word(voter.person, vote.word, _stand_in_username_if_unanimous_or_empty(vote, policy))
+        for vote, voter in cast
     ]
     return tally_votes(policy.who, words, [voter for _, voter in cast], everyone)
 
 
-def _stand_in_username_if_unanimous(vote: Vote, policy: Approval) -> str:
+def _stand_in_username_if_unanimous_or_empty(vote: Vote, policy: Approval) -> str:
     # law §6, All: who voted in the place of somebody else need not vote again.
     return vote.user.username if policy.is_unanimous and vote.stands_for_id else ""
 

@@ -232,7 +232,9 @@ def _last_rejection_of_same_contents_or_none(
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
     verdicts = {key: (visit.word, visit.evidence["content"]) for key, visit in last.items()}
     return last.get(
-        transitions.gate_that_rejected_same_content(verdicts, dict(zip(gates, contents, strict=True)))
+        transitions.gate_that_rejected_same_content_or_empty(
+            verdicts, dict(zip(gates, contents, strict=True))
+        )
     )
 
 

@@ -78,7 +78,7 @@ def _try_to_plan_next_entries(command: BulkCommand) -> bool:
         entry.command = command
         entry.version = versions.get(entry.position, 0)
         entry.plan = left_behind.get(entry.task_id, {})
-        entry.detail = _plan_entry_and_return_refusal(entry)
+        entry.detail = _plan_entry_and_return_refusal_or_empty(entry)
         entry.result = Result.REFUSED if entry.detail else Result.PLANNED
         entry.at = clock.now() if entry.detail else None
         # Not where it was stopped meanwhile
@@ -88,7 +88,7 @@ def _try_to_plan_next_entries(command: BulkCommand) -> bool:
     return bool(entries)
 
 
-def _plan_entry_and_return_refusal(entry: BulkEntry) -> str:
+def _plan_entry_and_return_refusal_or_empty(entry: BulkEntry) -> str:
     """Do it and take it back; return why it is refused, or "". What a move does is noted in its plan."""
     command, task = entry.command, entry.task
     if not access.is_permitted(command.by, "operate", task.project):
@@ -162,14 +162,14 @@ def _try_to_do_next_entry(command: BulkCommand) -> bool:
     if entry is None:
         return False
     entry.command = command
-    entry.detail = _do_entry_and_return_refusal(entry)
+    entry.detail = _do_entry_and_return_refusal_or_empty(entry)
     entry.result = Result.REFUSED if entry.detail else Result.DONE
     entry.at = clock.now()
     entry.save(update_fields=["detail", "result", "at"])
     return True
 
 
-def _do_entry_and_return_refusal(entry: BulkEntry) -> str:
+def _do_entry_and_return_refusal_or_empty(entry: BulkEntry) -> str:
     # Anew for each: a membership may end meanwhile
     if not access.is_permitted(entry.command.by, "operate", entry.task.project):
         return NO_PERMISSION

@@ -76,7 +76,7 @@ def bulk_summary(command: BulkCommand, who: Who) -> BulkSummary:
     )
     visible_ids = {project.pk for project in access.visible_projects_with_owner(who)}
     rows = [
-        EntryRow(entry, _station_name_of_entry(entry))
+        EntryRow(entry, _station_name_of_entry_or_empty(entry))
         for entry in entries
         if entry.task.project_id in visible_ids
     ]
@@ -94,7 +94,7 @@ def bulk_summary(command: BulkCommand, who: Who) -> BulkSummary:
     )
 
 
-def _station_name_of_entry(entry: BulkEntry) -> str:
+def _station_name_of_entry_or_empty(entry: BulkEntry) -> str:
     places = entry.plan.get("places") or []
     line = versions.by_id(entry.task.pinned_id) if places else None
     return place_name(line, places[0][0]) if line else ""

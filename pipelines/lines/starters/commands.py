@@ -129,7 +129,9 @@ def _replace_report_rules(document: dict[str, Any], key: str) -> None:
     for rule in _rules_of_stations(document["stations"]):
         alternatives = (rule.get("when") or {}).get("all", ())
         for place, condition in enumerate(alternatives):
-            if any(_fact_path(condition).startswith(f"{OTHERS}.{key}.{fact}.") for fact in FACTS[key]):
+            if any(
+                _fact_path_or_empty(condition).startswith(f"{OTHERS}.{key}.{fact}.") for fact in FACTS[key]
+            ):
                 alternatives[place] = failed
 
 
@@ -149,11 +151,13 @@ def _drop_unobservable_rules(document: dict[str, Any]) -> None:
 
 def _is_observable(when: Any, observed: set[str]) -> bool:
     conditions = (when or {}).get("all", ()) if isinstance(when, dict) else ()
-    paths = [path for condition in conditions if (path := _fact_path(condition)).startswith(f"{OTHERS}.")]
+    paths = [
+        path for condition in conditions if (path := _fact_path_or_empty(condition)).startswith(f"{OTHERS}.")
+    ]
     return all(any(path.startswith(start) for start in observed) for path in paths)
 
 
-def _fact_path(condition: Mapping[str, Any]) -> str:
+def _fact_path_or_empty(condition: Mapping[str, Any]) -> str:
     fact = condition.get("fact")
     return str(fact.get("path", "")) if isinstance(fact, dict) else ""
 
@@ -191,7 +195,10 @@ def _condition_by_exit_code(when: Any, facts: Sequence[str]) -> Any:
 
 def _requires_zero_count(condition: Mapping[str, Any], facts: Sequence[str]) -> bool:
     fact = condition.get("fact") or {}
-    return _fact_path(condition).partition(".")[0] in facts and (fact["op"], fact["value"]) == ("equals", 0)
+    return _fact_path_or_empty(condition).partition(".")[0] in facts and (fact["op"], fact["value"]) == (
+        "equals",
+        0,
+    )
 
 
 def _reads_facts(when: Any, facts: Sequence[str]) -> bool:
@@ -199,7 +206,7 @@ def _reads_facts(when: Any, facts: Sequence[str]) -> bool:
         return any(_reads_facts(condition, facts) for condition in when)
     if not isinstance(when, dict):
         return False
-    return _fact_path(when).partition(".")[0] in facts or any(
+    return _fact_path_or_empty(when).partition(".")[0] in facts or any(
         _reads_facts(condition, facts) for condition in when.values()
     )
 

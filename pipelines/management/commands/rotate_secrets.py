@@ -18,7 +18,7 @@ class Command(printing.Command):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        made = keys.put_new_key_first_in_file()
+        made = keys.try_to_put_new_key_first_in_file()
         done, lost = store.reencrypt_and_name_unreadable_secrets(timezone.now())
         self.stdout.write(f"{done} secrets are encrypted with {'a new key' if made else 'the first key'}.")
         if lost:

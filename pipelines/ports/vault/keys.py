@@ -42,7 +42,7 @@ def key_texts() -> list[str]:
     return file.read_text().split() if file else list(settings.ENCRYPTION_KEYS)
 
 
-def put_new_key_first_in_file() -> bool:
+def try_to_put_new_key_first_in_file() -> bool:
     """Put a new key before the present one in the file. The one before it stays for whoever has just read the file;
     older ones are dropped, since the last rotation encrypted everything anew. False where the environment names the
     keys: then an operator puts the new one first."""

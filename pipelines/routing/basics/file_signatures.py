@@ -63,7 +63,7 @@ def content_kind(lead: bytes) -> str:
     return TEXT if lead.startswith(UTF16) or b"\0" not in lead else BINARY
 
 
-def contradicting_ending(name: str, content: str) -> str:
+def contradicting_ending_or_empty(name: str, content: str) -> str:
     """Return the file ending that contradicts the content, or "". `content`: as `content_kind` returns it; "" is
     unknown."""
     ending = name.lower().rpartition(".")[2]

@@ -161,7 +161,7 @@ def check_storable(value: Any, path: str) -> None:
     if _is_surely_storable(value):
         return
     trail: list[str | int] = []
-    message = _value_fault(value, trail)
+    message = _value_fault_or_empty(value, trail)
     if message:
         raise Malformed(reduce(member_path, trail, path), message)
 
@@ -193,7 +193,7 @@ def _is_surely_storable(value: Any) -> bool:
                 below += node.values()
             elif is_a is list:
                 below += node
-            elif is_a is not int and _fault_in_leaf(node):
+            elif is_a is not int and _fault_in_leaf_or_empty(node):
                 return False
         if not below:
             return True
@@ -206,7 +206,7 @@ def _is_storable(text: str) -> bool:
     return ("\x00" not in text) if text.isascii() else not _UNSTORABLE.search(text)
 
 
-def unstorable_text_fault(text: str) -> str:
+def unstorable_text_fault_or_empty(text: str) -> str:
     """Return the reason that a text cannot be stored, or an empty text."""
     match = _UNSTORABLE.search(text)
     if not match:
@@ -216,13 +216,13 @@ def unstorable_text_fault(text: str) -> str:
     return _("the text holds half of a surrogate pair at position %(position)s", position=match.start())
 
 
-def _value_fault(value: Any, trail: list[str | int]) -> str:
+def _value_fault_or_empty(value: Any, trail: list[str | int]) -> str:
     """Return the fault of a value and leave its path in `trail`, which is written only on the way to a fault."""
     is_a = type(value)
     if is_a is str:
-        return unstorable_text_fault(value)
+        return unstorable_text_fault_or_empty(value)
     if is_a is not dict and is_a is not list:
-        return _fault_in_leaf(value)
+        return _fault_in_leaf_or_empty(value)
     # Before Python's own limit, which would end the process of a reader in a traceback
     if len(trail) >= MAX_DEPTH:
         return _("nested deeper than %(most)s", most=MAX_DEPTH)
@@ -236,13 +236,13 @@ def _value_fault(value: Any, trail: list[str | int]) -> str:
 
 def _fault_below(step: str | int, member: Any, trail: list[str | int]) -> str:
     trail.append(step)
-    message = _value_fault(member, trail)
+    message = _value_fault_or_empty(member, trail)
     if not message:
         trail.pop()
     return message
 
 
-def _fault_in_leaf(value: Any) -> str:
+def _fault_in_leaf_or_empty(value: Any) -> str:
     if type(value) not in KINDS:
         return _("not a JSON value: %(kind)s", kind=type(value).__name__)
     finite = value.is_finite() if type(value) is Decimal else type(value) is not float or isfinite(value)
@@ -251,7 +251,7 @@ def _fault_in_leaf(value: Any) -> str:
 
 def _fault_in_key(step: Any) -> str:
     return (
-        unstorable_text_fault(step)
+        unstorable_text_fault_or_empty(step)
         if type(step) is str
         else _("keys are text, not %(kind)s", kind=type(step).__name__)
     )

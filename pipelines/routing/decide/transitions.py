@@ -192,7 +192,9 @@ def _blocking_stay_or_none(
     return Stay("stuck", {"message": f"{merge.station} and {other} must never run in parallel."}, FORBIDDEN)
 
 
-def gate_that_rejected_same_content(last: Mapping[str, tuple[str, Any]], contents: Mapping[str, Any]) -> str:
+def gate_that_rejected_same_content_or_empty(
+    last: Mapping[str, tuple[str, Any]], contents: Mapping[str, Any]
+) -> str:
     """Find the gate whose last word was a rejection of the very same: an unchanged question is not asked again (law §6,
     last sentence). `last`: of each gate the last word and what it was about; `contents`: what would be asked now."""
     for gate, content in contents.items():

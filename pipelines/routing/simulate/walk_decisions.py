@@ -21,7 +21,7 @@ from pipelines.routing.decide.transitions import (
     TokenPlace,
     Transition,
     decision_transition,
-    gate_that_rejected_same_content,
+    gate_that_rejected_same_content_or_empty,
     rerun_transition,
 )
 from pipelines.routing.document.model import ParsedLine
@@ -153,7 +153,7 @@ def _stay_position(
     stayed = replace(position, status=where.status, wait=wait, error=where.error, asked=open_review)
     if stayed.status == REVIEW and walk.last_words:
         contents = {gate: gate_evidence(line, stayed, gate) for gate in wait["gates"]}
-        rejected = gate_that_rejected_same_content(walk.last_words, contents)
+        rejected = gate_that_rejected_same_content_or_empty(walk.last_words, contents)
         if rejected:
             # An unchanged re-ask after a rejection is not asked: the task is held (law §6).
             return replace(stayed, status=HELD, wait={**wait, "rejection": {"gate": rejected}}, asked=None)

@@ -27,7 +27,7 @@ class PageHelp:
 def help_place(context: Context, field: str = "") -> str:
     """The address of what the help says about the page, or about this field of it; "" where there is nothing, and for
     who may not read the help yet. `help_at` and `help_kind` in the context stand for the page."""
-    return _help_url(help_target(*_page_field_and_kind_of_work(context, field)))
+    return _help_url_or_empty(help_target(*_page_field_and_kind_of_work(context, field)))
 
 
 @register.simple_tag(takes_context=True)
@@ -35,7 +35,7 @@ def help_of_page(context: Context) -> PageHelp | None:
     topic = help_target(*_page_field_and_kind_of_work(context, ""))
     slug = topic.partition("#")[0]
     title = next((page.title for page in help_pages() if page.slug == slug), "")
-    return PageHelp(_help_url(topic), title) if title else None
+    return PageHelp(_help_url_or_empty(topic), title) if title else None
 
 
 @register.simple_tag(takes_context=True)
@@ -47,7 +47,7 @@ def help_link(context: Context, field: str = "") -> SafeString:
 @lru_cache(maxsize=4_096)
 def _help_link_html(at: str, field: str, kind: str) -> SafeString:
     # Kept: a form of the editor has forty of them, at each word that is typed
-    return render_to_string("help/more.html", {"href": _help_url(help_target(at, field, kind))})
+    return render_to_string("help/more.html", {"href": _help_url_or_empty(help_target(at, field, kind))})
 
 
 def _page_field_and_kind_of_work(context: Context, field: str) -> tuple[str, str, str]:
@@ -60,6 +60,6 @@ def _page_field_and_kind_of_work(context: Context, field: str) -> tuple[str, str
     return str(at or ""), str(field), str(context.get("help_kind", ""))
 
 
-def _help_url(topic: str) -> str:
+def _help_url_or_empty(topic: str) -> str:
     slug, mark, anchor = topic.partition("#")
     return reverse("help-page", args=[slug]) + mark + anchor if slug else ""

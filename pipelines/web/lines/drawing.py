@@ -23,7 +23,7 @@ from pipelines.templatetags.gateline import built_file_url_or_empty
 from pipelines.web.lines.badges import rule_limits
 from pipelines.web.lines.kinds import work_kind_fields
 from pipelines.web.lines.overview import fallback_text
-from pipelines.work.drawing import path_of_node_program
+from pipelines.work.drawing import path_of_node_program_or_empty
 
 STOPPED = " (stopped)"
 """Behind the key of a station: the id of the rule that stands for an end to which no rule led."""
@@ -102,7 +102,7 @@ def drawing_with_stored_svg(
     if stored is None:
         return (
             drawing
-            if path_of_node_program()
+            if path_of_node_program_or_empty()
             else replace(drawing, digest=drawings.picture_digest(drawing.given))
         )
     return replace(

@@ -76,7 +76,7 @@ def first_gate_guarantee_id_or_empty(line: ParsedLine) -> str:
     return next((key for key, form in never if form and form.without in line.gates_by_key), "")
 
 
-def station_with_covering_second_rule(line: ParsedLine) -> str:
+def station_with_covering_second_rule_or_empty(line: ParsedLine) -> str:
     """Return the key of the first station whose second rule, moved to the top, leaves nothing to the first; ""
     if none."""
     for station in line.stations:

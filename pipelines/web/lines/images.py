@@ -33,7 +33,7 @@ SMALL = (
 STYLE = f"<style>:root{{color-scheme:light dark;{_VALUES}}}{SMALL}</style>"
 
 
-def hand_over_url(drawing: LineDrawing, project: Project, user: User) -> str:
+def hand_over_url_or_empty(drawing: LineDrawing, project: Project, user: User) -> str:
     """Return where the browser of this person hands over what it draws; "" where the server has drawn it, or does."""
     if not drawing.digest or not access.is_permitted(user, "design", project):
         return ""

@@ -47,7 +47,7 @@ from pipelines.web.lines.guarantees import (
     own_and_required_guarantee_views,
     proved_count,
 )
-from pipelines.web.lines.images import hand_over_url
+from pipelines.web.lines.images import hand_over_url_or_empty
 from pipelines.web.lines.marks import path_marking_paused_stations_or_empty
 from pipelines.web.lines.overview import gate_summaries, input_summaries, station_summaries, trigger_summaries
 from pipelines.web.shell.forms import EmptyLineForm, ImportForm
@@ -286,7 +286,7 @@ def line_overview_page(request: SignedInRequest, line: Line) -> HttpResponse:
         parsed=parsed,
         problems=readable_problems(problems, line.draft),
         drawing=drawing,
-        hand_over=hand_over_url(drawing, line.project, request.user) if drawing else "",
+        hand_over=hand_over_url_or_empty(drawing, line.project, request.user) if drawing else "",
         stations=station_summaries(parsed, unenforced_networks_of_project(timezone.now(), line.project_id))
         if parsed
         else [],

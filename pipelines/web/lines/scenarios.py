@@ -72,7 +72,7 @@ def scenarios_page(request: SignedInRequest, line: Line) -> HttpResponse:
 @partial(costly_view, saves=False)
 @require_POST
 def run_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
-    against = _requested_subject(request)
+    against = _requested_subject_or_empty(request)
     try:
         report = scenarios.run_stored_scenarios(line, against, now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
@@ -96,11 +96,11 @@ def run_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
 def generate_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     """Generate scenarios in place of those generated before, and run them at once. Answers the page when
     rules are left out."""
-    against = _requested_subject(request)
+    against = _requested_subject_or_empty(request)
     try:
         # Bounded in time; the rules that are left out are named.
         going = scenarios.condition_until_generating_time_ends()
-        rows, generated = scenarios.generate_and_store_scenarios(
+        rows, generated = scenarios.stored_and_generated_scenarios(
             line, request.user, timezone.now(), against, going
         )
         scenarios.run_stored_scenarios(line, against, [row.key for row in rows], now=timezone.now())
@@ -148,7 +148,7 @@ def delete(request: SignedInRequest, line: Line) -> HttpResponse:
         return _scenarios_page(request, line, refused=Invalid.at("key", "Choose a scenario."))
     scenarios.delete_scenario(line, key, request.user)
     messages.success(request, "Scenario deleted")
-    return _redirect_to_scenarios(line, _requested_subject(request))
+    return _redirect_to_scenarios(line, _requested_subject_or_empty(request))
 
 
 @line_required("view")
@@ -164,7 +164,7 @@ def export_scenarios(request: SignedInRequest, line: Line) -> HttpResponse:
     return response
 
 
-def _requested_subject(request: SignedInRequest) -> str:
+def _requested_subject_or_empty(request: SignedInRequest) -> str:
     value = request.POST.get("against", "")
     return value if value in (DRAFT, LIVE) else ""
 

@@ -17,7 +17,10 @@ from pipelines.lines import line_operations as line_settings
 from pipelines.models import LimitPolicy, Line, StoredValue, Task, User
 from pipelines.queries.value_uses import value_references
 from pipelines.routing.basics.wording import as_sentence, people_text
-from pipelines.web.lines.guarantees import first_gate_guarantee_id_or_empty, station_with_covering_second_rule
+from pipelines.web.lines.guarantees import (
+    first_gate_guarantee_id_or_empty,
+    station_with_covering_second_rule_or_empty,
+)
 from pipelines.web.lines.lines import live_line_or_draft_and_problems
 from pipelines.web.shell.forms import ChoiceForm
 from pipelines.web.shell.page import SignedInRequest, line_required, show_line
@@ -194,17 +197,17 @@ def duplicate_line(request: SignedInRequest, line: Line) -> HttpResponse:
         return _settings_page(request, line, form, 422)
     messages.success(request, f"{line.name} is copied")
     return HttpResponseRedirect(
-        reverse("line-draw", args=[owner, key, made.key]) + _attempt_fragment(request, made)
+        reverse("line-draw", args=[owner, key, made.key]) + _attempt_fragment_or_empty(request, made)
     )
 
 
-def _attempt_fragment(request: SignedInRequest, line: Line) -> str:
+def _attempt_fragment_or_empty(request: SignedInRequest, line: Line) -> str:
     """Return the part of the address by which the canvas of a copy offers to try what its guarantees forbid."""
     if "attempt" not in request.POST:
         return ""
     copied, _problems = live_line_or_draft_and_problems(line)
     return (
-        f"#past={first_gate_guarantee_id_or_empty(copied)}&rules={station_with_covering_second_rule(copied)}"
+        f"#past={first_gate_guarantee_id_or_empty(copied)}&rules={station_with_covering_second_rule_or_empty(copied)}"
         if copied
         else ""
     )

@@ -18,7 +18,7 @@ from pipelines.web.project import repositories
 from pipelines.web.shell.page import SignedInRequest, project_required, require_permission
 
 
-def originating_task_name(request: SignedInRequest) -> str:
+def originating_task_name_or_empty(request: SignedInRequest) -> str:
     """Name the task from whose page it came; "" where it came from none."""
     name = request.GET.get("task", "")
     return name if re.fullmatch(r"[\w.-]+", name) else ""
@@ -42,7 +42,7 @@ def allow_hosts(request: SignedInRequest, project: Project, repository: int) -> 
     messages.success(
         request, f"Prepare of {project_repository.name} may reach {', '.join([*hosts, *inside])}"
     )
-    if not (name := originating_task_name(request)):
+    if not (name := originating_task_name_or_empty(request)):
         return redirect("project-repository", project.owner.key, project.key, project_repository.pk)
     task = access.task_of_permitted_project(project, name)
     if task.status in ENDED and access.is_permitted(request.user, "operate", project):

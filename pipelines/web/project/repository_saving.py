@@ -20,7 +20,7 @@ from pipelines.people import environment_settings, protections
 from pipelines.people.environment_settings import PreparationText
 from pipelines.people.repositories import change_repository, store_corrections
 from pipelines.web.project import repositories
-from pipelines.web.project.environment import originating_task_name
+from pipelines.web.project.environment import originating_task_name_or_empty
 from pipelines.web.project.prepare_forms import PREFIX, PrepareForm, ServiceFormSet, add_fault, prepare_forms
 from pipelines.web.project.protection_forms import ALL, ProtectionForm, protection_context
 from pipelines.web.project.repositories import RepositoryForm
@@ -42,7 +42,7 @@ def edit_repository_page(request: SignedInRequest, project: Project, repository:
         repositories.test_and_report(request, chosen)
     else:
         store_corrections(chosen, {}, now=timezone.now())
-    if task_name := originating_task_name(request):
+    if task_name := originating_task_name_or_empty(request):
         return redirect("task", project.owner.key, project.key, task_name)
     if request.GET.get("from") == "setup":
         setup_url = reverse("project-setup", args=[project.owner.key, project.key])

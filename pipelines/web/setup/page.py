@@ -321,7 +321,7 @@ def _setup_page(setup_state: SetupState) -> HttpResponse:
     )
 
 
-def _next_url_after_connecting(setup_state: SetupState) -> str:
+def _next_url_after_connecting_or_empty(setup_state: SetupState) -> str:
     """The address of the next step; "" where it is refused, as of the others."""
     require_permission(setup_state.request, "repositories", setup_state.project)
     setup_state.form = RepositoryForm(setup_state.request.POST)
@@ -339,7 +339,7 @@ def _has_failed_test(made: Repository) -> bool:
     return not all(check["ok"] for check in made.tested or ())
 
 
-def _next_url_after_test(setup_state: SetupState) -> str:
+def _next_url_after_test_or_empty(setup_state: SetupState) -> str:
     require_permission(setup_state.request, "repositories", setup_state.project)
     row = next(
         (
@@ -356,7 +356,7 @@ def _next_url_after_test(setup_state: SetupState) -> str:
     return setup_state.step_url(REPOSITORY, connected=str(row.repository.pk))
 
 
-def _next_url_after_storing_key(setup_state: SetupState) -> str:
+def _next_url_after_storing_key_or_empty(setup_state: SetupState) -> str:
     require_permission(setup_state.request, "secrets", setup_state.project)
     agent = setup_state.agent
     name = setup_state.request.POST.get("name", "")
@@ -393,7 +393,7 @@ def _next_url_after_asking_model(setup_state: SetupState) -> str:
     return setup_state.step_url(AGENT, agent=agent.key)
 
 
-def _next_url_after_creating_line(setup_state: SetupState) -> str:
+def _next_url_after_creating_line_or_empty(setup_state: SetupState) -> str:
     """A line from the template, published as it is. A draft that cannot be published stays, and is named."""
     require_permission(setup_state.request, "publish", setup_state.project)
     starter = BY_KEY.get(setup_state.request.POST.get("template", ""))
@@ -433,9 +433,9 @@ def _next_url_after_creating_line(setup_state: SetupState) -> str:
 
 
 ACTS = {
-    "connect": _next_url_after_connecting,
-    "test": _next_url_after_test,
-    "key": _next_url_after_storing_key,
+    "connect": _next_url_after_connecting_or_empty,
+    "test": _next_url_after_test_or_empty,
+    "key": _next_url_after_storing_key_or_empty,
     "reach": _next_url_after_asking_model,
-    "begin": _next_url_after_creating_line,
+    "begin": _next_url_after_creating_line_or_empty,
 }

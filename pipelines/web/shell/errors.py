@@ -46,7 +46,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def forbidden_page(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _error_page(request, 403, message=_refusal_message(exception))
+    return _error_page(request, 403, message=_refusal_message_or_empty(exception))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -152,7 +152,7 @@ def _error_page(request: HttpRequest, status: int, **context: Any) -> HttpRespon
     return render(request, f"errors/{status}.html", context, status=status)
 
 
-def _refusal_message(exception: Exception | None) -> str:
+def _refusal_message_or_empty(exception: Exception | None) -> str:
     """Return the message of a view that refused; never the text of any other exception."""
     text = str(exception) if exception else ""
     return text if text and len(text) < 500 else ""

@@ -46,7 +46,7 @@ def download_input(request: SignedInRequest, task: Task, key: str) -> HttpRespon
     """Download the file uploaded for an input of the task; its type is not believed."""
     name, blob = _name_and_blob_of_input_file(task, key)
     with open_blob(blob) as file:
-        media = picture_media_type(file.read(LEAD)) or BYTES
+        media = picture_media_type_or_empty(file.read(LEAD)) or BYTES
     return attachment_response(blob, name, media)
 
 
@@ -69,7 +69,7 @@ def preview_input(request: SignedInRequest, task: Task, key: str) -> HttpRespons
         key=key,
         name=name,
         blob=blob,
-        picture=bool(picture_media_type(lead)),
+        picture=bool(picture_media_type_or_empty(lead)),
         text=text_preview_or_none(lead, blob.size),
         cut=blob.size > PREVIEW_BYTES,
     )
@@ -85,7 +85,7 @@ def _name_and_blob_of_input_file(task: Task, key: str) -> tuple[str, Blob]:
     return escape_hidden(str(value["name"])), upload.blob
 
 
-def picture_media_type(lead: bytes) -> str:
+def picture_media_type_or_empty(lead: bytes) -> str:
     """The type of a picture that holds no markup, by its first bytes, or ""."""
     content = content_kind(lead)
     return f"image/{content}" if content in PICTURES else ""

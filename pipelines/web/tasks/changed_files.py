@@ -13,7 +13,7 @@ from pipelines.models import Blob, Snapshot, Task, VisitCommit
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.web.changes import viewed_content
 from pipelines.web.shell.page import SignedInRequest, task_required
-from pipelines.web.tasks.artifacts import LEAD, attachment_response, open_blob, picture_media_type
+from pipelines.web.tasks.artifacts import LEAD, attachment_response, open_blob, picture_media_type_or_empty
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 LONGEST_PATH = 4096
@@ -36,7 +36,7 @@ def download_file(request: SignedInRequest, task: Task, digest: str) -> HttpResp
     if blob is None:
         raise Http404
     with open_blob(blob) as file:
-        media = picture_media_type(file.read(LEAD)) or "application/octet-stream"
+        media = picture_media_type_or_empty(file.read(LEAD)) or "application/octet-stream"
     name = escape_hidden(request.GET.get("name", "").rpartition("/")[2])[:200] or "file"
     return attachment_response(blob, name, media)
 

@@ -148,7 +148,7 @@ class StartField:
     @property
     def file_name(self) -> str:
         """Name of the file uploaded with the previous form, when it is displayed again."""
-        return uploads.uploaded_file_name(self.value)
+        return uploads.uploaded_file_name_or_empty(self.value)
 
 
 def start_fields(

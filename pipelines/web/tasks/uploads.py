@@ -80,7 +80,7 @@ def parsed_file_value_or_text(text: str) -> Any:
         return text
 
 
-def uploaded_file_name(value: Any) -> str:
+def uploaded_file_name_or_empty(value: Any) -> str:
     """The name of an uploaded file in a form that is shown again, or ""."""
     file_value = parsed_file_value_or_text(value) if isinstance(value, str) else value
     return str(file_value.get("name") or "") if isinstance(file_value, Mapping) else ""

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 from pipelines.models import Trigger, TriggerDelivery, WebhookSecret
 from pipelines.queries import versions
-from pipelines.queries.triggers import TriggerRow, webhook_url
-from pipelines.web.tasks.uploads import uploaded_file_name
+from pipelines.queries.triggers import TriggerRow, webhook_url_or_empty
+from pipelines.web.tasks.uploads import uploaded_file_name_or_empty
 from pipelines.work.triggers.kind import Options, TriggerFact, TriggerKind
 from pipelines.work.triggers.table import KINDS
 
@@ -89,7 +89,7 @@ def trigger_card(row: TriggerRow, now: datetime) -> TriggerCard:
         [(label, text) for key, label, text in _input_texts(trigger) if key not in mapped],
         [delivery_row(delivery, trigger) for delivery in row.deliveries[:DELIVERIES]],
         mapping,
-        webhook_url(trigger),
+        webhook_url_or_empty(trigger),
         next((secret.hint for secret in secrets if secret.valid_until is None), ""),
         [secret for secret in secrets if secret.valid_until and secret.valid_until > now],
     )
@@ -157,5 +157,5 @@ def _mapped_inputs(trigger: Trigger) -> Iterator[MappedInput]:
 def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "Yes" if value else "No"
-    text = uploaded_file_name(value) if isinstance(value, Mapping) else str(value)
+    text = uploaded_file_name_or_empty(value) if isinstance(value, Mapping) else str(value)
     return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"

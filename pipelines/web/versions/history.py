@@ -136,7 +136,7 @@ def _versions_page(
     differs = lines.does_draft_differ_from_live(stored)
     entries = _version_entries(stored, rows, differs)
     to = to or request.GET.get("to") or entries[0].side
-    before = request.GET.get("from") or _default_side(stored, to, rows)
+    before = request.GET.get("from") or _default_side_or_empty(stored, to, rows)
     return show_line(
         request,
         "versions/versions.html",
@@ -230,7 +230,7 @@ def _draft_entry_unless_different(line: Line, differs: bool) -> list[VersionEntr
     return [] if differs else [_draft_entry(line)]
 
 
-def _default_side(line: Line, to: str, rows: list[LineVersion]) -> str:
+def _default_side_or_empty(line: Line, to: str, rows: list[LineVersion]) -> str:
     """Return the default side of a comparison: for a version the one before it, for a draft the live version."""
     # `draft`, `live`, or a draft that was put aside
     if not to.isdigit():

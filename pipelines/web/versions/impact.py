@@ -190,13 +190,13 @@ def mapping_selects(line: Line, migration_impact: Impact, mapping: dict[str, str
             "label": names.get(key, key),
             "value": mapping.get(key, ""),
             "options": options,
-            "help": _mapping_help(migration_impact, key),
+            "help": _mapping_help_or_empty(migration_impact, key),
         }
         for key in keys
     ]
 
 
-def _mapping_help(migration_impact: Impact, key: str) -> str:
+def _mapping_help_or_empty(migration_impact: Impact, key: str) -> str:
     if key in migration_impact.unmapped_stations:
         n = migration_impact.unmapped_stations[key]
         return singular_or_plural("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}

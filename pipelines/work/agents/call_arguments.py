@@ -108,7 +108,7 @@ def agent_argv(
     )
 
 
-def output_schema(call: AgentCall, keys: Sequence[str]) -> str:
+def output_schema_or_empty(call: AgentCall, keys: Sequence[str]) -> str:
     """Return the schema of a last answer with these keys as JSON, "" where the program takes none."""
     option = call.preset.output_schema
     # The state of the repository is Gateline's to say

@@ -78,14 +78,14 @@ def registry_hosts_by_program(
 ) -> dict[str, list[str]]:
     """Return the hosts from which each of these package managers takes packages, as it says itself. In a thread."""
     hosts = {
-        name: _hosts_in_text(_program_output([places[name][0], *words], path, {}))
+        name: _hosts_in_text(_program_output_or_empty([places[name][0], *words], path, {}))
         for name, words in REGISTRIES.items()
         if name in places
     }
     if registries := hosts.get("python3"):
-        index, _blank, file_host = _program_output([places["python3"][0], *FILES_OF_PIP], path, {}).partition(
-            " "
-        )
+        index, _blank, file_host = _program_output_or_empty(
+            [places["python3"][0], *FILES_OF_PIP], path, {}
+        ).partition(" ")
         # Of any other index only its pages say where its files are
         registries += [file_host] if index in registries and file_host and file_host not in registries else []
     return {name: registries for name, registries in hosts.items() if registries}
@@ -114,10 +114,10 @@ def _describe_agent(preset: Preset, place: str, path: Sequence[str]) -> dict[str
 
 
 def _first_output_line(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
-    return escaped_for_storage(_program_output(argv, path, more).partition("\n")[0])
+    return escaped_for_storage(_program_output_or_empty(argv, path, more).partition("\n")[0])
 
 
-def _program_output(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
+def _program_output_or_empty(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
     """Return what a program prints. It gets no more of this process than where programs are: nothing that it could
     tell anybody."""
     with tempfile.TemporaryDirectory(prefix="gateline-version-", ignore_cleanup_errors=True) as home:

@@ -106,7 +106,7 @@ class Stream:
         """:return: whether it was understood; else it is log"""
         self._at, self._number = at, number
         value = parsed_json_object_or_none(line)
-        read = None if value is None else self.handlers_by_type().get(_record_type(value))
+        read = None if value is None else self.handlers_by_type().get(_record_type_or_empty(value))
         understood = self.read_text_line(line) if value is None else read is not None and read(value)
         self.unread += not understood
         # It begins like an event and cannot be read: that is named (law §2).
@@ -274,6 +274,6 @@ class Stream:
             commands.last_exit_code = step.code
 
 
-def _record_type(value: dict[str, Any]) -> str:
+def _record_type_or_empty(value: dict[str, Any]) -> str:
     kind = value.get("type")
     return kind if isinstance(kind, str) else ""

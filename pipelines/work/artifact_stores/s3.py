@@ -24,7 +24,7 @@ from pipelines.work.artifact_stores.store import (
     StoreAway,
     VerifiedFile,
     WrongContent,
-    digest_of_name,
+    digest_of_name_or_empty,
 )
 from pipelines.work.file_measure import PIECE
 from pipelines.work.outgoing.authorities import trusted_authorities
@@ -80,7 +80,7 @@ class S3Store(ArtifactStore):
         return VerifiedFile(reader, name, reader.size)
 
     def _save(self, name: str, content: File) -> str:
-        headers = _upload_headers(digest_of_name(name), content.size)
+        headers = _upload_headers(digest_of_name_or_empty(name), content.size)
 
         def send() -> None:
             content.seek(0)

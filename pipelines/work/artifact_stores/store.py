@@ -86,7 +86,7 @@ class VerifiedFile(File):
     def __init__(self, file: Any, name: str, size: int) -> None:
         super().__init__(file, name)
         self._bytes, self._size = file, size
-        self._digest = digest_of_name(name)
+        self._digest = digest_of_name_or_empty(name)
         self._begin()
 
     def _begin(self) -> None:
@@ -121,7 +121,7 @@ class VerifiedFile(File):
         return moved
 
 
-def digest_of_name(name: str) -> str:
+def digest_of_name_or_empty(name: str) -> str:
     """Return the digest of the bytes that are stored under this name; "" where it names none."""
     match = _DIGEST_NAME.fullmatch(name)
     return match[1] if match else ""

@@ -113,13 +113,15 @@ def push_delivery(order: DeliveryOrder, may: Permission, report: ProgressCallbac
         cleared = _restarted_clearance(order, may.ask_clearance(branch, tree), now)
         commit = delivery_commit(order, cleared, tree)
         number = commit.id.decode()
-        if landed_commit := _landed_commit_of_job(mirror, now, cleared.onto or state.base, order.job, tree):
+        if landed_commit := _landed_commit_of_job_or_empty(
+            mirror, now, cleared.onto or state.base, order.job, tree
+        ):
             return LandedCommit(
                 landed_commit,
                 tree.decode(),
                 branch,
                 True,
-                _base_of_landed(mirror, landed_commit, cleared.onto),
+                _base_of_landed_or_empty(mirror, landed_commit, cleared.onto),
             )
         if now and now == cleared.onto and checkout.commit_tree(store, now) == tree:
             # A delivery before pushed it; what came after that push, like opening a request, failed.
@@ -136,7 +138,7 @@ def push_delivery(order: DeliveryOrder, may: Permission, report: ProgressCallbac
             now = remote.read_references().branch_commit(branch)
             if now:
                 mirror.fetch_commits(remote, [now], report)
-            if landed_commit := _landed_commit_of_job(
+            if landed_commit := _landed_commit_of_job_or_empty(
                 mirror, now, cleared.onto or state.base, order.job, tree
             ):
                 return LandedCommit(
@@ -144,7 +146,7 @@ def push_delivery(order: DeliveryOrder, may: Permission, report: ProgressCallbac
                     tree.decode(),
                     branch,
                     True,
-                    _base_of_landed(mirror, landed_commit, cleared.onto),
+                    _base_of_landed_or_empty(mirror, landed_commit, cleared.onto),
                 )
             if now != cleared.onto:
                 raise moved_refusal(order, mirror, (branch, cleared.onto, now), report) from error
@@ -203,7 +205,7 @@ def delivery_commit(order: DeliveryOrder, cleared: DeliveryPermission, tree: Obj
     return commits.new_commit(tree, parents, text, cleared.at)
 
 
-def _base_of_landed(mirror: Mirror, landed: str, onto: str) -> str:
+def _base_of_landed_or_empty(mirror: Mirror, landed: str, onto: str) -> str:
     """Return where the branch stood on which this commit of ours landed: "" where that was pushed anew."""
     git_object = mirror.repository[ObjectID(landed.encode())]
     assert isinstance(git_object, Commit)
@@ -222,7 +224,9 @@ def moved_refusal(
     that moved is taken in by a new round; what others pushed to the branch of a task is for people."""
     branch, onto, now = where
     if order.to == MERGE:
-        return BaseMoved(moved_message(branch, onto, now), now, _same_patch_tree(order, mirror, now, report))
+        return BaseMoved(
+            moved_message(branch, onto, now), now, _same_patch_tree_or_empty(order, mirror, now, report)
+        )
     if not now:
         return GitRefused(f"{branch} was deleted while it was pushed to. Deliver again.", BRANCH_CHANGED)
     left = f"this task left it at {onto[:7]}" if onto else "this task has not pushed it yet"
@@ -233,7 +237,9 @@ def moved_refusal(
     )
 
 
-def _same_patch_tree(order: DeliveryOrder, mirror: Mirror, now: str, report: ProgressCallback) -> str:
+def _same_patch_tree_or_empty(
+    order: DeliveryOrder, mirror: Mirror, now: str, report: ProgressCallback
+) -> str:
     """Return the tree of the approved change on the moved base, if it is the same patch and the delivery may
     continue with it; else ""."""
     # Only where the line says so: otherwise people look at what the moved base makes of it
@@ -249,7 +255,7 @@ def _same_patch_tree(order: DeliveryOrder, mirror: Mirror, now: str, report: Pro
     return tree
 
 
-def _landed_commit_of_job(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:
+def _landed_commit_of_job_or_empty(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> str:
     """The commit of this job on the remote, at its end or below what others pushed since; "" where there is none."""
     if not now or now == since:
         return ""

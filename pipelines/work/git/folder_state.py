@@ -70,7 +70,7 @@ def is_checked_out(repository: Repo, branch: str) -> bool:
     return any(_head_text(place) == f"{SYMBOLIC}{HEADS}{branch}" for place in heads if place.is_file())
 
 
-def clone_branch(repository: Repo) -> str:
+def clone_branch_or_empty(repository: Repo) -> str:
     """Return the branch from which tasks start in a folder in which somebody works: the one that the repository was
     cloned for, else the one that is checked out now. "" where nobody works in it: there HEAD says it."""
     # Nobody works there: HEAD says which branch is the main one

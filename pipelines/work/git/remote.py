@@ -23,7 +23,7 @@ from dulwich.repo import Repo
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.work.git.addresses import RepositoryAddress
 from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
-from pipelines.work.git.folder_state import SHALLOW, clone_branch, is_checked_out
+from pipelines.work.git.folder_state import SHALLOW, clone_branch_or_empty, is_checked_out
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
 from pipelines.work.git.sizes import check_folder_object_sizes, check_pack_sizes
 from pipelines.work.git.ssh import open_ssh_client
@@ -268,7 +268,7 @@ class Remote:
                 if error.failure_type == BASE_MOVED
                 else GitRefused(f"The push failed. {error}", PUSH_REFUSED)
             ) from error
-        if why := _ref_refusal(answer, ref):
+        if why := _ref_refusal_or_empty(answer, ref):
             raise GitRefused(f"The server refused the push to {branch}: {why}", PUSH_REFUSED)
 
     def check_not_checked_out(self, branch: str) -> None:
@@ -298,7 +298,7 @@ class Remote:
             return ""
         self.check_folder()
         with closing(Repo(self.address.path)) as there:
-            return clone_branch(there)
+            return clone_branch_or_empty(there)
 
     def push_refusal(self) -> str:
         """Return why pushing is not allowed; "" where it is, as far as can be known without pushing."""
@@ -366,7 +366,7 @@ def _no_objects_to_send(have: Any, want: Any, **more: Any) -> Any:
     return 0, iter(())
 
 
-def _ref_refusal(answer: SendPackResult, ref: Ref) -> str:
+def _ref_refusal_or_empty(answer: SendPackResult, ref: Ref) -> str:
     reason = (answer.ref_status or {}).get(ref)
     return " ".join(str(reason).split())[:300] if reason else ""
 

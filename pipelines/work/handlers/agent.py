@@ -339,7 +339,9 @@ class AgentWatch(command.Watch):
         reported = self.tools.reported if self.tools else None
         if reported is not None:
             outcome.setdefault("summary", escaped_for_storage(reported.summary[:LONGEST_SUMMARY]))
-        if summary := output.besides_output(stream.claim, self.spec.output_keys, outcome.get("output")):
+        if summary := output.besides_output_or_empty(
+            stream.claim, self.spec.output_keys, outcome.get("output")
+        ):
             # The summary of a result document comes first.
             outcome.setdefault("summary", escaped_for_storage(summary[:LONGEST_SUMMARY]))
         # Law §13: what was cancelled is not judged by what it left.

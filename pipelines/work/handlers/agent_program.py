@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.formats.evidence.trees.lock_files import LOCK_FILES
-from pipelines.work.agents.call_arguments import ToolCommand, agent_argv, agent_environment, output_schema
+from pipelines.work.agents.call_arguments import (
+    ToolCommand,
+    agent_argv,
+    agent_environment,
+    output_schema_or_empty,
+)
 from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.handler_io import Spec
 
@@ -31,7 +36,9 @@ def agent_program_spec(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(prompt or "", "utf-8", "backslashreplace")
     places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": prompt or ""}
-    schema = "" if tools or spec.result_document == "required" else output_schema(call, spec.output_keys)
+    schema = (
+        "" if tools or spec.result_document == "required" else output_schema_or_empty(call, spec.output_keys)
+    )
     if schema:
         schema_file = attempt.inputs_folder / SCHEMA_FILE
         schema_file.parent.mkdir(parents=True, exist_ok=True)

@@ -296,7 +296,7 @@ class Watch:
             outcome |= outcome_over_limit(self.spec, ended.limit)
         elif code is None:
             outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
-        elif module := module_that_was_not_found(self.spec.argv, code, self.tails.get("err", b"")):
+        elif module := module_that_was_not_found_or_empty(self.spec.argv, code, self.tails.get("err", b"")):
             why = f"the package {escaped_for_storage(module)} is not installed there"
             outcome |= {**outcome_of_failed_start(self.spec, why), "exit_code": code}
         if self.spec.result_document == "required" and code == 0 and "output" not in outcome:
@@ -341,7 +341,7 @@ class Watch:
 INTERPRETER = re.compile(r"python[\d.]*")
 
 
-def module_that_was_not_found(argv: Sequence[str], code: int | None, errors: bytes) -> str:
+def module_that_was_not_found_or_empty(argv: Sequence[str], code: int | None, errors: bytes) -> str:
     """Return the module of a `python -m module` that the interpreter did not find; "" where it ran, or runs none."""
     options = argv[1:]
     if code != 1 or "-m" not in options[:-1] or not INTERPRETER.fullmatch(PurePath(argv[0]).name):

@@ -127,7 +127,7 @@ def _set_current_status(notice: HostNotice, access: HostAccess, guard: Guard) ->
     last_status = None
     for _time in range(AGAIN):
         task = Task.objects.get(pk=notice.link.task_id)
-        commit = texts.last_pushed_head(notice.link)
+        commit = texts.last_pushed_head_or_empty(notice.link)
         state, words = texts.commit_state_and_description(task, commit)
         if (commit, words) == last_status or not commit:
             return

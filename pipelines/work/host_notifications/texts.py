@@ -83,7 +83,7 @@ def _votes_text(gate: str, needed: int, yes: int) -> str:
     return gate if needed <= 1 else f"{gate}: {min(yes, needed)} of {needed}"
 
 
-def last_pushed_head(link: HostLink) -> str:
+def last_pushed_head_or_empty(link: HostLink) -> str:
     """The head of the task's branch, as Gateline or people pushed it last."""
     last = VisitCommit.objects.filter(task=link.task_id, job__state=Job.State.DONE).order_by("-job")
     branch = last.values_list("branch", flat=True).first()

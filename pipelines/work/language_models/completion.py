@@ -182,7 +182,10 @@ def _parsed_reply(answer: dict[str, Any]) -> Reply:
     if not isinstance(message, dict):
         raise ValueError("it holds no message")
     reply = Reply(_text_or_empty(message.get("content")), finish=_text_or_empty(first.get("finish_reason")))
-    reply.refusal, reply.unreadable = _text_or_empty(message.get("refusal")), _part_that_is_not_read(message)
+    reply.refusal, reply.unreadable = (
+        _text_or_empty(message.get("refusal")),
+        _part_that_is_not_read_or_empty(message),
+    )
     _record_usage(reply, answer)
     calls = message.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
@@ -196,7 +199,7 @@ def _parsed_reply(answer: dict[str, Any]) -> Reply:
     return reply
 
 
-def _part_that_is_not_read(message: dict[str, Any]) -> str:
+def _part_that_is_not_read_or_empty(message: dict[str, Any]) -> str:
     """Return which part of a message, or of a piece of one, has a form that is not read; "" if none has."""
     content = message.get("content")
     if content is not None and not isinstance(content, str):
@@ -224,7 +227,7 @@ class StreamedAnswer:
             self._add_to_tool_call(_object_or_empty(call))
         refusal = _text_or_empty(delta.get("refusal"))
         self._reply.refusal += refusal
-        self._reply.unreadable = self._reply.unreadable or _part_that_is_not_read(delta)
+        self._reply.unreadable = self._reply.unreadable or _part_that_is_not_read_or_empty(delta)
         text = _text_or_empty(delta.get("content"))
         self._refuse_beyond_limit(text + refusal)
         self._parts.append(text)

@@ -82,7 +82,7 @@ def wait_until_healthy_and_return_seconds(service: dict[str, Any], process: subp
     return round(time.monotonic() - began, 1)
 
 
-def log_tail(service: dict[str, Any], folder: str) -> str:
+def log_tail_or_empty(service: dict[str, Any], folder: str) -> str:
     try:
         with open(log_path(service, folder), "rb") as log:
             log.seek(max(0, os.fstat(log.fileno()).st_size - MAX_OUTPUT))
@@ -105,7 +105,8 @@ def run_services(services: list[dict[str, Any]], folder: str, write_end: int) ->
             )
         except ServiceAbsent as absent:
             send_message(
-                write_end, {"failed": str(absent), "name": service["name"], "log": log_tail(service, folder)}
+                write_end,
+                {"failed": str(absent), "name": service["name"], "log": log_tail_or_empty(service, folder)},
             )
             return
     send_message(write_end, {MARK: ready})

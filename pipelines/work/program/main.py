@@ -237,7 +237,7 @@ def machine_facts() -> dict[str, str]:
         "arch": platform.machine(),
         "python": platform.python_version(),
         "git": _git_version_or_empty(),
-        "version": checkout_version(),
+        "version": checkout_version_or_empty(),
     }
 
 
@@ -255,7 +255,7 @@ def _git_version_or_empty() -> str:
     return completed.stdout.strip().removeprefix("git version ")[:100]
 
 
-def checkout_version() -> str:
+def checkout_version_or_empty() -> str:
     """Return the version of this checkout: its commit, where it has one."""
     head = CHECKOUT / ".git" / "HEAD"
     try:

@@ -209,19 +209,19 @@ def is_signal_line(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"flux:signal"}
 
 
-def besides_output(text: str, keys: Sequence[str], output: Any) -> str:
+def besides_output_or_empty(text: str, keys: Sequence[str], output: Any) -> str:
     """Return what an agent said around its output. Where it said nothing else, the text that the output is, if it is
     one."""
     if not keys or not isinstance(output, dict):
         return text
-    remarks = _without_blocks(plain_lines(text), partial(_remaining_block, keys)).strip()
+    remarks = _without_blocks(plain_lines(text), partial(_remaining_block_or_empty, keys)).strip()
     if remarks and not _is_json(remarks):
         return re.sub(r"\n{3,}", "\n\n", remarks)
     values = [value for value in output.values() if isinstance(value, str)]
     return values[0].strip() if len(values) == len(output) == 1 else ""
 
 
-def _remaining_block(keys: Sequence[str], match: re.Match[str]) -> str:
+def _remaining_block_or_empty(keys: Sequence[str], match: re.Match[str]) -> str:
     """A block that holds none of the wanted keys is part of what it said."""
     try:
         value = parse_storable_json(match.group(1), "output")

@@ -38,7 +38,7 @@ def repository_heads(workspace: Path) -> dict[str, str]:
     commits = {}
     for folder in _repository_folders(workspace):
         if (workspace / folder / ".git").is_dir() and not (workspace / folder / ".git").is_symlink():
-            commits[folder] = head_commit(workspace, f"{folder}/.git" if folder else ".git")
+            commits[folder] = head_commit_or_empty(workspace, f"{folder}/.git" if folder else ".git")
         if len(commits) >= MOST:
             break
     return commits
@@ -62,7 +62,7 @@ def _subfolder_names(folder: Path) -> list[str]:
     return sorted(name for name in names if name != ".git" and name.isprintable())[:200]
 
 
-def head_commit(workspace: Path, git: str) -> str:
+def head_commit_or_empty(workspace: Path, git: str) -> str:
     """The commit that a `.git` below the workspace is at, "" where it says none."""
     head = _text_or_empty(workspace, f"{git}/HEAD")
     if head.startswith("ref: "):

@@ -161,7 +161,7 @@ class Ecosystem:
 
 def _node_lint_and_test_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     manager = run.partition(" ")[0]
-    return _node_lint_command(files, run, manager), _node_test_command(files, run, manager)
+    return _node_lint_command(files, run, manager), _node_test_command_or_empty(files, run, manager)
 
 
 def _node_lint_command(files: RepositoryFiles, run: str, manager: str) -> str:
@@ -175,7 +175,7 @@ def _node_lint_command(files: RepositoryFiles, run: str, manager: str) -> str:
     )
 
 
-def _node_test_command(files: RepositoryFiles, run: str, manager: str) -> str:
+def _node_test_command_or_empty(files: RepositoryFiles, run: str, manager: str) -> str:
     """Return the test command, with a report where the program writes one by itself, and the script calls
     that program alone."""
     # `pnpm lint && vitest run`: the station Lint runs the first by itself

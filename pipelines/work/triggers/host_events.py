@@ -64,7 +64,7 @@ def read_event_or_none(signature: str, document: Any) -> HostEvent | None:
     return reader(document) if reader is not None and isinstance(document, Mapping) else None
 
 
-def refusal_of_event(options: Mapping[str, Any], document: Any) -> str:
+def refusal_of_event_or_empty(options: Mapping[str, Any], document: Any) -> str:
     """Say why this body starts nothing, or ""."""
     expected = options.get("event", "")
     if not expected:
@@ -104,13 +104,13 @@ def _value_at_keys(document: Any, *keys: str) -> Any:
     return document
 
 
-def _text_at_keys(document: Any, *keys: str) -> str:
+def _text_at_keys_or_empty(document: Any, *keys: str) -> str:
     value = _value_at_keys(document, *keys)
     return value if isinstance(value, str) else ""
 
 
 def _names_of_rows(rows: Any, key: str) -> tuple[str, ...]:
-    return tuple(_text_at_keys(row, key) for row in rows) if isinstance(rows, list) else ()
+    return tuple(_text_at_keys_or_empty(row, key) for row in rows) if isinstance(rows, list) else ()
 
 
 def _changed_files_of_commits(commits: Any) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def _changed_files_of_commits(commits: Any) -> tuple[str, ...]:
 
 
 def _push_event_of_document_or_none(document: Any, author: str) -> HostEvent | None:
-    ref = _text_at_keys(document, "ref")
+    ref = _text_at_keys_or_empty(document, "ref")
     if not ref.startswith(REF) or not isinstance(_value_at_keys(document, "commits"), list):
         return None
     return HostEvent(
@@ -140,16 +140,24 @@ def _is_gateline_command(text: str) -> bool:
 
 
 def _github_event_or_none(document: Any) -> HostEvent | None:
-    action = _text_at_keys(document, "action")
+    action = _text_at_keys_or_empty(document, "action")
     if isinstance(_value_at_keys(document, "comment"), Mapping):
-        is_command = action == "created" and _is_gateline_command(_text_at_keys(document, "comment", "body"))
-        return HostEvent(COMMENT, _text_at_keys(document, "comment", "user", "login")) if is_command else None
+        is_command = action == "created" and _is_gateline_command(
+            _text_at_keys_or_empty(document, "comment", "body")
+        )
+        return (
+            HostEvent(COMMENT, _text_at_keys_or_empty(document, "comment", "user", "login"))
+            if is_command
+            else None
+        )
     for name in ("check_run", "check_suite", "workflow_run"):
         if isinstance(check := _value_at_keys(document, name), Mapping):
-            branch = _text_at_keys(check, "head_branch") or _text_at_keys(check, "check_suite", "head_branch")
-            has_failed = action == "completed" and _text_at_keys(check, "conclusion") in FAILED
+            branch = _text_at_keys_or_empty(check, "head_branch") or _text_at_keys_or_empty(
+                check, "check_suite", "head_branch"
+            )
+            has_failed = action == "completed" and _text_at_keys_or_empty(check, "conclusion") in FAILED
             return (
-                HostEvent("check_failed", _text_at_keys(document, "sender", "login"), branch)
+                HostEvent("check_failed", _text_at_keys_or_empty(document, "sender", "login"), branch)
                 if has_failed
                 else None
             )
@@ -157,15 +165,17 @@ def _github_event_or_none(document: Any) -> HostEvent | None:
         return _request_event_or_none(request, action)
     if isinstance(issue := _value_at_keys(document, "issue"), Mapping):
         keys = {"opened": "issue_opened", "labeled": "issue_labelled", "label_updated": "issue_labelled"}
-        new = _text_at_keys(document, "label", "name")
+        new = _text_at_keys_or_empty(document, "label", "name")
         labels = (new,) if new else _names_of_rows(_value_at_keys(issue, "labels"), "name")
         return (
-            HostEvent(keys[action], _text_at_keys(issue, "user", "login"), labels=labels)
+            HostEvent(keys[action], _text_at_keys_or_empty(issue, "user", "login"), labels=labels)
             if action in keys
             else None
         )
     return _push_event_of_document_or_none(
-        document, _text_at_keys(document, "sender", "login") or _text_at_keys(document, "pusher", "name")
+        document,
+        _text_at_keys_or_empty(document, "sender", "login")
+        or _text_at_keys_or_empty(document, "pusher", "name"),
     )
 
 
@@ -174,33 +184,38 @@ def _request_event_or_none(request: Any, action: str) -> HostEvent | None:
     if action == "closed" and _value_at_keys(request, "merged") is True:
         key = "merged"
     labels = _names_of_rows(_value_at_keys(request, "labels"), "name")
-    author, branch = _text_at_keys(request, "user", "login"), _text_at_keys(request, "base", "ref")
+    author, branch = (
+        _text_at_keys_or_empty(request, "user", "login"),
+        _text_at_keys_or_empty(request, "base", "ref"),
+    )
     return HostEvent(key, author, branch, labels) if key else None
 
 
 def _gitea_event_or_none(document: Any) -> HostEvent | None:
     # Told of a commit status: nothing else has a state and a context
-    if _text_at_keys(document, "state") and _text_at_keys(document, "context"):
+    if _text_at_keys_or_empty(document, "state") and _text_at_keys_or_empty(document, "context"):
         branches = _names_of_rows(_value_at_keys(document, "branches"), "name")
-        author = _text_at_keys(document, "sender", "login")
-        has_failed = _text_at_keys(document, "state") in FAILED
+        author = _text_at_keys_or_empty(document, "sender", "login")
+        has_failed = _text_at_keys_or_empty(document, "state") in FAILED
         return HostEvent("check_failed", author, branches[0] if branches else "") if has_failed else None
     return _github_event_or_none(document)
 
 
 def _gitlab_event_or_none(document: Any) -> HostEvent | None:
     kind, action = (
-        _text_at_keys(document, "object_kind"),
-        _text_at_keys(document, "object_attributes", "action"),
+        _text_at_keys_or_empty(document, "object_kind"),
+        _text_at_keys_or_empty(document, "object_attributes", "action"),
     )
-    author = _text_at_keys(document, "user", "username") or _text_at_keys(document, "user_username")
+    author = _text_at_keys_or_empty(document, "user", "username") or _text_at_keys_or_empty(
+        document, "user_username"
+    )
     labels = _names_of_rows(_value_at_keys(document, "labels"), "title")
     if kind == "push":
         return _push_event_of_document_or_none(document, author)
     if kind == "note":
         return (
             HostEvent(COMMENT, author)
-            if _is_gateline_command(_text_at_keys(document, "object_attributes", "note"))
+            if _is_gateline_command(_text_at_keys_or_empty(document, "object_attributes", "note"))
             else None
         )
     if kind == "issue":
@@ -215,14 +230,16 @@ def _gitlab_event_or_none(document: Any) -> HostEvent | None:
         return HostEvent("issue_labelled", author, labels=new) if new else None
     if kind == "merge_request":
         keys = {"open": "request_opened", "reopen": "request_opened", "merge": "merged"}
-        branch = _text_at_keys(document, "object_attributes", "target_branch")
+        branch = _text_at_keys_or_empty(document, "object_attributes", "target_branch")
         return HostEvent(keys[action], author, branch, labels) if action in keys else None
     if kind in ("pipeline", "build"):
         has_failed = FAILED_STATUS in (
-            _text_at_keys(document, "object_attributes", "status"),
-            _text_at_keys(document, "build_status"),
+            _text_at_keys_or_empty(document, "object_attributes", "status"),
+            _text_at_keys_or_empty(document, "build_status"),
         )
-        branch = _text_at_keys(document, "object_attributes", "ref") or _text_at_keys(document, "ref")
+        branch = _text_at_keys_or_empty(document, "object_attributes", "ref") or _text_at_keys_or_empty(
+            document, "ref"
+        )
         return HostEvent("check_failed", author, branch) if has_failed else None
     return None
 

@@ -151,7 +151,7 @@ def _mapped_refusal_or_empty(trigger: Trigger, occasion: Occasion) -> str:
     """Say why what came with an occasion starts nothing, or ""."""
     if not KINDS[trigger.kind].is_mapped:
         return ""
-    refusal = host_events.refusal_of_event(trigger.options, occasion.document)
+    refusal = host_events.refusal_of_event_or_empty(trigger.options, occasion.document)
     return refusal or mapping.refusal_reason_or_empty(trigger.options, occasion.document)
 
 

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.difference.routing_effects import (
     gate_signature_or_none,
     policy_effect,
     rule_effect,
-    sole_rework_gate,
+    sole_rework_gate_or_empty,
 )
 from tests.routing.support import ruled
 
@@ -98,7 +98,7 @@ def test_a_gate_is_what_a_decision_reads_of_it() -> None:
 def test_the_one_gate_at_which_only_a_person_demands_rework() -> None:
     def told(*gates: dict[str, Any]) -> str:
         of = ruled({"gates": [each["key"] for each in gates]}, gates=list(gates))
-        return sole_rework_gate(of, of.stations[0].rules[0])
+        return sole_rework_gate_or_empty(of, of.stations[0].rules[0])
 
     words = ["approve", "reject", "rework"]
     one, two = ({"key": each, "offers": words} for each in "gh")

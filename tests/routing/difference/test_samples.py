@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.difference.change import StationPair
-from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs, shared_rework_gate
+from pipelines.routing.analysis.difference.rework import (
+    rework_facts,
+    rework_rule_pairs,
+    shared_rework_gate_or_empty,
+)
 from pipelines.routing.analysis.difference.routing_effects import LinePair, may_demand_rework
 from pipelines.routing.analysis.difference.samples import (
     Sample,
@@ -347,10 +351,10 @@ def test_every_gate_at_which_a_person_can_is_told_and_the_only_one_is_named() ->
     assert rework_facts(two, (rule, rule)) == {
         "gates": {"h": {"decision": "rework"}, "i": {"decision": "rework"}}
     }
-    assert shared_rework_gate(two, (rule, rule)) == ""
+    assert shared_rework_gate_or_empty(two, (rule, rule)) == ""
     one = sides(REWORKS)
     both = (one.old.rules[0], one.new.rules[0])
-    assert shared_rework_gate(one, both) == "h"
-    assert shared_rework_gate(one, (both[0], one.new.rules[1])) == ""
-    assert shared_rework_gate(one, (one.old.rules[1], one.new.rules[1])) == ""
+    assert shared_rework_gate_or_empty(one, both) == "h"
+    assert shared_rework_gate_or_empty(one, (both[0], one.new.rules[1])) == ""
+    assert shared_rework_gate_or_empty(one, (one.old.rules[1], one.new.rules[1])) == ""
     assert rework_facts(one, (one.old.rules[1], one.new.rules[1])) == {"gates": {}}

@@ -52,11 +52,11 @@ def dependency_names_or_none(path: str, data: bytes | None) -> frozenset[str] | 
             names = [line for line in text.splitlines() if not line.lstrip().startswith(("#", "-"))]
     except (ValueError, RecursionError):
         return None
-    matches = (name if path.endswith(".json") else _package_name(name) for name in names)
+    matches = (name if path.endswith(".json") else _package_name_or_empty(name) for name in names)
     return frozenset(name.lower() for name in matches if name)
 
 
-def _package_name(requirement: str) -> str:
+def _package_name_or_empty(requirement: str) -> str:
     match = _NAME.match(requirement)
     return match[1] if match else ""
 

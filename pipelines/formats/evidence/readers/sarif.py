@@ -64,7 +64,7 @@ def _tool_finding(
         ),
         shortened_text(rule_id or nested_value_or_none(rule, "id"), 100),
         relative_path_or_as_given(
-            nested_value_or_none(place, "artifactLocation", "uri"), _base_folder(place, bases)
+            nested_value_or_none(place, "artifactLocation", "uri"), _base_folder_or_empty(place, bases)
         ),
         line if type(line) is int and 0 < line < 10**9 else 0,
         tool,
@@ -91,7 +91,7 @@ def _finding_severity(result: dict[str, Any], rule: Any, tool: str) -> str:
     return LEVELS.get(level, "medium") if isinstance(level, str) else "medium"
 
 
-def _base_folder(place: Any, bases: Any) -> str:
+def _base_folder_or_empty(place: Any, bases: Any) -> str:
     """The folder below which a path is, where the report names it relative to the tree."""
     key = nested_value_or_none(place, "artifactLocation", "uriBaseId")
     uri = nested_value_or_none(bases, key, "uri") if isinstance(key, str) else None

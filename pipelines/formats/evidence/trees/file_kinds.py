@@ -112,7 +112,7 @@ def sensitivity_or_empty(path: str, patterns: Sequence[str] = ()) -> str:
     others count (law §13); LISTED is what they name besides."""
     if patterns and not any(_path_matches(path, pattern) for pattern in patterns):
         return ""
-    return _default_sensitivity(path) or (LISTED if patterns else "")
+    return _default_sensitivity_or_empty(path) or (LISTED if patterns else "")
 
 
 def _path_matches(path: str, pattern: str) -> bool:
@@ -122,7 +122,7 @@ def _path_matches(path: str, pattern: str) -> bool:
     )
 
 
-def _default_sensitivity(path: str) -> str:
+def _default_sensitivity_or_empty(path: str) -> str:
     *folders, name = path.split("/")
     if any(fnmatchcase(path, pattern) for pattern in _CI):
         return CI

@@ -80,8 +80,8 @@ def state_transitions(
 def _declared_transition(
     transition: Mapping[str, Any], at: str, carrier: Carrier, owners: dict[str, str]
 ) -> Iterator[StateTransition]:
-    source = _read_state(transition.get("from"), f"{at}.from", carrier)
-    target = _read_state(transition.get("to"), f"{at}.to", carrier)
+    source = _read_state_or_empty(transition.get("from"), f"{at}.from", carrier)
+    target = _read_state_or_empty(transition.get("to"), f"{at}.to", carrier)
     if not source or not target:
         return
     for state, field_of in ((source, "agent"), (target, "target_agent")):
@@ -125,8 +125,8 @@ def _event_transition(
 ) -> Iterator[StateTransition]:
     moved = event.get("transition")
     moved = moved if isinstance(moved, Mapping) else {}
-    source = _read_state(moved.get("from_state"), f"{dot}transition.from_state", carrier)
-    target = _read_state(moved.get("to_state"), f"{dot}transition.to_state", carrier)
+    source = _read_state_or_empty(moved.get("from_state"), f"{dot}transition.from_state", carrier)
+    target = _read_state_or_empty(moved.get("to_state"), f"{dot}transition.to_state", carrier)
     if not source or not target:
         return
     agents = event.get("agent")
@@ -152,12 +152,12 @@ def _history_transitions(
     where it stands."""
     entries = []
     for at, stage_entry in objects_in_list(carrier, work_item.get("stage_history"), f"{dot}stage_history"):
-        if state := _read_state(stage_entry.get("stage"), f"{at}.stage", carrier):
+        if state := _read_state_or_empty(stage_entry.get("stage"), f"{at}.stage", carrier):
             entries.append((at, state, stage_entry.get("result")))
             if isinstance(agent := stage_entry.get("agent"), str) and agent:
                 owners.setdefault(state, agent)
     now = work_item.get("current_state")
-    if now is not None and (state := _read_state(now, f"{dot}current_state", carrier)):
+    if now is not None and (state := _read_state_or_empty(now, f"{dot}current_state", carrier)):
         # A history whose last entry is the current state has no further way to it.
         if not entries or entries[-1][1] != state:
             entries.append((f"{dot}current_state", state, None))
@@ -176,7 +176,7 @@ def _report_record(dot: str, carrier: Carrier) -> None:
     )
 
 
-def _read_state(value: Any, at: str, carrier: Carrier) -> str:
+def _read_state_or_empty(value: Any, at: str, carrier: Carrier) -> str:
     if isinstance(value, str) and value.strip():
         return value.strip()
     carrier.note_fault(at, _("%(given)s is no state", given=shortened_json(value)), "name one, like TESTING")

@@ -61,7 +61,7 @@ def _tool_document(tool: Mapping[str, Any], losses: Losses) -> Json:
             *_argument_texts(tool.get("args")),
         ]
     }
-    if folder := _tool_folder(tool.get("cwd")):
+    if folder := _tool_folder_or_empty(tool.get("cwd")):
         made["cwd"] = folder
     if tool.get("secrets"):
         raise UnsupportedTool("secrets")
@@ -109,7 +109,7 @@ def _argument_texts(arguments: Any) -> list[str]:
     return [_text_without_placeholders(argument, "args") for argument in arguments]
 
 
-def _tool_folder(value: Any) -> str:
+def _tool_folder_or_empty(value: Any) -> str:
     if value is None:
         return ""
     rest = value.removeprefix(FOLDER) if isinstance(value, str) else value
@@ -203,7 +203,7 @@ def to_alp_tool(tool: Mapping[str, Any], stored: Any) -> Json:
 
 def _stored_folder_or_empty(before: Mapping[str, Any]) -> str:
     try:
-        return _tool_folder(before.get("cwd"))
+        return _tool_folder_or_empty(before.get("cwd"))
     except UnsupportedTool:
         return ""
 
@@ -213,7 +213,9 @@ def _alp_outcome(judged: Mapping[str, Any], stored: Any) -> Json:
     parse = next(name for name, ours in PARSES.items() if ours == judged.get("parse", "exit_code"))
     codes = list(judged.get("success_on") or [0])
     expressions = {
-        name: text for name, key in JUDGED if (text := _condition_spelling(judged.get(key), before.get(name)))
+        name: text
+        for name, key in JUDGED
+        if (text := _condition_spelling_or_empty(judged.get(key), before.get(name)))
     }
     rest = {name: value for name, value in before.items() if name not in dict(JUDGED)}
     return {
@@ -224,7 +226,7 @@ def _alp_outcome(judged: Mapping[str, Any], stored: Any) -> Json:
     }
 
 
-def _condition_spelling(condition: Any, before: Any) -> str:
+def _condition_spelling_or_empty(condition: Any, before: Any) -> str:
     """Return the expression as it was spelt where that still says it. One that has no spelling is left out,
     and is recognised by reading it back."""
     for spelt in (

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.difference.change import Both, StationPair
 from pipelines.routing.analysis.difference.routing_effects import (
     may_demand_rework,
     reviewer_may_demand_rework,
-    sole_rework_gate,
+    sole_rework_gate_or_empty,
 )
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.model import ParsedLine
@@ -43,8 +43,11 @@ def rework_facts(sides: StationPair, after: Both) -> dict[str, Any]:
     return {"gates": {key: {"decision": "rework"} for key in sorted(rework_gates)}}
 
 
-def shared_rework_gate(sides: StationPair, after: Both) -> str:
+def shared_rework_gate_or_empty(sides: StationPair, after: Both) -> str:
     """Return the key of the gate that in both versions is the only one that can have demanded rework, by a
     person's vote; else ""."""
-    gates = {sole_rework_gate(sides.pair.old, after[0]), sole_rework_gate(sides.pair.new, after[1])}
+    gates = {
+        sole_rework_gate_or_empty(sides.pair.old, after[0]),
+        sole_rework_gate_or_empty(sides.pair.new, after[1]),
+    }
     return gates.pop() if len(gates) == 1 else ""

@@ -177,7 +177,7 @@ def may_demand_rework(gate: Gate) -> bool:
 # Where no rule matched (law §4)
 
 
-def sole_rework_gate(line: ParsedLine, rule: Rule) -> str:
+def sole_rework_gate_or_empty(line: ParsedLine, rule: Rule) -> str:
     """Return the key of the only gate of the rule, if that gate alone can demand rework and only a person can
     do so there; else ""."""
     gates = [gate for key in rule.gates if gate_signature_or_none(line, gate := line.gate(key))]

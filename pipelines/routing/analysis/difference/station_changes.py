@@ -26,7 +26,11 @@ from pipelines.routing.analysis.difference.partition import (
     rules_above_first_faulty,
     station_regions,
 )
-from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs, shared_rework_gate
+from pipelines.routing.analysis.difference.rework import (
+    rework_facts,
+    rework_rule_pairs,
+    shared_rework_gate_or_empty,
+)
 from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Situation,
@@ -110,7 +114,7 @@ def _changes_after_rework(
     sides: StationPair, after: Both, first_old: OutcomeRegion, first_new: OutcomeRegion
 ) -> Iterator[Change]:
     first_formulas = [formula_at_stage(formula) for formula in (first_old.holds | first_new.holds).values()]
-    rework_gate = shared_rework_gate(sides, after)
+    rework_gate = shared_rework_gate_or_empty(sides, after)
     before = station_regions(sides.pair.old, sides.old, after[0], rework_gate)
     now = station_regions(sides.pair.new, sides.new, after[1], rework_gate)
     for old, new in _differing_pairs(before, now):

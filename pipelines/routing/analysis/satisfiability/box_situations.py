@@ -222,7 +222,7 @@ def _box_facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
         "answers": answers,
         "visits": {station.key: run} if run is not None and run != 1 else {},
         "words": _earlier_votes_by_gate(box),
-        "samples": _undrawn_sample(line, station, box),
+        "samples": _undrawn_sample_or_empty(line, station, box),
         **_family_documents(box),
     }
     return {key: value for key, value in facts.items() if value}
@@ -243,7 +243,7 @@ def _earlier_votes_by_gate(box: Box) -> dict[str, str]:
     return words
 
 
-def _undrawn_sample(line: ParsedLine, station: Station, box: Box) -> dict[str, str]:
+def _undrawn_sample_or_empty(line: ParsedLine, station: Station, box: Box) -> dict[str, str]:
     """Draws: where nobody can approve at the gate of the station, only a task that was not drawn passes it."""
     gate = line.gate(station.gate) if station.gate else None
     if gate is None or gate.sample is None or "approve" in gate.offers or WORD in box:

@@ -310,7 +310,7 @@ def _decided_merge(
         standings,
         group.missing,
         aggregate_verdict(join.aggregation, list(standings.values())),
-        _first_failure_type(join, group),
+        _first_failure_type_or_empty(join, group),
         # In the order of `wait_for`, in which their trees are merged (law §15, Git)
         passed=tuple(
             branch.id
@@ -328,7 +328,7 @@ def _forks_within(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
     return branch.within[branch.within.index(fork) + 1 :] if fork else branch.within
 
 
-def _first_failure_type(join: Join, group: JoinGroup) -> str:
+def _first_failure_type_or_empty(join: Join, group: JoinGroup) -> str:
     """Return the failure type of the first station, in the order of the join, that failed and reports one."""
     for key in join.wait_for:
         for branch in group.arrived:

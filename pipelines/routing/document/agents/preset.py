@@ -134,7 +134,9 @@ class Preset:
 
     def model_hosts(self, variables: Mapping[str, str]) -> tuple[str, ...]:
         """`host` or `host:port` of its model, as these stored variables say."""
-        gateways = [host for name in self.addresses if (host := _https_host(variables.get(name, "")))]
+        gateways = [
+            host for name in self.addresses if (host := _https_host_or_empty(variables.get(name, "")))
+        ]
         clouds = [
             _host_with_variables(host, variables)
             for name, host in self.elsewhere
@@ -157,7 +159,7 @@ class Preset:
         return bool(self.allow_command or self.permissions) or self.speaks_acp
 
 
-def _https_host(address: str) -> str:
+def _https_host_or_empty(address: str) -> str:
     """ "" for what is no address over https."""
     try:
         parts = urlsplit(address)

@@ -179,7 +179,7 @@ class LargeFiles:
         blob = self._store[leaf[1]] if leaf else None
         if not isinstance(blob, Blob):
             return ""
-        address = lfs_address_of_config(blob.data, key)
+        address = lfs_address_of_config_or_empty(blob.data, key)
         if address and not re.fullmatch(r"https://[A-Za-z0-9.\-\[\]:]+/[^\s?#@]*", address):
             # A folder keeps its objects beside it, whatever server is named for others
             if self._remote.address.scheme == "folder":
@@ -192,7 +192,7 @@ class LargeFiles:
         return address
 
 
-def lfs_address_of_config(data: bytes, key: bytes) -> str:
+def lfs_address_of_config_or_empty(data: bytes, key: bytes) -> str:
     # An include would read another file of this machine
     if len(data) > MOST_CONFIG or b"[include" in data.lower():
         raise GitRefused(f"{CONFIG} is too long, or includes other files. Take that out.")

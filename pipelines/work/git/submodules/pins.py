@@ -25,7 +25,7 @@ from pipelines.work.git.submodules.modules import (
 )
 from pipelines.work.git.trees import Leaf
 from pipelines.work.results.files import FileRefused, open_plain_file
-from pipelines.work.results.repositories import head_commit
+from pipelines.work.results.repositories import head_commit_or_empty
 from pipelines.work.spec.repository import RepositoryAccess
 
 CHANGED = "submodule_changed"
@@ -56,7 +56,7 @@ def current_pins(workspace: Path, files: Mapping[str, Leaf]) -> dict[str, Object
                 CHANGED,
                 (path,),
             )
-        commit = head_commit(workspace, _git_folder(workspace, path)).encode()
+        commit = head_commit_or_empty(workspace, _git_folder(workspace, path)).encode()
         # A new one without a commit is no submodule yet
         if commit or path in before:
             pins[path] = ObjectID(commit or before[path])

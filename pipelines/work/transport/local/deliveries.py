@@ -37,7 +37,7 @@ from pipelines.work.transport.local.delivery_approvals import (
     missing_approvals_sentence_or_empty,
     receipt_people,
 )
-from pipelines.work.transport.local.host_access import host_key
+from pipelines.work.transport.local.host_access import host_key_or_empty
 from pipelines.work.transport.local.request_text import request_text
 from pipelines.work.transport.local.stored_results import lock_lease_and_read_time
 from pipelines.work.transport.local.workspace_history import task_trees
@@ -120,7 +120,7 @@ def permit_or_refuse_delivery(job_id: int, lease: uuid.UUID) -> DeliveryPermissi
         gate=gate.name if gate else "",
         approval=str(made.visit_id or ""),
         request=request_text(job, line, lacks)
-        if to == REQUEST or (to == MERGE and host_key(repository))
+        if to == REQUEST or (to == MERGE and host_key_or_empty(repository))
         else None,
         at_host=AtHost(made.head, made.way, made.at_host, made.request) if made.way else None,
     )
@@ -270,7 +270,7 @@ def _link_branch(delivery: Delivery, now: datetime) -> None:
         delivery.to != PUSH
         or repository is None
         or not repository.name_of_host_secret
-        or not host_key(repository)
+        or not host_key_or_empty(repository)
     ):
         return
     if HostLink.objects.filter(task=delivery.task_id, kind=HostLink.LinkKind.REQUEST).exists():

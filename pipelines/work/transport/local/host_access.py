@@ -25,7 +25,7 @@ def secret_and_reason_for_absence(repository: Repository, name: str) -> tuple[st
     return secret, "" if secret else f"The secret {name} is no longer stored. Store it again."
 
 
-def host_key(repository: Repository) -> str:
+def host_key_or_empty(repository: Repository) -> str:
     """Return the host that keeps the repository, as a key of `hosts.table`; "" where none does."""
     try:
         location = table.find_host_key_and_page(repository.host, repository.address, repository.page)
@@ -37,7 +37,7 @@ def host_key(repository: Repository) -> str:
 @sensitive_variables("credential")
 def host_access_or_none(repository: Repository, credential: str) -> HostAccess | None:
     """None where no host keeps it."""
-    if not (key := host_key(repository)):
+    if not (key := host_key_or_empty(repository)):
         return None
     location = table.find_host_key_and_page(key, repository.address, repository.page)
     assert location is not None

@@ -72,7 +72,7 @@ def job_orders_with_handoff(job: Job, handoff: Any) -> Orders:
         handoff=handoff,
         begun=job.created_at.timestamp(),
         rerun=job.kind == wait_for_checks.KIND.key and job.not_before is None and is_rerun_requested(job),
-        session=resumed_session(job, station),
+        session=resumed_session_or_empty(job, station),
         question=None if job.purpose == Purpose.STATION else job_question(job),
         git=git,
         folders=named_folders(task, line, station, inputs, git.address if git else ""),
@@ -120,7 +120,7 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
     return {"cost_usd": float(max(least, Decimal())), "cost_limit": limit}
 
 
-def resumed_session(job: Job, station: LineStation) -> str:
+def resumed_session_or_empty(job: Job, station: LineStation) -> str:
     """The session of the agent's last visit, where it is told something and goes on with it; "" where not."""
     preset = agent.agent_preset_or_none(station.work) if station.kind == agent.KIND.key else None
     if preset is None or not job.feedback or not preset.resume or station.work.get("resume") is False:

@@ -27,11 +27,11 @@ def _hosts_with_inputs(task: Task, entries: tuple[str, ...]) -> Iterator[str]:
     for entry in entries:
         if not entry.startswith(INPUT):
             yield entry
-        elif host := host_of_repository(str(task.inputs.get(entry.removeprefix(INPUT)) or "")):
+        elif host := host_of_repository_or_empty(str(task.inputs.get(entry.removeprefix(INPUT)) or "")):
             yield host
 
 
-def host_of_repository(address: str) -> str:
+def host_of_repository_or_empty(address: str) -> str:
     """ "" where it is a folder. Over ssh stations reach nothing: its host is meant as it answers over https."""
     try:
         parsed_address = parsed_repository_address(address, ServerFolders())
