@@ -9,7 +9,7 @@ from pipelines.formats.foreign.flux.writer import write_playbook
 from pipelines.formats.foreign.system import (
     ForeignSystem,
     fault_without_lists,
-    sign_of_keys,
+    has,
     sign_of_list_member,
 )
 
@@ -32,8 +32,8 @@ FLUX_RECORD: Final = ForeignSystem(
     name="Flux",
     what="a record of Flux",
     signs=(
-        sign_of_keys("flux:signal"),
+        has("flux:signal"),
         sign_of_list_member("", "flux:signal"),
-        sign_of_keys("verdict", "run", "issue"),
+        has("verdict", "run", "issue"),
     ),
 )
