@@ -56,6 +56,31 @@ def test_the_change_begins_on_the_first_screen(review: Page) -> None:
     assert grave(review) == []
 
 
+def test_a_change_in_its_second_round_begins_on_the_first_screen(
+    page: Page, sign_in: SignIn, world: World
+) -> None:
+    """Below why it was sent back, and with what it is compared with beside the tabs."""
+    task = world.start(world.line(**gated(description=QUESTION)), title="Add rate limiting to sign-in")
+    source = b"from app.store import count\n\n\ndef allow(ip):\n    return True\n"
+    leave(world, task, {"app/limit.py": source, "app/sign_in.py": source})
+    world.vote(task, "send_back", reason="Count the attempts.")
+    leave(world, task, {"app/limit.py": source.replace(b"True", b"count(ip) < 5")})
+    sign_in(page, world.reviewer)
+    page.goto(reverse("gate-visit", args=[world.visit(task).pk]))
+    assert top(page, ".diff tr") < 400
+    compared = page.locator(".review-tabs-row [aria-label='Compared with']")
+    current = compared.locator("[aria-current=true]")
+    assert top(page, ".review-tabs") + 20 > top(page, ".review-choices")
+    expect(current).to_contain_text("Since round 1")
+    compared.get_by_role("link", name="Since start").click()
+    expect(current).to_contain_text("Since start")
+    expect(compared).to_have_count(1)
+    page.set_viewport_size(PHONE)
+    assert top(page, ".diff tr") < top(page, ".decision") - 100
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert grave(page) == []
+
+
 def test_the_files_come_after_the_change_on_a_phone(review: Page) -> None:
     link = review.get_by_role("link", name="All 3 files")
     expect(link).to_be_hidden()
