@@ -182,7 +182,7 @@ def _job_label(line: ParsedLine, job: Job) -> str:
 @compiled(tasks=array_field())
 def _tokens_of_tasks(tasks: Any) -> QuerySet[Token]:
     rows = Token.objects.filter(task__among=tasks).order_by("pk")
-    return rows.only("task_id", "parent_id", "status", "ended_at")
+    return rows.only("task_id", "parent_id", "status", "ended_at", "wait")
 
 
 @compiled(tasks=array_field(), since=DateTimeField())

@@ -11,20 +11,33 @@ from typing import Literal
 
 from pipelines.models import GateVisit, Job, Status, Token
 
-BarTone = Literal["queued", "running", "waiting", "failed", "stuck"]
+BarTone = Literal["queued", "running", "waiting", "blocked", "failed", "stuck"]
 INSTANT = timedelta(milliseconds=500)
 """Pauses between two records of one position that are no wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeBar:
-    """Time in one state. `until`: None while it goes on. `lane`: which of several rows beside each other."""
+    """Time in one state. `until`: None while it goes on. `lane`: which of several rows beside each other. `then`: how
+    its position waits where nothing follows at once."""
 
     tone: BarTone
     since: datetime
     until: datetime | None
     label: str = ""
     lane: int = 0
+    then: BarTone = "waiting"
+
+
+AFTER_RESULT: Mapping[str, BarTone] = {"failure": "stuck", "blocked": "blocked"}
+"""Tone of a wait after a run with that result: what a rule takes goes on at once."""
+
+
+def _tone_of_wait(token: Token) -> BarTone:
+    """Return the tone of a wait that goes on: a question to a person is no fault."""
+    if token.status == Status.STUCK:
+        return "stuck"
+    return "blocked" if token.status == Status.BLOCKED and not token.asks_question else "waiting"
 
 
 def job_bars(job: Job, label: str = "") -> list[TimeBar]:
@@ -39,15 +52,11 @@ def job_bars(job: Job, label: str = "") -> list[TimeBar]:
         tone = "waiting"
     elif job.result == "failure":
         tone = "failed"
-    return [*waited, TimeBar(tone, begun, job.ended_at, label)]
+    return [*waited, TimeBar(tone, begun, job.ended_at, label, then=AFTER_RESULT.get(job.result, "waiting"))]
 
 
 def visit_bar(visit: GateVisit, label: str = "") -> TimeBar:
     return TimeBar("waiting", visit.opened_at, visit.decided_at, label)
-
-
-def stuck_or_waiting_tone(token: Token) -> BarTone:
-    return "stuck" if token.status == Status.STUCK else "waiting"
 
 
 def position_bars(token: Token, recorded: Iterable[TimeBar], fills: bool = True) -> list[TimeBar]:
@@ -57,16 +66,16 @@ def position_bars(token: Token, recorded: Iterable[TimeBar], fills: bool = True)
     if not fills or not bars:
         return bars
     waits = [
-        TimeBar("waiting", bar.until, following.since)
+        TimeBar(bar.then, bar.until, following.since)
         for bar, following in pairwise(bars)
         if bar.until is not None and following.since - bar.until > INSTANT
     ]
     last = bars[-1]
     if token.ended_at is None and last.until is not None:
-        waits.append(TimeBar(stuck_or_waiting_tone(token), last.until, None))
+        waits.append(TimeBar(_tone_of_wait(token), last.until, None))
     elif token.status in (Status.HELD, Status.BLOCKED, Status.STUCK) and last.until is None:
         # What is held before it begins has a job that is queued
-        bars[-1] = replace(last, tone=stuck_or_waiting_tone(token))
+        bars[-1] = replace(last, tone=_tone_of_wait(token))
     return sorted([*bars, *waits], key=lambda bar: bar.since)
 
 

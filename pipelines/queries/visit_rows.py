@@ -4,14 +4,21 @@ decided."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 
 from pipelines.models import GateVisit, Job, Purpose, Word
 from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.task_view import TaskView
-from pipelines.queries.time_bars import TimeBar, bars_by_token_id, job_bars, position_bars, visit_bar
+from pipelines.queries.time_bars import (
+    INSTANT,
+    TimeBar,
+    bars_by_token_id,
+    job_bars,
+    position_bars,
+    visit_bar,
+)
 from pipelines.queries.usage import NOTHING, Spending, reported_spending
 from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.sentences.waits import waiting_question_or_empty
@@ -175,11 +182,14 @@ def _add_waits(view: TaskView, rows: Sequence[VisitRow]) -> None:
     parents = {token.parent_id for token in view.tokens}
     recorded = bars_by_token_id((row.token_id, bar) for row in rows for bar in row.bars)
     ends = {(row.token_id, row.until): row for row in rows if row.until}
+    stuck = [event.at for event in view.events if event.kind == "token.stuck"]
     for token in view.tokens:
         own = recorded.get(token.pk, [])
         for bar in position_bars(token, own, token.pk not in parents):
             if bar not in own and (row := ends.get((token.pk, bar.since))):
-                row.bars.append(bar)
+                # It may be stuck on an outcome that succeeded, which no bar tells
+                was_stuck = any(abs(at - bar.since) < INSTANT for at in stuck)
+                row.bars.append(replace(bar, tone="stuck") if was_stuck else bar)
         for row in rows:
             row.is_branch |= row.token_id == token.pk and token.parent_id is not None
 

@@ -206,6 +206,7 @@ LEGEND = (
     ("queued", "queued"),
     ("running", "running"),
     ("waiting", "waiting"),
+    ("blocked", "blocked"),
     ("failed", "failed"),
     ("stuck", "stuck"),
 )

@@ -130,6 +130,27 @@ def test_what_asks_waits_in_the_row_of_its_run(world: World) -> None:
     assert [bar.tone for bar in row.bars][-1] == "waiting" and row.until is None
 
 
+@pytest.mark.django_db(transaction=True)
+def test_what_was_stuck_or_blocked_keeps_its_colour_when_it_goes_on(world: World) -> None:
+    rule = {"id": "on", "when": {"eval": {"op": "equals", "value": "ok"}}, "to": "completed"}
+    policy = {"no_match": "stuck", "on_failure": "stuck"}
+    outcomes = ({"result": "success", "eval": "odd"}, {"result": "failure"}, {"result": "blocked"})
+    with clock.installed():
+        minutes_ago(40)
+        task = world.start(world.line(stations=[station("plan", rule)], policy=policy))
+        for number, outcome in enumerate(outcomes):
+            minutes_ago(38 - 10 * number)
+            world.report(task, outcome)
+            minutes_ago(32 - 10 * number)
+            token = world.token(task)
+            engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version)
+    rows = timeline_of(task).rows[:3]
+    assert [[bar.tone for bar in row.bars if bar.tone != "queued"] for row in rows] == [
+        ["running", "stuck"], ["failed", "stuck"], ["running", "blocked"]
+    ]  # fmt: skip
+    assert all(bar.until for row in rows for bar in row.bars)
+
+
 def test_branches_are_rows_that_run_beside_each_other(world: World, signed_in: As) -> None:
     task = begun(world, gate5(world))
     qa, security = world.started(task, "qa"), world.started(task, "security")
