@@ -60,17 +60,14 @@ class ReviewChanges:
 
     @cached_property
     def ranges(self) -> list[Range]:
-        """The previous round comes first: a reviewer of a later round reads that."""
-        earlier = self._last_visit_sent_back_or_none()
-        diff_ranges = []
-        if earlier is not None:
-            label = f"Since round {earlier.round}"
-            diff_ranges.append(Range("round", label, self.trees.tree_at(earlier.token_id, earlier.opened_at)))
-        diff_ranges.append(Range("start", "Since start", self._start))
-        return [
-            *diff_ranges,
-            *ranges_since_viewed(self.trees, self.reader, self.visit.task, self.tree.digest),
-        ]
+        """The first is what a reviewer reads: the previous round where they were shown the files before, else all."""
+        viewed = ranges_since_viewed(self.trees, self.reader, self.visit.task, self.tree.digest)
+        start, earlier = Range("start", "Since start", self._start), self._last_visit_sent_back_or_none()
+        if earlier is None:
+            return [start, *viewed]
+        base = self.trees.tree_at(earlier.token_id, earlier.opened_at)
+        since_round = Range("round", f"Since round {earlier.round}", base)
+        return [since_round, start, *viewed] if viewed else [start, since_round]
 
     @property
     def url(self) -> str:
