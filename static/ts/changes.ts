@@ -1,16 +1,18 @@
 /**
- * Changes of a task: Ctrl+Enter adds the comment that is being written and never decides; C goes to the first line that
- * can be commented on, and the arrows to the next and the one before.
+ * Ctrl+Enter sends the form that is being written, such as a comment, where it has one button, and never decides.
+ * Changes of a task: C goes to the first line that can be commented on, and the arrows to the next and the one before.
  */
 export function startChanges(): void {
   document.addEventListener(
     "keydown",
     (event) => {
       if (!(event.target instanceof Element)) return;
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("[data-submits]")) {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        const button = onlyButtonOfPostedForm(event.target);
+        if (!button) return;
         event.preventDefault();
         event.stopPropagation();
-        event.target.closest("form")?.requestSubmit();
+        button.form?.requestSubmit(button);
         return;
       }
       if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
@@ -28,4 +30,13 @@ export function startChanges(): void {
     },
     { capture: true },
   );
+}
+
+function onlyButtonOfPostedForm(field: Element): HTMLButtonElement | null {
+  const form = field instanceof HTMLTextAreaElement && !field.closest("[data-decision]") ? field.form : null;
+  if (!form?.hasAttribute("action") || form.method !== "post") return null;
+  const buttons = [...form.elements].filter(
+    (element): element is HTMLButtonElement => element instanceof HTMLButtonElement && element.type === "submit",
+  );
+  return buttons.length === 1 ? (buttons[0] ?? null) : null;
 }
