@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from tests import waiting
 from tests.design.conftest import Shown
@@ -226,3 +226,53 @@ def test_a_network_that_is_gone_is_said_at_once(show: Show, far: Far) -> None:
     until(page, "offline")
     page.context.set_offline(False)
     until(page, "gl:resync", 2)
+
+
+PARTS = """
+const drawn = (name) => `<div id="${name}" data-quiet hx-get="/parts/${name}" hx-swap="outerHTML"
+  hx-trigger="gl:changed from:body, gl:resync from:body" hx-sync="this:queue last">${name}</div>`;
+const place = document.createElement("section");
+place.innerHTML = drawn("one") + drawn("two");
+document.body.append(place);
+window.htmx.process(place);
+window.drawn = drawn;
+"""
+
+
+def test_parts_that_news_overtook_together_are_asked_for_again_and_not_for_ever(show: Show, far: Far) -> None:
+    """An answer that was asked for before the last news is old when it comes; two such are no news for each other."""
+    page = opened(show, far)
+    until(page, "gl:resync")
+    until(page, "gl:changed")
+    asked: list[Route] = []
+    page.route("**/parts/*", lambda route: asked.append(route))
+    page.evaluate(PARTS)
+
+    def wait_for(number: int) -> None:
+        waiting.until(lambda: len(asked) >= number, lambda: f"{number} among {len(asked)} requests", page)
+
+    def answer() -> int:
+        """Answer all that is asked, once; returns how many that were."""
+        routes = asked[:]
+        asked.clear()
+        for route in routes:
+            name = route.request.url.rpartition("/")[2]
+            route.fulfill(body=page.evaluate("(name) => window.drawn(name)", name), content_type="text/html")
+        return len(routes)
+
+    stop_the_clock(page)
+    far.hint(("WI-app-1", 1))
+    until(page, "WI-app-1 1")
+    pass_by(page, 1)
+    wait_for(2)
+    # The parts are on their way, and something else moves
+    far.hint(("WI-app-1", 2))
+    until(page, "WI-app-1 2")
+    pass_by(page, 1)
+    rounds = []
+    while asked and len(rounds) < 6:
+        rounds.append(answer())
+        # Its answer settles by the clock of the page, and what it asks then comes from outside of it
+        pass_by(page, 2)
+    assert 2 <= len(rounds) <= 4, f"once more, and not for ever: {rounds}"
+    assert asked == []
